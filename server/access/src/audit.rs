@@ -1,5 +1,10 @@
 //! The audit log, the pure part: who did what and who was refused, one line of JSON for each, in which every line holds the SHA-256 of
 //! the line before it. A line that was changed, put in or taken out is found by reading the lines in order.
+//!
+//! ```json
+//! {"n":1,"at":1795300000000,"deed":"start","who":"hub","prev":"0000…"}
+//! {"n":2,"at":1795300000123,"deed":"command","who":"ann","conversation":"c","prev":"9f2c…"}
+//! ```
 
 use std::fmt::Write as _;
 
@@ -50,7 +55,8 @@ pub enum Deed {
     Administer,
 }
 
-/// One thing that somebody did, before it has its place in the log.
+/// One thing that somebody did, before it has its place in the log. Texts of more than 200 characters are cut
+/// when it gets one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audited {
     /// What.
@@ -145,7 +151,8 @@ impl Default for AuditHead {
 }
 
 impl AuditHead {
-    /// The line for `what`, which follows this head at `at`, without its line break, and the head behind it.
+    /// The line for `what`, which follows this head at `at` (milliseconds since 1970), without its line
+    /// break, and the head after it. Nothing is remembered: whoever writes the line keeps the head.
     pub fn next(&self, what: Audited, at: u64) -> (String, Self) {
         let n = self.n.saturating_add(1);
         let entry = AuditEntry { n, at, what: what.bounded(), prev: self.hash.clone() };

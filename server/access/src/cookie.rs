@@ -41,8 +41,8 @@ impl Channel {
     }
 }
 
-/// The session secret in the `Cookie` headers of a request; `None` without one. Two cookies of the name are
-/// refused: one may have been set by somebody else.
+/// The session secret in the `Cookie` headers of a request; `None` without one. Fails with `Malformed` for a
+/// value that is no secret, and for two cookies of the name: one may have been set by somebody else.
 pub fn session<'a>(
     headers: impl Iterator<Item = &'a str>,
     channel: Channel,

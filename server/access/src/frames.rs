@@ -1,4 +1,13 @@
 //! The rights that each frame of a client and each command needs.
+//!
+//! | frame or command | right |
+//! |---|---|
+//! | `sub` | `view` on the conversation |
+//! | `watch` | `view` on some conversation; the list shows those alone |
+//! | `pub` | `publish` on the conversation |
+//! | `say`, `stop`, `approve`, `reject`, `retry` | `control` on the conversation |
+//! | `fork` | `view` and `control` on it, and `control` on the new one |
+//! | `hello`, `unsub`, `resync`, `hb_ack` | none |
 
 use model::command::CommandAction;
 use model::frame::ClientFrame;
@@ -8,7 +17,7 @@ use crate::principal::Principal;
 use crate::right::Right;
 
 /// Checks that `principal` may send this frame. Frames about a subscription or a heartbeat need nothing: the
-/// subscription was checked before.
+/// subscription was checked before. Fails with `Forbidden`, or with `Hidden` for what its role does not show.
 pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial> {
     let is_met = match frame {
         ClientFrame::Hello { .. }

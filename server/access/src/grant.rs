@@ -1,4 +1,10 @@
 //! Grants: rights on the conversations whose names match a pattern, such as `view,publish:team-a-*`.
+//!
+//! ```text
+//! view:*                 see every conversation
+//! view,control:team-*    see those of the team, and command in them
+//! admin                  everything, everywhere
+//! ```
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +19,9 @@ use crate::right::{Right, Rights};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Grant {
+    /// What it allows.
     rights: Rights,
+    /// Where it allows that.
     pattern: Pattern,
 }
 
@@ -48,6 +56,7 @@ impl Grant {
     }
 }
 
+/// Reads `RIGHTS` or `RIGHTS:PATTERN`, with commas between rights.
 impl FromStr for Grant {
     type Err = GrantError;
 

@@ -1,6 +1,11 @@
 //! Tokens that others sign: JWT (RFC 7519, 8725). An issuer of the settings has its keys, the algorithms that they may be used with, and
 //! the audience that its tokens must name. What a token says of keys itself (`jku`, `jwk`, `x5u`) is not looked at, and its `kid` only picks
 //! one of the keys that there are.
+//!
+//! ```text
+//! text ─▶ iss (unchecked) picks the issuer ─▶ header: alg, kid, typ, crit ─▶ key
+//!      ─▶ signature, iss, aud ─▶ exp, nbf, iat ─▶ VerifiedJwt ─▶ IdentityMapping ─▶ Principal
+//! ```
 
 use compact_str::CompactString;
 use jsonwebtoken::{Algorithm, Validation};
@@ -64,11 +69,14 @@ pub struct JwtSettings {
 /// Somebody who signs tokens that the hub takes.
 #[derive(Debug, Clone)]
 pub struct JwtIssuer {
+    /// The claim `iss` of its tokens.
     issuer: CompactString,
     audiences: Vec<CompactString>,
+    /// What it may sign with, never empty, all of one kind of key.
     algorithms: Vec<Algorithm>,
     skew_s: u64,
     mapping: IdentityMapping,
+    /// The keys that it has now; none before the first were read.
     keys: JwtKeys,
 }
 
@@ -105,7 +113,8 @@ pub struct VerifiedJwt {
 }
 
 impl JwtIssuer {
-    /// An issuer without keys.
+    /// An issuer without keys: until [`JwtIssuer::set_keys`] each of its tokens is refused. Fails for
+    /// settings that would let tokens in that were made for others.
     pub fn new(settings: JwtSettings, mapping: IdentityMapping) -> Result<Self, JwtSettingsError> {
         if settings.issuer.is_empty() {
             return Err(JwtSettingsError::NoIssuer);
@@ -153,6 +162,10 @@ impl JwtIssuer {
     }
 
     /// Checks a token at `now`, in milliseconds since 1970: everything but what its claims mean.
+    ///
+    /// Fails with `Malformed` for a text that is too long, with `UnknownKey` if it names a key that is not
+    /// there, with `NotYet` and `Expired` by its times, and with `Untrusted` for everything else; which check
+    /// failed is not told.
     pub fn verify(&self, text: &str, now: u64) -> Result<VerifiedJwt, Denial> {
         if text.len() > JWT_BYTES_MAX {
             return Err(Denial::Malformed);

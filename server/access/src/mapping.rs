@@ -1,5 +1,12 @@
 //! What others say of a caller becomes a principal: rules by which a claim (of a JWT, of a login elsewhere, of a trusted proxy) stands for
 //! grants and perhaps a role. The first rule that fits decides alone.
+//!
+//! ```toml
+//! [[access.jwt.rules]]
+//! claim = "groups"
+//! value = "operators"
+//! grants = ["view,control:*"]
+//! ```
 
 use compact_str::CompactString;
 use serde_json::{Map, Value};
@@ -34,7 +41,9 @@ pub struct IdentityRule {
 /// How the identities of one source become principals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdentityMapping {
+    /// The claim with the name of the principal.
     name: CompactString,
+    /// The rules, in the order in which they are tried.
     rules: Vec<IdentityRule>,
 }
 
@@ -56,7 +65,8 @@ pub enum MappingError {
 }
 
 impl IdentityMapping {
-    /// A mapping in which the claim `name` is the name of the principal.
+    /// A mapping in which the claim `name` is the name of the principal. Fails for rules that give nothing or
+    /// name no role, and without any.
     pub fn new(name: &str, rules: Vec<IdentityRule>, roles: &Roles) -> Result<Self, MappingError> {
         if rules.is_empty() || rules.len() > IDENTITY_RULES_MAX {
             return Err(MappingError::Rules(rules.len()));
@@ -75,7 +85,8 @@ impl IdentityMapping {
         Ok(Self { name: name.into(), rules })
     }
 
-    /// The principal with these claims. Fails if it has no name, or if no rule is about it.
+    /// The principal with these claims. Fails with `Untrusted` if it has no name of 1 to 200 bytes, with
+    /// `Unmapped` if no rule is about it, with `UnknownRole` if the role of the rule is gone.
     pub fn principal(&self, claims: &Map<String, Value>, roles: &Roles) -> Result<Principal, Denial> {
         let name = claim(claims, &self.name).and_then(Value::as_str).filter(|name| is_name(name));
         let name = name.ok_or(Denial::Untrusted)?;

@@ -1,5 +1,11 @@
 //! Login at a provider of identities (OpenID Connect, authorization code with PKCE), the pure part: what the provider says of itself, the
 //! logins that have begun, and what is asked and checked of an ID token.
+//!
+//! ```text
+//! asks:    response_type=code, client_id, redirect_uri, scope, state, nonce, code_challenge ─▶ the browser
+//! redeems: grant_type=authorization_code, code, redirect_uri, client_id, code_verifier ─▶ provider
+//! check:   nonce and azp of the ID token are those of this login and this hub
+//! ```
 
 use std::collections::BTreeMap;
 
@@ -51,7 +57,8 @@ pub enum ProviderError {
 }
 
 impl ProviderMetadata {
-    /// Reads the discovery document of `issuer`.
+    /// Reads the discovery document of `issuer`. Fails if it is another one's, or names an address that is
+    /// neither https nor on this machine.
     pub fn read(text: &[u8], issuer: &str) -> Result<Self, ProviderError> {
         let read: Self =
             serde_json::from_slice(text).map_err(|error| ProviderError::Document(error.to_string()))?;
@@ -126,12 +133,15 @@ impl PendingLogin {
 /// Logins that have begun, by the hash of their state.
 #[derive(Debug, Default)]
 pub struct PendingLogins {
+    /// The logins, each with when it is over, in milliseconds since 1970, and its number.
     open: BTreeMap<Hash, (PendingLogin, u64, u64)>,
+    /// How many were ever begun, to find the oldest.
     begun: u64,
 }
 
 impl PendingLogins {
-    /// Begins a login at `now`, in milliseconds since 1970. What is over makes room.
+    /// Begins a login at `now`, in milliseconds since 1970. What is over makes room; with [`LOGINS_MAX`] open
+    /// the oldest does.
     pub fn begin(&mut self, state: Hash, login: PendingLogin, now: u64) {
         self.open.retain(|_, (_, until, _)| *until > now);
         if self.open.len() >= LOGINS_MAX {

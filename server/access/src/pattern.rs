@@ -45,7 +45,7 @@ impl Pattern {
         Self { pieces: vec![name.into()] }
     }
 
-    /// Parses a written pattern.
+    /// Parses a written pattern. Fails for one that could match no name.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         if text.is_empty() {
             return Err(PatternError::Empty);

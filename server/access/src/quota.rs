@@ -33,10 +33,13 @@ impl Default for Quotas {
     }
 }
 
-/// How many of something are in use, by whose they are. Who uses none is not in it.
+/// How many of something are in use, by whose they are. Who uses none is not in it. It is as large as what is
+/// in use.
 #[derive(Debug)]
 pub struct InUse<K> {
+    /// Most of each.
     max: u32,
+    /// How many are in use, never 0.
     by: BTreeMap<K, u32>,
 }
 
@@ -55,7 +58,7 @@ impl<K: Ord + Clone> InUse<K> {
         used < self.max
     }
 
-    /// Gives one back.
+    /// Gives one back. What was never taken changes nothing.
     pub fn give_back(&mut self, whose: &K) {
         match self.by.get_mut(whose) {
             Some(used) if *used > 1 => *used -= 1,
@@ -64,10 +67,13 @@ impl<K: Ord + Clone> InUse<K> {
     }
 }
 
-/// How often something was done, by whose it is: a number of times at once, and one more after each span of time.
+/// How often something was done, by whose it is: a number of times at once, and one more after each span of
+/// time. At most [`RATED_MAX`] are kept; those who used most stay, so a crowd of others gives nobody more.
 #[derive(Debug)]
 pub struct Rates<K> {
+    /// How often something may be done at once.
     at_once: u64,
+    /// After how many microseconds it may be done once more.
     every_us: u64,
     /// When all that may be saved up is, in microseconds since some beginning.
     full_at: BTreeMap<K, u64>,

@@ -1,4 +1,13 @@
 //! The credentials that the hub knows (tokens, sessions, links). It says who a caller is, and until when.
+//!
+//! ```text
+//! token ─▶ TokenRecord ┐
+//! JWT ─▶ JwtIssuer     ├─▶ Principal ─▶ Admission { principal, proof, expires }
+//! link ─▶ Share        │        ▲
+//! cookie ─▶ Session ───┴────────┘   a session stands for one of the others, and ends with it
+//! ```
+//!
+//! An admission is a copy: what is revoked later is noticed by asking [`Registry::still_holds`].
 
 use std::sync::Arc;
 
@@ -25,7 +34,7 @@ pub enum Proof {
     Vouched(Arc<Vouched>),
 }
 
-/// An admitted caller.
+/// An admitted caller. Held as long as whatever it opened; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Admission {
     /// The caller.
@@ -50,8 +59,11 @@ pub struct Registry {
     tokens: Tokens,
     /// The tokens that the process made for itself.
     own: Tokens,
+    /// What each role hides.
     roles: Roles,
+    /// Browsers that logged in or followed a link.
     sessions: Sessions,
+    /// The links.
     shares: Shares,
     /// Who signs tokens that the hub takes, in the order of the settings.
     issuers: Vec<JwtIssuer>,
@@ -106,7 +118,8 @@ impl Registry {
         &mut self.shares
     }
 
-    /// Admits a caller with the token `text` at `now`, in milliseconds since 1970.
+    /// Admits a caller with the token `text`, the hub's own or a JWT, at `now`, in milliseconds since 1970.
+    /// Fails with `Malformed` for a text that is neither, and with the reason otherwise.
     pub fn by_token(&self, text: &str, now: u64) -> Result<Admission, Denial> {
         match Secret::parse(SecretKind::Token, text) {
             Some(secret) => self.admit(&Proof::Token(secret.hash()), now),
@@ -164,7 +177,8 @@ impl Registry {
         if again.principal == admission.principal { Ok(()) } else { Err(Denial::Unknown) }
     }
 
-    /// Begins a session for a caller with the token `text`. `session` is the secret of the new session.
+    /// Begins a session for a caller with the token `text`. `session` is the secret of the new session. Fails
+    /// as [`Registry::by_token`] does.
     pub fn log_in(&mut self, text: &str, session: &Secret, now: u64) -> Result<Admission, Denial> {
         let admission = self.by_token(text, now)?;
         let behind = match admission.proof {
@@ -189,7 +203,7 @@ impl Registry {
     }
 
     /// Counts a view of the link `text` and begins a session for it. `session` is the secret of the new
-    /// session.
+    /// session. Fails with `Unknown`, with `Expired` if its time or its views are over, with `UnknownRole`.
     pub fn follow(&mut self, text: &str, session: &Secret, now: u64) -> Result<(Share, Admission), Denial> {
         let secret = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?;
         let share = self.shares.follow(&secret.hash(), now, &self.roles)?;

@@ -15,6 +15,7 @@ pub const ROLES_MAX: usize = 100;
 /// All roles, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roles {
+    /// The masks by name, shared with the principals that have them.
     all: BTreeMap<CompactString, Arc<Mask>>,
 }
 
@@ -41,7 +42,8 @@ impl Roles {
         self.all.get(name)
     }
 
-    /// What is hidden from whoever was given the role `named`, or none.
+    /// What is hidden from whoever was given the role `named`, or none. Fails with `UnknownRole` for a name
+    /// that is none.
     pub fn of(&self, named: Option<&str>) -> Result<Option<Arc<Mask>>, Denial> {
         match named {
             None => Ok(None),

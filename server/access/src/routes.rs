@@ -2,6 +2,14 @@
 //!
 //! A route is named as in the router, which decodes the path first, so that no other spelling of a path
 //! avoids its line. A route or method without a line is not served.
+//!
+//! ```text
+//! on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked)
+//!     method  path as in the router               what the caller needs    what a role does to the answer
+//! ```
+//!
+//! A new route of the hub gets its line here in the same commit; a test where the router is made finds those
+//! without.
 
 use crate::audit::Deed;
 use crate::need::Need;
@@ -181,7 +189,8 @@ pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
     plain.or_else(of_platform).map(|route| (route.need, route.shows))
 }
 
-/// What the audit log notes of a request to a route with that need; nothing for those that are too many, or noted by their handlers.
+/// What the audit log notes of a request to a route with that need; `None` for those that are too many, or
+/// noted by their handlers.
 pub fn deed(need: Need, method: &str) -> Option<Deed> {
     match need {
         Need::OnNamed(rights) if rights.contains(&Export) => Some(Deed::Export),

@@ -45,7 +45,8 @@ impl SecretKind {
 pub struct Secret(String);
 
 impl Secret {
-    /// Makes a secret from random bytes, which must come from the operating system's generator.
+    /// Makes a secret from random bytes, which must come from the operating system's generator. The same
+    /// bytes make the same secret.
     pub fn mint(kind: SecretKind, random: &[u8; SECRET_BYTES]) -> Self {
         Self(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random)))
     }

@@ -50,9 +50,10 @@ pub(crate) struct Session {
     number: u64,
 }
 
-/// All sessions, at most [`SESSIONS_MAX`].
+/// All sessions, at most [`SESSIONS_MAX`]. Owned by the registry.
 #[derive(Debug, Default)]
 pub struct Sessions {
+    /// The sessions by the hash of their secret, expired ones until the next begins.
     open: BTreeMap<Hash, Session>,
     /// How many sessions were ever begun.
     begun: u64,

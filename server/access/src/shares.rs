@@ -70,7 +70,8 @@ impl Shares {
         Self { all }
     }
 
-    /// Adds a link at `now`. Expired links are removed.
+    /// Adds a link at `now`. Expired links are removed. Fails for a lifetime of nothing or over thirty days,
+    /// for no view, and with `Full`.
     pub fn add(&mut self, share: Share, now: u64) -> Result<(), ShareError> {
         if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
             return Err(ShareError::Life);
@@ -86,7 +87,8 @@ impl Shares {
         Ok(())
     }
 
-    /// Counts a view of the link with this hash at `now`, and returns the link.
+    /// Counts a view of the link with this hash at `now`, and returns the link. Fails with `Unknown`,
+    /// `Expired` or `UnknownRole`; no view is counted then.
     pub fn follow(&mut self, hash: &Hash, now: u64, roles: &Roles) -> Result<Share, Denial> {
         let share = self.all.iter_mut().find(|share| share.hash == *hash).ok_or(Denial::Unknown)?;
         share.principal(now, roles)?;

@@ -1,5 +1,10 @@
 //! Static tokens: each has a name, grants, an optional expiry, and the hash of its secret. The secret itself
 //! is not stored.
+//!
+//! ```json
+//! {"version": 1, "tokens": [
+//!   {"name": "ci", "hash": "9f2c…", "grants": ["publish:ci-*"], "created": 1795300000000}]}
+//! ```
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -49,7 +54,8 @@ pub struct NewToken<'a> {
     pub name: &'a str,
     /// The grants.
     pub grants: Vec<Grant>,
-    /// The role; refused by this version.
+    /// The role, which names what is hidden from the principal. Whether the hub has it is checked when the
+    /// token is used.
     pub role: Option<CompactString>,
     /// The lifetime in milliseconds; `None` for no end.
     pub lives_ms: Option<u64>,
@@ -90,12 +96,15 @@ pub enum TokenError {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File<T> {
+    /// The version of the format, [`VERSION`].
     version: u32,
+    /// The tokens, the oldest first.
     tokens: T,
 }
 
 impl Tokens {
-    /// Reads a file. Everything is checked, since people edit the file.
+    /// Reads a file. Everything is checked, since people edit the file. Fails for another version, unknown
+    /// fields, a token that could not be made, and a name or secret that comes twice.
     pub fn read(text: &str) -> Result<Self, TokenError> {
         let wrong = |what: String| TokenError::File(what);
         let file: File<Vec<TokenRecord>> =
@@ -131,7 +140,8 @@ impl Tokens {
         })
     }
 
-    /// Adds a stored token, with all checks.
+    /// Adds a stored token. Fails for a bad name, for no or too many grants, for a name or secret that
+    /// another token has, and with `Full`.
     pub fn add(&mut self, record: TokenRecord) -> Result<(), TokenError> {
         check_name(&record.name)?;
         if let Some(role) = &record.role {

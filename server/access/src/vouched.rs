@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::principal::Principal;
 use crate::secret::Hash;
 
-/// A caller for whom somebody else vouches, until when, and with which key where it is signed.
+/// A caller for whom somebody else vouches, until when, and with which key where it is signed. It holds what
+/// the other said at that moment: later changes there count when the caller comes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vouched {
     /// The caller.

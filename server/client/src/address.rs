@@ -7,9 +7,11 @@ use std::sync::Arc;
 use model::ConversationId;
 use url::Url;
 
-/// The address of a hub, with the token that is sent with every request. Cheap to clone.
+/// The address of a hub, with the token that is sent with every request. Cheap to clone. `Display` and
+/// `Debug` show no token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HubAddress {
+    /// The URL without query and fragment. It may have a path, below which the hub is served.
     base: Arc<Url>,
     token: Option<Arc<str>>,
 }
@@ -93,7 +95,7 @@ impl HubAddress {
         self.door(&["v1", "conversations", conversation.as_str(), "export", format])
     }
 
-    /// The URL of an endpoint, from the segments of its path.
+    /// The URL of an endpoint, from the segments of its path, which are percent-encoded.
     fn door(&self, path: &[&str]) -> Url {
         let mut url = Url::clone(&self.base);
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -103,6 +105,7 @@ impl HubAddress {
     }
 }
 
+/// Reads an `http://` URL. Query and fragment are dropped.
 impl FromStr for HubAddress {
     type Err = AddressError;
 

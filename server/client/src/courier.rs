@@ -143,18 +143,25 @@ pub struct Courier {
     address: HubAddress,
     conversation: ConversationId,
     publisher: PublisherId,
+    /// For events that do not fit into a frame.
     http: HttpPublisher,
     ledger: AckLedger,
+    /// The events that may have to be sent again.
     window: ResendWindow,
+    /// How many acked events a hub forgot that are not kept any more.
     missing: u64,
     position: Option<Position>,
+    /// The socket, while there is one.
     line: Option<CourierSocket>,
+    /// When the next attempt to connect is due.
     comeback: Reconnection,
 }
 
 /// What to do with a socket after a step.
 enum SocketOutcome {
+    /// It goes on.
     On,
+    /// It is lost, for this reason.
     Lost(SocketClosed),
 }
 
@@ -192,7 +199,8 @@ impl Courier {
         }
     }
 
-    /// Connects now. For callers who do not want to wait for a hub that cannot be reached.
+    /// Connects now. For callers who do not want to wait for a hub that cannot be reached. Fails with
+    /// `Unreachable`, or with `Closed` if the hub refuses the connection for good.
     pub async fn connect(&mut self) -> Result<(), CourierError> {
         match HubLink::open(&self.address).await {
             Ok(link) => self.opened(link),
@@ -206,6 +214,10 @@ impl Courier {
 
     /// Carries the events of `source` until it has ended and the hub has all of them. Without a hub it never
     /// ends. After this future is dropped, [`Courier::standing`] says what was acked.
+    ///
+    /// Fails with `Closed` if the hub does not want this publisher back, with `Refused` if it does not take
+    /// an event; then events without an ack are not delivered. `tell` is called between two steps and must
+    /// not block.
     pub async fn carry(
         &mut self,
         source: impl Stream<Item = Vec<Envelope>>,

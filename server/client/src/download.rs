@@ -8,7 +8,8 @@ use super::http::{Http, whole};
 use super::{HubAddress, PublishError};
 
 /// Downloads `url`, which must be one of the hub at `address`, and passes each piece of the body to `take`.
-/// An error of `take` ends the download and is returned.
+/// An error of `take` ends the download and is returned. A download that breaks off is an error too, after
+/// pieces were passed on.
 pub async fn download<E: From<PublishError>>(
     address: &HubAddress,
     url: Url,

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::{HubAddress, PublishError};
 
-/// How much of an answer is read, in bytes.
+/// How much of an answer is read, in bytes, where it is a short document: an acknowledgement or a refusal.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
 /// The body of a request.
@@ -30,6 +30,7 @@ pub(super) fn whole(bytes: impl Into<Bytes>) -> Body {
 /// connections.
 #[derive(Debug, Clone)]
 pub(super) struct Http {
+    /// The hub, whose token is sent with each request.
     address: HubAddress,
     /// The sender, or why there is none.
     sender: Result<Sender<Body>, String>,
@@ -44,7 +45,8 @@ impl Http {
         Self { address, sender }
     }
 
-    /// Sends a request with the token of the hub. An answer other than a success becomes an error.
+    /// Sends a request with the token of the hub. Fails with `Unreachable` if nothing was sent, with `Broken`
+    /// if it is unknown what the hub took, and with `Refused` for any answer other than a success.
     pub(super) async fn send(
         &self,
         method: Method,

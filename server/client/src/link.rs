@@ -1,4 +1,9 @@
 //! One WebSocket to a hub, from the handshake to the close.
+//!
+//! ```text
+//! GET /v1/ws, Authorization ─▶ 101 ─▶ hello ─▶ welcome ─▶ HubLink: send, receive ─▶ close, or a drop
+//!    4xx but 408 and 429: Refused        bye without reconnect: Refused       anything else: Failed or Silent
+//! ```
 
 use std::time::Duration;
 
@@ -69,7 +74,8 @@ impl SocketClosed {
 }
 
 impl HubLink {
-    /// Connects and completes the handshake.
+    /// Connects and completes the handshake, within 10 seconds. Fails with [`LinkError::Refused`] where
+    /// another attempt would be answered in the same way. Dropping the future gives up.
     pub async fn open(address: &HubAddress) -> Result<Self, LinkError> {
         match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
             Ok(opened) => opened,
@@ -129,7 +135,7 @@ impl HubLink {
         &self.welcome
     }
 
-    /// Sends a frame.
+    /// Sends a frame and waits until the kernel has it. Cancelling it may lose the frame.
     pub async fn send(&mut self, frame: &ClientFrame) -> Result<(), SocketClosed> {
         write(&mut self.socket, frame).await
     }

@@ -34,6 +34,7 @@ const JSON: (HeaderName, &str) = (CONTENT_TYPE, "application/json");
 #[derive(Debug, Clone)]
 pub struct HttpPublisher {
     address: HubAddress,
+    /// The connections to it.
     http: Http,
 }
 
@@ -87,7 +88,8 @@ impl HttpPublisher {
     }
 
     /// Streams `body` into `conversation`. With `run`, the stream is a step of that run, to which other
-    /// streams may add.
+    /// streams may add. Ready when the body has ended and the hub has taken it in memory. Fails as every
+    /// request does; after a [`PublishError::Broken`] what was sent may be in the conversation.
     pub async fn ingest<E: Error + Send + Sync + 'static>(
         &self,
         dialect: &str,
@@ -111,7 +113,8 @@ impl HttpPublisher {
         self.publish(Method::POST, &url, [NOT_WAITED_FOR, JSON], whole(body)).await
     }
 
-    /// Creates `conversation` from a file in the format `native`.
+    /// Creates `conversation` from a file in the format `native`. Nothing is created if the file is wrong or
+    /// the conversation has events.
     pub async fn import<E: Error + Send + Sync + 'static>(
         &self,
         conversation: &ConversationId,
@@ -120,8 +123,8 @@ impl HttpPublisher {
         self.publish(Method::PUT, &self.address.events(conversation), [], streamed(body)).await
     }
 
-    /// Publishes numbered events in one request. `claim` is the value of the publisher header: the publisher,
-    /// its life and the numbers.
+    /// Publishes numbered events in one request, exactly once (I10). `claim` is the value of the publisher
+    /// header: the publisher, its life and the numbers. A gap and a fenced life are refused with 409.
     pub async fn numbered(
         &self,
         conversation: &ConversationId,

@@ -14,6 +14,7 @@ pub(super) struct Reconnection {
     attempt: u32,
     /// The wait that the hub asked for, in milliseconds.
     asked_ms: Option<u64>,
+    /// When the next attempt is due.
     at: Instant,
 }
 

@@ -36,13 +36,17 @@ mod update;
 
 pub use update::{SessionError, SessionUpdate};
 
+/// What a session has asked for under one number. It outlives the socket, so that it can be asked for again.
 #[derive(Debug)]
 enum SubscriptionState {
+    /// The events of a conversation, with the view that they gave so far.
     Conversation { conversation: ConversationId, tracker: Box<Tracker>, min_interval_ms: u16 },
+    /// The list of conversations.
     Fleet,
 }
 
 impl SubscriptionState {
+    /// The frame that asks for it, from the position that is reached.
     fn frame(&self, sub: SubscriptionId) -> ClientFrame {
         match self {
             Self::Conversation { conversation, tracker, min_interval_ms } => ClientFrame::Sub {
@@ -60,8 +64,10 @@ impl SubscriptionState {
 #[derive(Debug)]
 pub struct ViewerSession {
     address: HubAddress,
+    /// The socket, while there is one.
     link: Option<HubLink>,
     subscriptions: BTreeMap<SubscriptionId, SubscriptionState>,
+    /// The number of the next subscription; numbers are never used again.
     next_sub: SubscriptionId,
     comeback: Reconnection,
     connections: u64,
@@ -91,7 +97,8 @@ impl ViewerSession {
         }
     }
 
-    /// Subscribes to `conversation`, which need not exist yet.
+    /// Subscribes to `conversation`, which need not exist yet. The answer is an update; without a socket the
+    /// subscription is requested when there is one.
     pub async fn subscribe(&mut self, conversation: ConversationId) -> SubscriptionId {
         self.subscribe_as(conversation, SubscriptionOptions::default()).await
     }
@@ -147,7 +154,7 @@ impl ViewerSession {
         sub
     }
 
-    /// Ends a subscription.
+    /// Ends a subscription. Updates of it that are on their way are dropped.
     pub async fn unsubscribe(&mut self, sub: SubscriptionId) {
         if self.subscriptions.remove(&sub).is_some() {
             self.send(&ClientFrame::Unsub { sub }).await;
@@ -236,7 +243,8 @@ impl ViewerSession {
         }
     }
 
-    /// Waits for the next update. Fails only if the hub has closed the session for good.
+    /// Waits for the next update. Fails only if the hub has closed the session for good. Can be cancelled and
+    /// called again at any point.
     pub async fn next(&mut self) -> Result<SessionUpdate, SessionError> {
         loop {
             let Some(link) = &mut self.link else { return self.reconnect().await };

@@ -1,6 +1,15 @@
 //! The part of access control that needs files, a clock and randomness. The crate `access` decides; this
 //! module holds what it decides about. Without [`AccessConfig`] access control is off: everybody on this
 //! machine may do everything.
+//!
+//! ```text
+//! tokens.json ──▶ Registry ◀── shares.json        Gate::by_token, by_session, by_claims ─▶ Admission
+//! keys of issuers ──▶ │  ◀── sessions             Gate::over(admission) ─▶ the reason, once it ends
+//!                      └─ changes: a number that rises ─▶ whoever holds an admission checks it again
+//! ```
+//!
+//! Locks are held for look-ups; those that store a link or count its use hold the lock while the file is
+//! written.
 
 use std::future::pending;
 use std::net::IpAddr;
@@ -70,8 +79,8 @@ pub struct AccessConfig {
     pub quotas: Quotas,
 }
 
-/// Decides who may come in. One for each hub, shared by all requests and sockets. Costs next to nothing while
-/// access control is off.
+/// Decides who may come in. One for each hub, owned by `Shared`, used by all requests and sockets. Costs next
+/// to nothing while access control is off.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     /// `None` while access control is off.
@@ -87,7 +96,7 @@ struct Guarded {
     tokens: TokenStore,
     /// The file of links.
     shares: ShareStore,
-    /// Proxies that were named in the settings.
+    /// Proxies whose forwarding headers are believed.
     proxies: Vec<IpAddr>,
     /// The keys of who else signs tokens.
     keys: KeyRing,
@@ -97,6 +106,7 @@ struct Guarded {
     provider: Option<Provider>,
     /// How much each address and principal does.
     counted: Counted,
+    /// The log of who did what.
     audit: AuditLog,
     /// Rises with every change of who is known, so that admissions are checked again.
     changes: watch::Sender<u64>,
@@ -177,7 +187,8 @@ impl Gate {
         })
     }
 
-    /// Admits whoever has the token `text`.
+    /// Admits whoever has the token `text`, the hub's own or one that an issuer signed. Fails with
+    /// `UnknownKey` if the issuer's key is not known yet, and with the reason otherwise.
     pub(crate) fn by_token(&self, text: &str) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         guarded.registry.read().by_token(text, clock::now_ms())
@@ -189,7 +200,7 @@ impl Gate {
         guarded.registry.read().admit(&Proof::Session(session.hash()), clock::now_ms())
     }
 
-    /// Checks an earlier admission again. The error says why it no longer holds.
+    /// Checks an earlier admission again, against what is known now. The error says why it no longer holds.
     pub(crate) fn still_holds(&self, admission: &Admission) -> Result<(), Denial> {
         match &self.guarded {
             None => Ok(()),
@@ -220,7 +231,8 @@ impl Gate {
         }
     }
 
-    /// Begins a session for whoever has the token `text`; returns its secret, for a cookie.
+    /// Begins a session for whoever has the token `text`; returns its secret, for a cookie. The session is in
+    /// memory alone. May wait for an issuer's keys.
     pub(crate) async fn log_in(&self, text: &str) -> Result<(Secret, Admission), Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         self.by_token_in_time(text).await?;
@@ -240,7 +252,9 @@ impl Gate {
         Some(who)
     }
 
-    /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk.
+    /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk. Fails
+    /// while access control is off, for a link that is not allowed, and if the file cannot be written; the
+    /// link holds in memory then, and nobody has its secret.
     pub(crate) fn share(&self, make: impl FnOnce(access::Hash) -> Share) -> Result<Secret, ShareFault> {
         let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
         let secret = Secret::mint(SecretKind::Share, &random());

@@ -1,5 +1,12 @@
 //! The running hub: accepts connections, routes requests, runs what happens beside the traffic, and drains at
 //! the end (invariant I13).
+//!
+//! ```text
+//! listener ─▶ entry (bounds, TLS) ─▶ connection: HTTP/1.1
+//!    ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
+//! beside: list, deadlines of sockets, upkeep, orphans, presence, health, access, retention, sinks, spans, rows
+//! end: shutdown ─▶ drain ─▶ agents' tools, proxy, spans, log are closed
+//! ```
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -47,6 +54,7 @@ const COMPRESSED_BYTES_MIN: u16 = 1 << 10;
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
 /// Serves until `shutdown` is ready, then drains and closes the log. The error says what was not written.
+/// Dropping the future stops at once, without a drain: the log counts that as an unclean stop.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     listener: TcpListener,
@@ -104,7 +112,8 @@ pub(crate) async fn run(
     })
 }
 
-/// Runs the hub's upkeep in rounds. Never returns.
+/// Runs the hub's upkeep in rounds: one for each `upkeep` of the settings, earlier when memory fills up.
+/// Never returns.
 async fn upkeep(shared: &Shared) {
     let bounds = Bounds::idle_after(shared.config.idle, shared.config.memory_target);
     loop {
@@ -121,7 +130,7 @@ async fn upkeep(shared: &Shared) {
     }
 }
 
-/// Accepts connections. Never returns.
+/// Accepts connections, each served by a task of its own. Never returns; cancel it to stop.
 async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
     loop {
         match listener.accept().await {
@@ -135,7 +144,9 @@ async fn accept(shared: &Arc<Shared>, listener: &TcpListener, router: &Router) {
     }
 }
 
-/// Tells all connections to end, and waits until they have or the time for draining is over.
+/// Tells all connections to end, and waits until they have or the time for draining is over (I13). Streams
+/// end, sockets get `bye`, and requests are finished; what is still open after that time is cut when the
+/// process ends.
 async fn drain(shared: &Shared) {
     tracing::info!("draining");
     shared.drain.cancel();
@@ -157,7 +168,7 @@ async fn drain(shared: &Shared) {
 }
 
 /// Makes the kernel send at once what is written, and leave with us what it cannot send yet: that can still
-/// be conflated (invariant I8).
+/// be conflated (I8). Also lets the kernel find peers that are gone.
 fn tune(stream: &TcpStream) -> std::io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     socket2::SockRef::from(stream).set_tcp_notsent_lowat(model::limits::UNSENT_BYTES_MAX)?;
@@ -167,7 +178,8 @@ fn tune(stream: &TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)
 }
 
-/// Serves the requests of one connection until it ends or the hub drains.
+/// Serves the requests of one connection until it ends or the hub drains. Every request gets the connection's
+/// [`ConnectionInfo`](crate::http::patience::ConnectionInfo) and its peer as extensions.
 async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: Router) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "the connection stays as the kernel made it");
@@ -226,7 +238,8 @@ fn compressed() -> Router<Arc<Shared>> {
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it))
 }
 
-/// All routes, with the checks that each request passes first.
+/// All routes, with the checks that each request passes first: the layer that is added last is the first. A
+/// route without a line in `server/access/src/routes.rs` answers 404.
 fn router(shared: &Arc<Shared>) -> Router {
     Router::new()
         .route("/", get(page::index))

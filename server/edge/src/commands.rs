@@ -1,5 +1,13 @@
 //! Commands: what a person wants done in a conversation, over whatever door it comes. A repeated command is
 //! done once.
+//!
+//! ```text
+//! command ─▶ turn of its conversation ─▶ known id? ── yes ─▶ the same answer
+//!                                           │ no
+//!                  say, stop, approve, reject, retry: agents │ fork: a new conversation, perhaps with a turn
+//!                                           ▼
+//!            remember the answer ─▶ note who it was in the conversation ─▶ audit log
+//! ```
 
 use std::sync::Arc;
 
@@ -59,6 +67,8 @@ fn words(deed: &CommandAction) -> String {
     }
 }
 
+/// Carries out a command unless its id is known. Fails with `bad_request` for an id that is too long and with
+/// whatever the command is refused with; a refusal is not remembered.
 async fn done_once(
     shared: &Arc<Shared>,
     who: &str,
@@ -111,7 +121,8 @@ fn done(id: CompactString, started: Started) -> Done {
     Done { id, conversation, run: Some(run), after }
 }
 
-/// Carries out every command except a fork.
+/// Carries out every command except a fork. Fails with `not_running`, `not_resumable`, `consent_mismatch`,
+/// `unknown_agent`, `agent_unavailable` or `too_many`, as the registry of agents says. Blocks.
 fn act(
     agents: &Arc<Agents>,
     hub: &Hub,
@@ -148,7 +159,7 @@ fn act(
     })
 }
 
-/// Finds a conversation that must exist.
+/// Finds a conversation that must exist. Fails with `unknown_conversation`, or with what the log says.
 fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     let found = hub.find(id).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     found.ok_or_else(|| {
@@ -156,7 +167,7 @@ fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     })
 }
 
-/// Starts a turn of an agent with a person's message.
+/// Starts a turn of an agent with a person's message. Fails with `bad_request` for an empty one.
 fn say(
     agents: &Arc<Agents>,
     id: &ConversationId,
@@ -171,14 +182,17 @@ fn say(
     Ok(agents.say(turn)?)
 }
 
-/// The run that a command concerns, and the position after which its effects follow.
+/// The run that a command concerns, and the position after which its effects follow. Made for one command.
 struct Target {
+    /// The conversation of the run.
     conversation: Arc<Conversation>,
+    /// The run, and the head of the conversation before the command.
     started: Started,
 }
 
 impl Target {
-    /// Finds the run, or the newest one of the hub's agents if none is named.
+    /// Finds the run, or the newest one of the hub's agents if none is named. Fails with
+    /// `unknown_conversation`, or with `not_running` if no agent of this hub has a run there.
     fn find(agents: &Agents, hub: &Hub, id: &ConversationId, run: Option<RunId>) -> Result<Self, Refusal> {
         let conversation = find(hub, id)?;
         let newest = |view: &View| {

@@ -1,4 +1,5 @@
-//! The settings of a door, and what holds without them.
+//! The settings of a door, and what holds without them. A door is a set of routes that speak another server's
+//! protocol (`http/compat`); its name is its key in `[compat]` of the settings file.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,5 +1,12 @@
 //! Forks: a new conversation with the history of another one up to a place. The other conversation stays as
 //! it is.
+//!
+//! ```text
+//! other:  1 2 3 4 5 6 7 8 9
+//! fork:   1 2 3 4 5 6 │ fork { from: other, 6 } │ run.end interrupted, for each run that was going on
+//! ```
+//!
+//! The events keep their seqs, so the fork's seqs go on where the shared history ends (I1).
 
 use std::sync::Arc;
 
@@ -34,6 +41,9 @@ pub(crate) struct Cut {
 /// Makes the conversation `into`, or one with a fresh name, from the history of `from` up to `cut`. Runs that
 /// were going on there are interrupted in the fork. Waits for its turn among the hub's expensive work and for
 /// the disk.
+///
+/// Fails with `bad_request` for a place that is not there, with `conversation_exists` if `into` has events,
+/// with `gone` if the log no longer has all events before the place, with `too_many` without a turn.
 pub(crate) async fn fork(
     shared: &Shared,
     from: &Arc<Conversation>,
@@ -91,7 +101,7 @@ fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
     ConversationId::parse(&name).map_err(|error| Refusal::new(ErrorCode::BadConversation, error.to_string()))
 }
 
-/// Reads the events up to `at`, with their large results.
+/// Reads the events up to `at`, with their large results, into memory. Fails with `gone` if one is missing.
 async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<Envelope>, Refusal> {
     let mut envelopes: Vec<Envelope> = Vec::new();
     loop {

@@ -1,5 +1,9 @@
 //! The HTTP side: ingest, native events, snapshots, whole results, lists, server-sent events, health, the
 //! page, schemas, and the doors in `compat`.
+//!
+//! Every handler returns an answer or a [`problem::Problem`]. What may take long waits for a turn of work
+//! (`spool`); what may be large waits for its reader in a file; what lasts holds a place among those that are
+//! open. Requests that need a caller get it from `access`.
 
 pub(crate) mod access;
 pub(crate) mod audit;

@@ -17,7 +17,8 @@ mod measured;
 
 pub(crate) use measured::queries;
 
-/// All numbers, in Prometheus' text format 0.0.4; those of the log where it was asked and has answered.
+/// All numbers, in Prometheus' text format 0.0.4; those of the log where it was asked and has answered. Takes
+/// some locks, each for a moment.
 pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     let mut page = Page::default();
     publishing(&mut page);
@@ -61,6 +62,7 @@ fn publishing(page: &mut Page) {
     );
 }
 
+/// What was redacted, by rule; nothing if nothing is.
 fn redacting(page: &mut Page, shared: &Shared) {
     let Some(redactor) = shared.hub.redactor() else { return };
     page.head("fanlight_redactions_total", "Secrets that were marked instead of stored, by rule.", "counter");

@@ -22,7 +22,7 @@ use model::frame::Pub;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::sharing::{Peers, Reply, WISHES_MAX, Wish};
+use crate::sharing::{LINK_REQUESTS_MAX, LinkRequest, Peers, Reply};
 use crate::state::Shared;
 
 mod follows;
@@ -38,19 +38,21 @@ pub(crate) const AGAIN: Duration = Duration::from_millis(100);
 const ROWS_EVERY: Duration = Duration::from_secs(2);
 
 impl Peers {
-    /// The link to the hub at `address`, which is made if there is none.
-    fn link(&self, shared: &Arc<Shared>, address: &Arc<str>) -> mpsc::Sender<Wish> {
+    /// The link to the hub at `address`. If there is none, or it has ended, a new one is started as a task of
+    /// the hub; it connects by itself.
+    fn link(&self, shared: &Arc<Shared>, address: &Arc<str>) -> mpsc::Sender<LinkRequest> {
         let mut links = self.links.lock();
         if let Some(link) = links.get(address).filter(|link| !link.is_closed()) {
             return link.clone();
         }
-        let (sender, wishes) = mpsc::channel(WISHES_MAX);
+        let (sender, requests) = mpsc::channel(LINK_REQUESTS_MAX);
         links.insert(Arc::clone(address), sender.clone());
-        shared.tasks.spawn(link::run(Arc::clone(shared), Arc::clone(address), wishes));
+        shared.tasks.spawn(link::run(Arc::clone(shared), Arc::clone(address), requests));
         sender
     }
 
-    /// Follows `conversation` at `address`; ready when it is in memory.
+    /// Follows `conversation` at `address`; ready when it is in memory. Fails, with the reason, if the other
+    /// hub cannot be reached, does not have the conversation, or the link is lost.
     async fn follow(
         &self,
         shared: &Arc<Shared>,
@@ -60,11 +62,12 @@ impl Peers {
         let (done, answer) = oneshot::channel();
         let link = self.link(shared, address);
         let lost = || String::from("the connection to the hub that has the conversation was lost");
-        link.send(Wish::Follow(conversation.clone(), done)).await.map_err(|_link_is_gone| lost())?;
+        link.send(LinkRequest::Follow(conversation.clone(), done)).await.map_err(|_link_is_gone| lost())?;
         answer.await.unwrap_or_else(|_link_is_gone| Err(lost()))
     }
 
-    /// Sends a publication to the hub at `address`. The link keeps the order.
+    /// Sends a publication to the hub at `address`; its answer goes to `reply`. The link keeps the order.
+    /// Waits if the link has more to do than it can hold.
     pub(crate) async fn publish(
         &self,
         shared: &Arc<Shared>,
@@ -73,11 +76,11 @@ impl Peers {
         reply: Reply,
     ) {
         // A link that is gone drops the wish, and with it the reply, which tells its publisher.
-        drop(self.link(shared, address).send(Wish::Publish(Box::new(publication), reply)).await);
+        drop(self.link(shared, address).send(LinkRequest::Publish(Box::new(publication), reply)).await);
     }
 }
 
-/// Which hub has `conversation`, as of a moment ago.
+/// Which hub has `conversation`, as of a moment ago. Fails if the log cannot be asked.
 pub(crate) async fn owner(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
@@ -131,7 +134,8 @@ pub(crate) async fn owner_now(
     looked
 }
 
-/// Makes `conversation` one that can be viewed here: this hub has it, or follows it. The error says why neither could be had.
+/// Makes `conversation` one that can be viewed here: this hub has it, or follows it. Tries for [`PATIENCE`].
+/// The error says why neither could be had.
 pub(crate) async fn prepare(shared: &Arc<Shared>, conversation: &ConversationId) -> Result<(), String> {
     let Some(peers) = &shared.peers else { return Ok(()) };
     let deadline = Instant::now() + PATIENCE;
@@ -154,7 +158,8 @@ pub(crate) async fn prepare(shared: &Arc<Shared>, conversation: &ConversationId)
     }
 }
 
-/// Goes on with a conversation whose link was lost, as long as it is watched: follows its owner again, or takes it over.
+/// Goes on with a conversation whose link was lost, as long as it is watched: follows its owner again, or
+/// takes it over. Viewers keep their sockets; after a change of the epoch they get a snapshot.
 async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>) {
     let Some(peers) = &shared.peers else { return };
     while conversation.is_watched() && !conversation.is_over() && !shared.is_draining() {

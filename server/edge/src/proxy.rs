@@ -2,9 +2,9 @@
 //! directions (I12), and records what is said in them as events. The rules are in docs/integrations/proxy.md.
 //!
 //! ```text
-//! caller ──request──▶ Asking ───▶ upstream
+//! caller ──request──▶ RequestBody ─▶ upstream
 //!    ▲                   │ copy        │
-//!    └──── Answering ◀───┼──answer─────┘
+//!    └──── AnswerBody ◀──┼──answer─────┘
 //!              │ copy    ▼
 //!              └─────▶ Tape ──▶ Recording ──▶ Joiner, decoder ──▶ hub
 //! ```

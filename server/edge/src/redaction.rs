@@ -40,13 +40,15 @@ pub enum RedactionError {
 }
 
 impl Redaction {
-    /// What does it. Reads the key that stands beside the log, and makes it where there is none; the key of a log in memory goes with the
-    /// process.
+    /// The redactor of these settings. Reads the key that stands beside the log, and makes it where there is
+    /// none; the key of a log in memory or in a database goes with the process. Fails if the file cannot be
+    /// used or a pattern is not taken.
     pub fn redactor(&self, log: &LogChoice) -> Result<Arc<Redactor>, RedactionError> {
         Ok(Arc::new(Redactor::new(self.key(log)?, self.builtin, &self.patterns)?))
     }
 
-    /// The key of its marks.
+    /// The key of the marks: the same secret has the same mark under it. Fails if the file cannot be read,
+    /// made, or has a wrong length.
     pub fn key(&self, log: &LogChoice) -> Result<MarkKey, RedactionError> {
         let key = match log {
             LogChoice::Sqlite { path, .. } => {

@@ -48,6 +48,7 @@ pub(crate) async fn run(hub: &Arc<Hub>, fanout: &Fanout, retain: Retain, every: 
 }
 
 /// Removes some conversations and waits until the log has noted that; returns how many.
+/// Fails if the log does.
 async fn round(hub: &Arc<Hub>, rule: Retention) -> Result<usize, LogError> {
     let its = Arc::clone(hub);
     let work = tokio::task::spawn_blocking(move || its.retain(&rule, clock::now_ms()));

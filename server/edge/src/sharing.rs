@@ -26,8 +26,8 @@ pub(crate) use replies::{PublisherLine, Reply};
 /// What a hub says in `welcome` to one that it knows as another hub.
 pub(crate) const FEATURE: &str = "hub";
 
-/// Most wishes that wait for one link.
-pub(crate) const WISHES_MAX: usize = 4_096;
+/// Most requests that wait for one link.
+pub(crate) const LINK_REQUESTS_MAX: usize = 4_096;
 
 /// For how long it is taken for granted who has a conversation. A frame that goes to the wrong hub comes back as refused.
 const OWNER_KNOWN: Duration = Duration::from_secs(1);
@@ -36,27 +36,28 @@ const OWNER_KNOWN: Duration = Duration::from_secs(1);
 pub(crate) type PassedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 /// What a link is asked for.
-pub(crate) enum Wish {
+pub(crate) enum LinkRequest {
     /// To follow a conversation. The answer comes when it is in memory.
     Follow(ConversationId, oneshot::Sender<Result<(), String>>),
     /// To publish; the answer goes to whoever the reply names.
     Publish(Box<Pub>, Reply),
 }
 
-/// The other hubs of the log. One for each hub, if it shares its log.
+/// The other hubs of the log. One for each hub, if it shares its log; owned by `Shared`. It holds senders
+/// alone: links are tasks of the hub.
 #[derive(Debug)]
 pub(crate) struct Peers {
     /// What hubs show one another.
     pub(crate) token: Secret,
     /// The links that are open, by address.
-    pub(crate) links: Mutex<HashMap<Arc<str>, mpsc::Sender<Wish>>>,
+    pub(crate) links: Mutex<HashMap<Arc<str>, mpsc::Sender<LinkRequest>>>,
     /// The ways on which requests are passed on, by address.
     pub(crate) senders: Mutex<HashMap<Arc<str>, Sender<PassedBody>>>,
     /// Who had which conversation when it was last looked up.
     owners: Mutex<HashMap<ConversationId, (Arc<str>, Instant)>>,
 }
 
-impl std::fmt::Debug for Wish {
+impl std::fmt::Debug for LinkRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (what, of) = match self {
             Self::Follow(conversation, _) => ("Follow", conversation),

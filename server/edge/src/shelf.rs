@@ -1,5 +1,10 @@
 //! The models that forge-ui shows: the hub's agents, as changed by its users. The changes are stored in a
 //! file beside the log; with a log in memory they are lost with the process.
+//!
+//! ```json
+//! {"models": {"fanlight": {"helper": {"favorited": true, "display_name": "Helper", "added_at": 0}}},
+//!  "removed": ["old"], "off": ["openrouter"]}
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,6 +33,7 @@ const FILE: &str = "forge-models.json";
 pub(crate) struct Shelf {
     /// `None` if the log is in memory.
     file: Option<PathBuf>,
+    /// What holds now. The lock is held while the file is written, so changes are written in their order.
     kept: Mutex<Kept>,
 }
 
@@ -47,9 +53,12 @@ struct Kept {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Entry {
+    /// Whether a user made it a favourite.
     favorited: bool,
+    /// The name that is shown; that of the model if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     display_name: Option<String>,
+    /// What it claims to support; the usual if nobody said.
     #[serde(skip_serializing_if = "Option::is_none")]
     capabilities: Option<Abilities>,
     /// When it was added, in milliseconds since 1970.
@@ -60,8 +69,11 @@ struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Abilities {
+    /// Whether it calls tools.
     tools: bool,
+    /// Whether it sees images.
     vision: bool,
+    /// Whether it thinks before it answers.
     reasoning: bool,
 }
 
@@ -75,16 +87,22 @@ impl Default for Abilities {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Change {
+    /// Whether it is a favourite.
     favorited: Option<bool>,
+    /// The name to be shown; an empty one changes nothing.
     display_name: Option<String>,
+    /// What it claims to support.
     capabilities: Option<Abilities>,
 }
 
 /// A model that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Model {
+    /// The provider below which it is listed; [`PROVIDER`] for agents.
     pub(crate) provider: String,
+    /// The name that clients send as the model.
     pub(crate) id: String,
+    /// What users changed.
     entry: Entry,
     /// Whether it is an agent of the hub.
     is_agent: bool,
@@ -152,8 +170,9 @@ impl Shelf {
             .collect()
     }
 
-    /// Adds a model, or changes an existing one. `now` is in milliseconds since 1970. Fails at the limit of
-    /// models and if the file cannot be written.
+    /// Adds a model, or changes an existing one. `now` is in milliseconds since 1970. Fails with
+    /// `bad_request` for a name that is empty or too long, with `too_many` if `FORGE_MODELS_MAX` are changed
+    /// already, with `log_failed` if the file cannot be written. What failed changes nothing.
     pub(crate) fn add<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -180,7 +199,8 @@ impl Shelf {
         })
     }
 
-    /// Changes a model, which must exist.
+    /// Changes a model. Fails with `unknown_agent` if there is none of that name, and otherwise as
+    /// [`Shelf::add`] does.
     pub(crate) fn update<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -204,7 +224,8 @@ impl Shelf {
         })
     }
 
-    /// Removes a model from the list. An agent stays an agent.
+    /// Removes a model from the list. An agent stays an agent, and [`Shelf::fetch`] puts it back. Fails with
+    /// `unknown_agent` if it is not on the list, with `log_failed` if the file cannot be written.
     pub(crate) fn remove<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
@@ -228,7 +249,8 @@ impl Shelf {
         self.keep(&mut kept, new)
     }
 
-    /// Puts all agents back on the list. Returns how many had been removed, and how many had not.
+    /// Puts all agents back on the list; `agents` is their number. Returns how many had been removed, and how
+    /// many had not. Fails with `unknown_agent` for any provider but [`PROVIDER`].
     pub(crate) fn fetch(&self, provider: &str, agents: usize) -> Result<(usize, usize), Refusal> {
         if provider != PROVIDER {
             return Err(no_provider(provider));
@@ -240,7 +262,8 @@ impl Shelf {
         Ok((added, agents.saturating_sub(added)))
     }
 
-    /// Turns a provider on or off, which shows or hides its models.
+    /// Turns a provider on or off, which shows or hides its models. Fails with `unknown_agent` if nobody has
+    /// added a model of that provider.
     pub(crate) fn turn(&self, provider: &str, power: Power) -> Result<(), Refusal> {
         let mut kept = self.kept.lock();
         if provider != PROVIDER && !kept.models.contains_key(provider) {
@@ -273,7 +296,8 @@ impl Shelf {
         Ok(model)
     }
 
-    /// Writes `new` to the file and then puts it in place of `kept`.
+    /// Writes `new` to the file, as a whole, and then puts it in place of `kept`. Fails with `log_failed`,
+    /// and then what held before holds.
     fn keep(&self, kept: &mut Kept, new: Kept) -> Result<(), Refusal> {
         if let Some(file) = &self.file {
             let written = || -> io::Result<()> {
@@ -294,7 +318,9 @@ impl Shelf {
 /// Whether a provider is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Power {
+    /// Its models are shown.
     On,
+    /// They are hidden.
     Off,
 }
 

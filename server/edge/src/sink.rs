@@ -3,6 +3,13 @@
 //! A sink is a cursor in each conversation, without a queue. It is told which conversations moved, reads what
 //! comes after its cursor from the ring or the log, and moves on when that is delivered. So a sink that is
 //! slow or cannot deliver costs nobody anything: it is behind, and reads later what it has not delivered.
+//!
+//! ```text
+//! a conversation moved ─▶ follower ─▶ read after the cursor, once it is stored ─▶ file, or another hub
+//!                                        delivered: the cursor moves │ not delivered: tried again
+//! ```
+//!
+//! Only what would survive a crash of this hub is passed on (I9), as far as its log promises that.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -92,10 +99,13 @@ pub(crate) fn start(hub: &Arc<Hub>, sinks: &[Sink], tasks: &TaskTracker, drain: 
 /// What a sink reads from. Owned by its task.
 #[derive(Debug)]
 struct Source {
+    /// The hub whose events are passed on.
     hub: Arc<Hub>,
     /// Cancelled when the hub begins to drain.
     drain: CancellationToken,
+    /// Remembers which conversations moved since it was last asked.
     follower: Arc<Follower>,
+    /// The pattern of names that are passed on.
     conversations: String,
 }
 
@@ -155,7 +165,7 @@ impl Source {
         at.unwrap_or_else(|| self.logged_at(conversation.id(), seq))
     }
 
-    /// The same, as the log has it.
+    /// The same, as the log has it. A log that cannot be read is logged, and gives none.
     fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
         let page = blocking(|| self.hub.log().read(id, before, 1));
@@ -165,8 +175,8 @@ impl Source {
         taken_in(&page.ok()?, seq)
     }
 
-    /// Reads what comes after `after` and would survive a crash of this hub: what others were told must not
-    /// be lost here.
+    /// Reads up to [`PAGE_EVENTS`] events after `after`, once they would survive a crash of this hub: what
+    /// others were told must not be lost here. Waits for the log. Fails with `Gone` if it no longer has them.
     async fn read(&self, conversation: &Conversation, after: Seq) -> Result<Vec<Arc<Envelope>>, LogError> {
         let head = conversation.head();
         let log = self.hub.log();

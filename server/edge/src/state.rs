@@ -1,4 +1,8 @@
 //! The state that all parts of the network side share: handles, without logic of its own.
+//!
+//! `Shared` is made once, before the hub listens, and dropped after the log was closed. Tasks hold it by
+//! `Arc`, so what it owns outlives every request. Times of sockets are kept by one timer for all of them
+//! (`Sockets`), since a timer for each would cost memory.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,6 +75,8 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Opens the log that the settings name and makes a hub over it. Starts no tasks except those of the log.
+    /// Fails if the log cannot be opened: a file or database that is not there, damaged, newer than this
+    /// program, or open in another hub.
     pub(crate) fn new(
         config: Config,
         gate: Gate,
@@ -158,7 +164,8 @@ impl Shared {
 /// Why a log was not opened.
 pub type LogNotOpened = Box<dyn std::error::Error + Send + Sync>;
 
-/// Opens the log that was chosen. Waits for its disk or database, and keeps every other hub out as long as it is open.
+/// Opens the log that was chosen. Waits for its disk or database, and keeps every other hub out as long as it
+/// is open. Dropping it without `close` is an unclean stop.
 pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     open_log_as(choice, None)
 }
@@ -177,7 +184,7 @@ fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn Ev
     })
 }
 
-/// The open `WebSockets`, so that one timer serves them all.
+/// The open `WebSockets`, so that one timer serves them all. It holds their outboxes, not their tasks.
 #[derive(Debug)]
 pub(crate) struct Sockets {
     /// The moment from which times in outboxes are counted.
@@ -193,7 +200,7 @@ impl Default for Sockets {
 }
 
 impl Sockets {
-    /// Adds a socket; returns the number under which to remove it.
+    /// Adds a socket; returns the number under which to remove it. Numbers rise and are never used again.
     pub(crate) fn add(&self, outbox: &Arc<Outbox>) -> u64 {
         let mut open = self.open.lock();
         open.0 += 1;

@@ -1,6 +1,11 @@
 //! Which conversation a caller continues that names none. The decision is in `exchange::continuation`; this
 //! module holds what it remembers of all callers and looks conversations up, which may wait for the disk. It
 //! never does that while it holds the memory's lock.
+//!
+//! ```text
+//! messages ─▶ clues ─▶ candidates ─▶ the view of each: was that answered there? ─▶ the conversation
+//! a name   ─▶ current(name): the conversation, or the fork in which it goes on
+//! ```
 
 use agents::{HUB_STOPPED, RunAddress, Spoken};
 use event_log::{ListQuery, blocking, clock};
@@ -35,12 +40,14 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Waits until no other caller begins a run. Drop the guard once the run has begun.
+    /// Waits until no other caller begins a run, in the whole hub: what a caller means depends on what others
+    /// have begun. Drop the guard once the run has begun. May be cancelled.
     pub(crate) async fn one(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.one.lock().await
     }
 
-    /// Restores what was remembered before the hub restarted, once; waits for it.
+    /// Restores what was remembered before the hub restarted, once; waits for it. Reads up to
+    /// [`LOOKED_THROUGH_MAX`] conversations, the newest first.
     pub(crate) async fn remembered(&self, hub: &Hub) {
         let read_back = || async {
             let found = blocking(|| traces(hub));
@@ -106,7 +113,8 @@ impl Threads {
         open.or_else(changed).map(|known| known.conversation().clone())
     }
 
-    /// Whether `known` is what this caller was told. Reads the conversation, perhaps from the disk.
+    /// Whether `known` is what this caller was told, and `fits` what it sends now. Reads the conversation,
+    /// perhaps from the disk; one that cannot be read is not it.
     fn is_it(
         &self,
         hub: &Hub,

@@ -1,5 +1,8 @@
 //! The certificate for TLS. It is read again when its files change: open connections keep the old one, new
 //! ones get the new one.
+//!
+//! The files are looked at every second, since they are often replaced by another program. Only HTTP/1.1
+//! is offered: the hub serves no other version.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,13 +45,15 @@ pub enum TlsError {
 /// A certificate that follows its files. Owned by the hub's state.
 #[derive(Debug)]
 pub(crate) struct Tls {
+    /// The files that are followed.
     files: TlsFiles,
     /// What new connections get.
     current: RwLock<Arc<ServerConfig>>,
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Reads the files. Fails if one cannot be read or is something else, or if key and certificate do not
+    /// fit together.
     pub(crate) fn new(files: TlsFiles) -> Result<Self, TlsError> {
         let current = RwLock::new(Arc::new(read(&files)?));
         Ok(Self { files, current })
@@ -59,7 +64,8 @@ impl Tls {
         Arc::clone(&self.current.read())
     }
 
-    /// Reads the files again whenever they change. Never returns.
+    /// Reads the files again whenever they change. Never returns. Files that cannot be used leave the
+    /// certificate as it was.
     pub(crate) async fn watch(&self) {
         let mut known = self.mark();
         loop {

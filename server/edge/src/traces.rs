@@ -1,4 +1,9 @@
 //! Spans on their way into conversations: the joiner of `exchange::spans`, with a clock and the hub.
+//!
+//! ```text
+//! POST /v1/traces ─▶ take: spans ─▶ joiner ─▶ events of runs ─▶ published at once
+//!                        run: the time, every 200 ms ─▶ joiner ─▶ events that had waited for an ancestor
+//! ```
 
 use std::time::Duration;
 
@@ -17,6 +22,7 @@ const STEP: Duration = Duration::from_millis(200);
 /// The traces whose spans are being joined. One for each hub.
 #[derive(Debug, Default)]
 pub(crate) struct Traces {
+    /// Decides to which run each span belongs, and holds those whose ancestors have not come yet.
     joiner: Mutex<SpanJoiner>,
 }
 

@@ -80,7 +80,9 @@ pub(crate) enum OpenKind {
 /// A turn. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Turn {
+    /// One of the turns of this kind; `None` for small work.
     _own: Option<OwnedSemaphorePermit>,
+    /// One of all turns.
     _all: Option<OwnedSemaphorePermit>,
 }
 
@@ -96,8 +98,8 @@ pub(crate) struct Work {
     /// The turns among them that searches may take.
     searches: Arc<Semaphore>,
     /// The turns that work on large conversations may take.
-    /// The turns that pieces of answers may take.
     large: Arc<Semaphore>,
+    /// The turns that pieces of answers may take.
     pieces: Arc<Semaphore>,
     /// The turns for publishing large bodies. They are separate, because publishing must wait for nothing
     /// else.
@@ -105,8 +107,8 @@ pub(crate) struct Work {
     /// The places for open requests.
     requests: Arc<Semaphore>,
     /// The places for transfers.
-    /// The places for streams.
     transfers: Arc<Semaphore>,
+    /// The places for streams.
     streams: Arc<Semaphore>,
     /// How many bytes of answers and bodies lie in files, bounded by `SPOOL_BYTES_MAX`.
     spooled: AtomicU64,
@@ -137,7 +139,8 @@ impl Default for Work {
 }
 
 impl Work {
-    /// Runs `work` on a thread of lower priority than those that serve sockets.
+    /// Runs `work` on a thread of lower priority than those that serve sockets. It is finished even if the
+    /// handle is dropped. Take a turn before: more work than turns waits for a thread.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         self.threads.run(work)
     }
@@ -174,7 +177,7 @@ impl Work {
         Arc::clone(places).try_acquire_owned().ok().map(Open)
     }
 
-    /// Takes room for `bytes` in files; false if there is not so much.
+    /// Takes room for `bytes` in files; false if there is not so much, of `SPOOL_BYTES_MAX` in all.
     pub(crate) fn spool(&self, bytes: u64) -> bool {
         let taken = self.spooled.fetch_add(bytes, Ordering::Relaxed);
         let fits = taken.saturating_add(bytes) <= SPOOL_BYTES_MAX;

@@ -51,7 +51,9 @@ pub(crate) enum SocketKind {
     Hub,
 }
 
-/// `GET /v1/ws`: makes the connection a WebSocket.
+/// `GET /v1/ws`: makes the connection a WebSocket. 101, or 400 for a request that is no upgrade of this
+/// protocol, 503 while the hub drains. Who the client is may still be unknown: a token in `hello` is as good
+/// as one in the request.
 pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Request) -> Response {
     let key = match accept::key(request.headers()) {
         Ok(key) => key,

@@ -64,10 +64,11 @@ const KNOWN: [(&str, &str, Api); 16] = [
     ("vllm", "http://127.0.0.1:8000", Api::OpenAi),
 ];
 
-/// A server to which calls are sent.
+/// A server to which calls are sent. Cheap to clone; it holds no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     name: CompactString,
+    /// HTTP or HTTPS.
     scheme: Scheme,
     authority: Authority,
     /// The prefix of all paths, without a slash at its end.
@@ -114,7 +115,9 @@ pub enum UpstreamError {
 }
 
 impl Upstream {
-    /// An upstream with the name `name`. The path of `url` is put before the paths of calls.
+    /// An upstream with the name `name`. The path of `url` is put before the paths of calls. Fails for a name
+    /// that is no segment of a path and for a URL with anything but a scheme, a host and a path. Errors do
+    /// not show the URL, which may have a password.
     pub fn new(name: &str, url: &str, api: Api) -> Result<Self, UpstreamError> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -134,7 +137,7 @@ impl Upstream {
         Ok(Self { name: name.into(), scheme, authority, path, api, certificates: Vec::new() })
     }
 
-    /// Trusts the certificates in `file` (PEM) in addition.
+    /// Trusts the certificates in `file` (PEM) in addition. Fails if the file cannot be read or has none.
     pub fn trusting(mut self, file: &Path) -> Result<Self, UpstreamError> {
         let wrong = |cause| UpstreamError::Certificates {
             upstream: self.name.to_string(),

@@ -1,5 +1,10 @@
 //! Makes connections: over TCP or a proxy of the environment, with TLS, and with the HTTP version that the
 //! other side chose.
+//!
+//! ```text
+//! Connector::new   ─▶ Reaching (TCP, perhaps a proxy) ─▶ TLS, ALPN h2 or http/1.1 ─▶ Stream
+//! Connector::bare  ─▶ the same, always end-to-end, http/1.1 alone
+//! ```
 
 use std::time::Duration;
 
@@ -42,7 +47,9 @@ const PROBES: u32 = 2;
 /// Makes connections to one upstream.
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
+    /// What makes the connection, layer by layer.
     https: HttpsConnector<Reaching>,
+    /// The address of the upstream.
     uri: Uri,
 }
 
@@ -81,7 +88,8 @@ pub(crate) fn is_http2(stream: &Stream) -> bool {
     stream.connected().is_negotiated_h2()
 }
 
-/// The TLS configuration with the certificates that are trusted for an upstream.
+/// The TLS configuration with the certificates that are trusted for an upstream: those of the system and its
+/// own. Fails for a certificate that is none.
 fn tls(upstream: &Upstream, surroundings: &Surroundings) -> Result<ClientConfig, TlsError> {
     let is_protected = upstream.uri("").is_some_and(|uri| uri.scheme() == Some(&Scheme::HTTPS));
     let mut store = if is_protected { surroundings.roots().clone() } else { RootCertStore::empty() };

@@ -1,5 +1,12 @@
 //! Proxies named by the environment variables that other programs use: `HTTPS_PROXY`, `HTTP_PROXY`,
 //! `ALL_PROXY`, `NO_PROXY`. The local machine is reached without a proxy.
+//!
+//! | upstream | proxy in the environment | way |
+//! |---|---|---|
+//! | this machine | any | directly |
+//! | `http://` | `http://` | the proxy gets each request with its whole URL ([`Detour::Asked`]) |
+//! | `https://` | `http://` | a tunnel by `CONNECT` ([`Detour::Tunnel`]) |
+//! | any | another kind | no connection, with the reason ([`Detour::Unknown`]) |
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -36,6 +43,7 @@ pub(crate) enum Detour {
 /// A proxy and its credentials.
 #[derive(Debug, Clone)]
 pub(crate) struct Before {
+    /// The address of the proxy.
     place: Uri,
     /// The value of `Proxy-Authorization`.
     key: Option<HeaderValue>,

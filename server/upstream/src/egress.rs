@@ -36,8 +36,9 @@ impl Egress {
         Sender::new(upstream, &self.surroundings)
     }
 
-    /// A connection to `upstream` for another protocol, with TLS if its URL requires it. The error is a text
-    /// for people.
+    /// A connection to `upstream` for another protocol, with TLS if its URL requires it. Fails, with a text
+    /// for people, after [`PROXY_CONNECT_MS`](model::limits::PROXY_CONNECT_MS) at the latest. Dropping the
+    /// connection closes it.
     pub async fn connect(&self, upstream: &Upstream) -> Result<RawConnection, String> {
         let connector = Connector::bare(upstream, &self.surroundings).map_err(|error| error.to_string())?;
         connector.connect().await.map(TokioIo::new)

@@ -1,4 +1,8 @@
 //! Connections over HTTP/1.1, with one request at a time.
+//!
+//! ```text
+//! idle ─▶ usable? (not expired, and the kernel has neither an end nor a byte) ─▶ send ─▶ answer ─▶ idle
+//! ```
 
 use std::error::Error;
 use std::io;
@@ -52,6 +56,7 @@ pub(crate) enum Form {
 /// A connection. Dropping it closes it, unless a request is in progress.
 #[derive(Debug)]
 pub(crate) struct Http1<B> {
+    /// hyper's end of the connection; a task drives the other.
     sender: SendRequest<Replay<B>>,
     /// The stream, to check it while hyper owns it.
     stream: Weak<Mutex<Stream>>,
@@ -65,7 +70,7 @@ impl<B> Http1<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// Begins HTTP/1.1 on a new connection.
+    /// Begins HTTP/1.1 on a new connection, in a task of its own that ends with it.
     pub(crate) async fn new(stream: Stream, rest_max: Duration) -> hyper::Result<Self> {
         let stream = Arc::new(Mutex::new(stream));
         let watched = Arc::downgrade(&stream);

@@ -33,6 +33,7 @@ const UNKNOWN: usize = usize::MAX - 1;
 
 /// A connection. It is closed when all handles are dropped and its calls are over.
 pub(crate) struct Http2<B> {
+    /// hyper's handle of the connection; a task drives it.
     sender: SendRequest<Replay<B>>,
     /// How many calls the upstream allows at once, as last reported.
     streams: Box<dyn Fn() -> usize + Send + Sync>,
@@ -50,7 +51,8 @@ impl<B> Http2<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// Begins HTTP/2 on a new connection.
+    /// Begins HTTP/2 on a new connection, in a task of its own that ends with it. `pulse` says when a silent
+    /// one counts as dead.
     pub(crate) async fn new(stream: Stream, pulse: Pulse) -> hyper::Result<Self> {
         let (sender, connection) = builder(pulse).handshake(stream).await?;
         let connection = Arc::new(Mutex::new(connection));

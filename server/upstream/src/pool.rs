@@ -1,5 +1,13 @@
 //! The connections to one upstream: idle ones over HTTP/1.1, and shared ones over HTTP/2. A call is put on
 //! the first shared connection with room, so that the others become idle and are closed.
+//!
+//! ```text
+//! call ─▶ take: room on a shared connection, or an idle one that is usable ─▶ Place
+//!    └─ none ─▶ connect: HTTP/2 is shared from now on, HTTP/1.1 belongs to this call
+//! Place::Own ─▶ answer over ─▶ give_back ─▶ idle ─▶ 30 s unused: closed
+//! ```
+//!
+//! The number of connections has no bound: a call that finds no room makes one.
 
 use std::error::Error;
 use std::sync::{Arc, Weak};
@@ -21,7 +29,8 @@ const IDLE: Duration = Duration::from_secs(30);
 /// How often unused connections are searched.
 const SWEEP: Duration = Duration::from_secs(5);
 
-/// The connections, and the connector for more.
+/// The connections, and the connector for more. Shared by the clones of one sender. Dropping the last closes
+/// connections whose calls are over.
 #[derive(Debug)]
 pub(crate) struct Pool<B> {
     connector: Connector,
@@ -90,7 +99,8 @@ where
         None
     }
 
-    /// A place on a new connection. The error says why there is none.
+    /// A place on a new connection. The error says why there is none, for people. Dropping the future gives
+    /// up the attempt.
     pub(crate) async fn connect(self: &Arc<Self>) -> Result<Place<B>, String> {
         let stream = self.connector.connect().await?;
         if !is_http2(&stream) {

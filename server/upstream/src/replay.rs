@@ -27,16 +27,19 @@ pub(crate) enum Keep {
     Short,
 }
 
-/// An attempt to send a body, and the handle from which the next attempt is made.
+/// An attempt to send a body, and the handle from which the next attempt is made. Attempts share the body;
+/// only the newest reads it, an older one waits for ever.
 #[derive(Debug)]
 pub(crate) struct Replay<B> {
     whole: Arc<Mutex<Whole<B>>>,
+    /// The number of this attempt; 0 for the handle.
     attempt: u32,
 }
 
 /// The body, shared by its attempts.
 #[derive(Debug)]
 struct Whole<B> {
+    /// What the caller sends.
     body: B,
     /// The number of the attempt that may read, and what is kept of what it reads.
     attempt: u32,
@@ -80,11 +83,14 @@ impl<B> Whole<B> {
 /// A frame that can be copied.
 #[derive(Debug, Clone)]
 enum Piece {
+    /// Bytes, shared with what is sent.
     Data(Bytes),
+    /// Trailers, at the end.
     Trailers(Box<HeaderMap>),
 }
 
 impl Piece {
+    /// A copy of `frame`; `None` for a kind of frame that HTTP does not have now.
     fn of(frame: &Frame<Bytes>) -> Option<Self> {
         let data = frame.data_ref().cloned().map(Self::Data);
         data.or_else(|| frame.trailers_ref().cloned().map(Box::new).map(Self::Trailers))
@@ -97,6 +103,7 @@ impl Piece {
         }
     }
 
+    /// How many bytes of the body it has.
     fn len(&self) -> u64 {
         match self {
             Self::Data(bytes) => bytes.len() as u64,

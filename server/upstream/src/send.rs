@@ -41,6 +41,7 @@ const PLACE_WITHIN: Duration = Duration::from_millis(PROXY_CONNECT_MS + 5_000);
 #[derive(Debug)]
 pub struct Sender<B> {
     pool: Arc<Pool<B>>,
+    /// How the request line is written.
     form: Form,
     /// The `Proxy-Authorization` for a forwarding proxy.
     key: Option<HeaderValue>,
@@ -58,7 +59,9 @@ type Sent<A, B> = Result<Response<A>, TrySendError<Request<Replay<B>>>>;
 /// The properties of a request that decide whether it may be sent again.
 #[derive(Debug, Clone, Copy)]
 struct Nature {
+    /// Whether its method may be repeated (RFC 9110, 9.2.2).
     is_idempotent: bool,
+    /// Whether it has a body, whose beginning would be needed again.
     has_body: bool,
 }
 
@@ -83,6 +86,10 @@ where
     }
 
     /// Sends a request. Dropping the future or the body of the answer cancels the request.
+    ///
+    /// Fails with [`SendError::Unreachable`] if no connection or no place on one is to be had: the upstream
+    /// received nothing. Fails with [`SendError::Failed`] if the request was sent, at least in part, and has
+    /// no answer. There is no limit of time for the answer.
     pub async fn send(&self, request: Request<B>) -> Result<Response<ResponseBody>, SendError> {
         let (mut head, body) = request.into_parts();
         if let Some(key) = &self.key {
@@ -207,7 +214,8 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| error.source())
 }
 
-/// The body of an answer, as it arrives. Its call is in progress until this is dropped.
+/// The body of an answer, as it arrives. Its call is in progress until this is dropped; dropping it early
+/// cancels the request. Nothing but a bounded window is read ahead of the reader.
 #[derive(Debug)]
 pub struct ResponseBody {
     body: Incoming,

@@ -15,7 +15,9 @@ pub use rustls::Error as TlsError;
 /// The certificates and proxies of this machine, each read once, when first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
+    /// The certificates, once a connection has needed them.
     roots: OnceLock<RootCertStore>,
+    /// The proxies of the environment, once an upstream was set up.
     proxies: OnceLock<Matcher>,
 }
 
@@ -25,7 +27,7 @@ impl Surroundings {
         Self { roots: OnceLock::new(), proxies: OnceLock::from(Matcher::builder().build()) }
     }
 
-    /// The way to `upstream`.
+    /// The way to `upstream`. The environment is read once: later changes of it do not count.
     pub(crate) fn detour(&self, upstream: &Upstream) -> Detour {
         let proxies = self.proxies.get_or_init(Matcher::from_env);
         upstream.uri("").map_or(Detour::None, |uri| Detour::to(&uri, proxies))

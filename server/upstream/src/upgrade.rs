@@ -1,4 +1,5 @@
-//! Requests for a protocol upgrade, after which the protocol owns the connection.
+//! Requests for a protocol upgrade, after which the protocol owns the connection. Such a connection is never
+//! pooled and its request never sent again.
 
 use std::error::Error;
 
@@ -12,7 +13,9 @@ use crate::connect::Stream;
 use crate::error::{SendError, reason};
 use crate::http1;
 
-/// Sends `request` over a new connection.
+/// Sends `request` over a new connection and returns the answer, whatever its status. Fails with `Failed` if
+/// the connection breaks before. After 101 the connection belongs to whoever takes it from the answer;
+/// otherwise it ends with the answer.
 pub(crate) async fn upgrade<B>(
     stream: Stream,
     mut request: Request<B>,

@@ -7,12 +7,14 @@ pub const REFUSALS_PER_MINUTE_MAX: u32 = 60;
 /// One minute, in milliseconds.
 const MINUTE_MS: u64 = 60_000;
 
-/// What of this minute is used up.
+/// What of this minute is used up. Owned by whoever writes the log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RefusalBudget {
     /// When the minute began, in milliseconds since 1970.
     began: u64,
+    /// How many refusals of this minute were written.
     written: u32,
+    /// How many of it were not.
     left_out: u64,
 }
 

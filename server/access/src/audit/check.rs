@@ -2,11 +2,13 @@
 
 use super::{AuditEntry, AuditHead, hash_of};
 
-/// Reads the lines of a log in order.
+/// Reads the lines of a log in order. One for each reading from the beginning; it keeps one hash, not the
+/// lines.
 #[derive(Debug, Clone, Default)]
 pub struct AuditCheck {
     /// Where the lines that were read end; nothing before the first.
     head: Option<AuditHead>,
+    /// How many lines were entries.
     entries: u64,
 }
 
@@ -32,7 +34,9 @@ pub enum AuditFault {
 impl AuditCheck {
     /// Takes the next line, without its line break. The first may be any: older ones are not kept for ever.
     ///
-    /// After a fault it goes on behind the line, so that what comes later can still follow it.
+    /// Fails with [`AuditFault::NoEntry`] for a line that is none, with `Number` where lines are missing or
+    /// too many, with `Chain` where the line before was changed. After a fault it goes on after the line, so
+    /// that what comes later can still follow it.
     pub fn take(&mut self, line: &str) -> Result<AuditEntry, AuditFault> {
         let before = self.head.take();
         let hash = hash_of(line);

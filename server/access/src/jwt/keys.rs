@@ -14,7 +14,7 @@ pub const JWT_KEYS_MAX: usize = 100;
 /// The shortest secret, in bytes: as long as what it makes (RFC 7518, 3.2).
 const SECRET_BYTES_MIN: usize = 32;
 
-/// The keys of one issuer.
+/// The keys of one issuer. Replaced as a whole when they are read again.
 #[derive(Debug, Clone, Default)]
 pub struct JwtKeys {
     all: Vec<JwtKey>,
@@ -23,8 +23,11 @@ pub struct JwtKeys {
 /// One key, and what it may be used for.
 #[derive(Debug, Clone)]
 pub(super) struct JwtKey {
+    /// The name by which tokens pick it, if it has one.
     kid: Option<String>,
+    /// What it may sign with.
     algorithms: Vec<Algorithm>,
+    /// What checks a signature.
     pub(super) key: DecodingKey,
     /// What it is known by, when it is looked for again.
     pub(super) hash: Hash,
@@ -52,6 +55,7 @@ pub enum JwtKeyError {
     None,
 }
 
+/// A JWKS, as far as it is read. Each key is parsed by itself, so that one of an unknown kind spoils nothing.
 #[derive(Deserialize)]
 struct KeySet {
     keys: Vec<Value>,
@@ -89,6 +93,8 @@ impl JwtKeys {
     }
 
     /// The key for a token with this header. Without a `kid` there must be one key alone that may sign so.
+    /// Fails with `UnknownKey` if no key has that name, with `Untrusted` if none or several of those fit the
+    /// algorithm.
     pub(super) fn find(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<&JwtKey, Denial> {
         // A secret has no name: whatever the token calls it, there is but one.
         let named = self

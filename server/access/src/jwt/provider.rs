@@ -7,6 +7,7 @@ use ring::hmac;
 use ring::signature::{self as signed, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
 use signature::{Error, Verifier};
 
+/// What the library asks for a verifier. It has no signer: the hub makes no JWT.
 static RING: CryptoProvider = CryptoProvider {
     signer_factory: |_, _| Err(ErrorKind::InvalidAlgorithm.into()),
     verifier_factory: |algorithm, key| verifier(*algorithm, key),
@@ -27,6 +28,7 @@ struct RingVerifier {
     key: DecodingKey,
 }
 
+/// A verifier for one token. Fails if the key is of another family than the algorithm.
 fn verifier(algorithm: Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
     if algorithm.family() != key.family() {
         return Err(ErrorKind::InvalidAlgorithm.into());

@@ -23,31 +23,43 @@ const FLIGHTS_MAX: usize = 16;
 /// The counts of events (offered, sent, acked), and the frames that wait for an ack.
 #[derive(Debug)]
 pub(crate) struct AckLedger {
+    /// The life of the publisher, from 1.
     life: u64,
+    /// How many events came before this life.
     base: u64,
+    /// Events up to this one are not kept any more.
     begins_after: u64,
+    /// The last event that the hub is known to have.
     acked: u64,
+    /// The last event that was sent.
     sent: u64,
+    /// The last event that was offered.
     offered: u64,
+    /// Frames without an ack, the oldest first, at most [`FLIGHTS_MAX`].
     flights: VecDeque<FrameInFlight>,
+    /// The id of the next frame; ids rise over all connections.
     next_id: u64,
     /// The first frame whose answer still matters.
     since_id: u64,
+    /// What is known of the connection.
     link: LinkState,
 }
 
 /// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkState {
+    /// Not connected.
     Down,
     /// Connected; the hub was not asked yet whether it still has what it acked.
     Fresh,
+    /// Connected, and events may be sent.
     Up,
 }
 
 /// A frame without an ack.
 #[derive(Debug, Clone, Copy)]
 struct FrameInFlight {
+    /// The id of the frame.
     id: u64,
     /// The last event in it.
     last: u64,

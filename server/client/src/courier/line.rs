@@ -19,20 +19,28 @@ use crate::link::{HubLink, HubSocket, SILENCE_GRACE, SocketClosed, read};
 /// An open connection to the hub. Dropping it closes the socket.
 #[derive(Debug)]
 pub(super) struct CourierSocket {
+    /// The writing half, which keeps a frame until it is written.
     sink: SplitSink<HubSocket, Message>,
+    /// The reading half.
     stream: SplitStream<HubSocket>,
+    /// What the hub said of its limits and its heartbeat.
     welcome: Welcome,
     /// Whether the last frame is still being written.
     writes: bool,
+    /// When the hub was last heard.
     heard_at: Instant,
 }
 
 /// An answer of the hub, as far as a courier needs it.
 #[derive(Debug)]
 pub(super) enum HubAnswer {
+    /// Nothing that a courier needs.
     Nothing,
+    /// It has the events of a frame.
     Ack(Ack),
+    /// It does not take the frame with this id; for a gap it says which number it expects.
     Refused { id: u64, code: ErrorCode, message: String, expected: Option<u64> },
+    /// It is about to close the socket.
     Bye { code: u16, reconnect: bool, retry_ms: u64, reason: String },
 }
 
@@ -68,7 +76,8 @@ impl CourierSocket {
         Ok(())
     }
 
-    /// Writes the pending frame and waits for an answer; returns when either is done. Can be cancelled.
+    /// Writes the pending frame and waits for an answer; returns when either is done. Fails when the socket
+    /// is closed, or after two heartbeats and [`SILENCE_GRACE`] without a word of the hub. Can be cancelled.
     pub(super) async fn next(&mut self) -> Result<HubAnswer, SocketClosed> {
         let patience = Duration::from_millis(self.welcome.hb_ms.saturating_mul(2)) + SILENCE_GRACE;
         let (sink, writes) = (&mut self.sink, self.writes);

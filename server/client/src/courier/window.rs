@@ -9,13 +9,16 @@ use model::Envelope;
 /// An event, and the number of bytes from the first event ever to its end.
 #[derive(Debug)]
 struct WindowEntry {
+    /// The event.
     envelope: Envelope,
+    /// Bytes as JSON, counted from the first event ever.
     end: u64,
 }
 
 /// The events that may have to be sent again, the oldest first. The courier bounds their bytes.
 #[derive(Debug, Default)]
 pub(super) struct ResendWindow {
+    /// The events that are kept.
     entries: VecDeque<WindowEntry>,
     /// The event before the first entry.
     begins_after: u64,

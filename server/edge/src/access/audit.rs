@@ -1,7 +1,16 @@
-//! The audit log in the data folder: `audit.jsonl`, for its owner alone, which is only appended to; older parts beside it under the number
-//! of their first line; and `audit.head`, which says where it ended last, so that lines cut off at the end are missed.
+//! The audit log in the data folder: `audit.jsonl`, for its owner alone, which is only appended to; older
+//! parts beside it under the number of their last line; and `audit.head`, which says where it ended last, so
+//! that lines cut off at the end are missed.
 //!
 //! The crate `access` decides what a line holds and whether lines follow one another.
+//!
+//! ```text
+//! audit-000000000412.jsonl   closed parts, up to 15, by the number of their last line
+//! audit.jsonl                the newest part, at most 4 MiB
+//! audit.head                 number and hash of the last line
+//! ```
+//!
+//! A line that a crash has left unfinished is taken away at the next start and noted.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -30,19 +39,25 @@ const HEAD: &str = "audit.head";
 /// Who does what nobody did.
 const HUB: &str = "hub";
 
-/// The audit log of a hub. Owned by the gate; every line is written before the answer that it is about.
+/// The audit log of a hub. Owned by the gate. Lines are appended under one lock, so they are in the order of
+/// their numbers; each is given to the operating system before `write` returns, and not synced.
 #[derive(Debug)]
 pub(crate) struct AuditLog {
+    /// The data folder.
     folder: PathBuf,
+    /// From so many bytes on a part is closed; [`AUDIT_PART_BYTES_MAX`] outside of tests.
     part_bytes_max: u64,
     state: Mutex<Writing>,
 }
 
+/// Where the log ends, behind its lock.
 #[derive(Debug)]
 struct Writing {
+    /// The number and the hash of the last line, which the next line has to follow.
     head: AuditHead,
     /// Bytes of the newest part.
     bytes: u64,
+    /// How many refusals may still be written in this minute.
     budget: RefusalBudget,
 }
 
@@ -97,7 +112,8 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     Ok(older.into_iter().map(|(_, path)| path).chain(newest).collect())
 }
 
-/// Reads the whole log of `folder` and looks whether each line follows the one before.
+/// Reads the whole log of `folder` and checks whether each line follows the one before. The first fault is in
+/// the report; an error means that a file cannot be read. A folder without a log is an empty log.
 pub fn verify(folder: &Path) -> Result<AuditReport, StoreError> {
     let mut check = AuditCheck::default();
     let mut report = AuditReport {
@@ -130,10 +146,12 @@ pub fn verify(folder: &Path) -> Result<AuditReport, StoreError> {
 }
 
 impl AuditReport {
+    /// Notes a fault; only the first counts.
     fn fail(&mut self, path: &Path, line: u64, why: String) {
         self.fault.get_or_insert_with(|| (shown(path), line, why));
     }
 
+    /// Notes when an entry was written, and which tokens there are after it.
     fn note(&mut self, entry: &AuditEntry) {
         self.last_at = entry.at;
         let Some(name) = &entry.what.detail else { return };
@@ -145,6 +163,7 @@ impl AuditReport {
     }
 }
 
+/// Where the log ended when it was last written; the beginning if there is no file.
 fn read_head(folder: &Path) -> Result<AuditHead, StoreError> {
     let path = folder.join(HEAD);
     let text = match fs::read_to_string(&path) {
@@ -205,6 +224,8 @@ impl AuditLog {
         self.tokens_changed(&names, now, 0);
     }
 
+    /// Notes which tokens there are that are not `known`, and which known ones there are no more. `since`, in
+    /// milliseconds since 1970, leaves out tokens that were made before it; 0 leaves out none.
     fn tokens_changed(&self, known: &BTreeSet<String>, now: &Tokens, since: u64) {
         // What was made before the log began, or before what is kept of it, is no news.
         let is_new = |record: &&TokenRecord| {
@@ -242,6 +263,8 @@ impl AuditLog {
         }
     }
 
+    /// Appends a line and then writes the head. A failure of the second leaves a head that is behind the log,
+    /// which [`verify`] accepts.
     fn try_append(&self, state: &mut Writing, what: Audited) -> Result<(), StoreError> {
         let (mut line, head) = state.head.next(what, clock::now_ms());
         line.push('\n');
@@ -272,7 +295,8 @@ impl AuditLog {
         Ok(())
     }
 
-    /// Up to `limit` entries with numbers below `before`, the newest first.
+    /// Up to `limit` entries with numbers below `before`, the newest first. Reads whole parts, and holds the
+    /// lock meanwhile.
     pub(crate) fn page(&self, before: u64, limit: usize) -> Result<AuditPage, StoreError> {
         // Nothing is written meanwhile, so no part is closed under the reader.
         let state = self.state.lock();

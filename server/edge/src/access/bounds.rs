@@ -1,4 +1,6 @@
-//! The bounds of one address and one principal, as they are counted while the hub runs. Nothing is counted while access control is off.
+//! The bounds of one address and one principal, as they are counted while the hub runs. Nothing is counted
+//! while access control is off. How often something may happen, and how many things may be open, is decided
+//! by `access::quota`; here are the clock and the locks.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -14,15 +16,22 @@ const MINUTE_US: u64 = 60_000_000;
 /// As many seconds' worth may be published at once.
 const PUBLISHES_SAVED_S: u32 = 10;
 
-/// What is counted.
+/// What is counted. One for each hub, owned by the gate. Each count has a lock of its own, held for moments.
 #[derive(Debug)]
 pub(crate) struct Counted {
+    /// The bounds of the settings.
     pub(crate) quotas: Quotas,
+    /// When counting began; times are microseconds after it.
     began: Instant,
+    /// Open connections by address.
     connections: Arc<Mutex<InUse<IpAddr>>>,
+    /// Open requests by principal, streams and waits among them.
     requests: Arc<Mutex<InUse<CompactString>>>,
+    /// Open sockets by principal.
     sockets: Arc<Mutex<InUse<CompactString>>>,
+    /// Frames and requests with events, by principal.
     publishes: Mutex<Rates<CompactString>>,
+    /// Logins that failed, by address.
     failed: Mutex<Rates<IpAddr>>,
 }
 
@@ -77,17 +86,17 @@ impl Counted {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// A place for a connection from `address`.
+    /// A place for a connection from `address`; `None` if it has as many as it may.
     pub(crate) fn connection(&self, address: IpAddr) -> Option<Seat<IpAddr>> {
         seat(&self.connections, household(address))
     }
 
-    /// A place for a request of `principal`.
+    /// A place for a request of `principal`; `None` if it has as many as it may.
     pub(crate) fn request(&self, principal: &str) -> Option<Seat<CompactString>> {
         seat(&self.requests, principal.into())
     }
 
-    /// A place for a socket of `principal`.
+    /// A place for a socket of `principal`; `None` if it has as many as it may.
     pub(crate) fn socket(&self, principal: &str) -> Option<Seat<CompactString>> {
         seat(&self.sockets, principal.into())
     }

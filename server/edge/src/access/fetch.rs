@@ -1,5 +1,6 @@
-//! Small documents of others, through the one way out: bounded in bytes and time, and from where the settings say. A redirection is not
-//! followed: it is an answer other than the document.
+//! Small documents of others, through the one way out: bounded in bytes and time, and from where the settings
+//! say. A redirection is not followed: it is an answer other than the document. Used for keys of issuers and
+//! for the login at a provider.
 
 use std::time::Duration;
 
@@ -14,14 +15,16 @@ pub(super) const DOCUMENT_BYTES_MAX: usize = 256 << 10;
 /// How long one may take.
 const FETCH_WITHIN: Duration = Duration::from_secs(10);
 
-/// Asks for the document at the address of `upstream`.
+/// Asks for the document at the address of `upstream`. Fails as [`send`] does.
 pub(super) async fn get(egress: &Egress, upstream: &Upstream) -> Result<Vec<u8>, String> {
     let address = upstream.uri("").ok_or("its address is none")?;
     let request = Request::get(address).header("accept", "application/json").body(Full::default());
     send(egress, upstream, request.map_err(|error| error.to_string())?).await
 }
 
-/// Sends `request` to `upstream`; the body of its answer if that is a success. The error is for people and holds nothing of the request.
+/// Sends `request` to `upstream`; the body of its answer if that is 200. Fails, with a text for people that
+/// holds nothing of the request, if the connection fails, for any other status, for more than
+/// [`DOCUMENT_BYTES_MAX`] bytes, and after [`FETCH_WITHIN`].
 pub(super) async fn send(
     egress: &Egress,
     upstream: &Upstream,

@@ -46,11 +46,14 @@ pub enum KeySource {
     Remote(Box<Upstream>),
 }
 
-/// The sources of all issuers, in their order.
+/// The sources of all issuers, in their order. Owned by the gate; the keys themselves are in the registry.
 #[derive(Debug)]
 pub(super) struct KeyRing {
+    /// The source of each issuer.
     sources: Vec<KeySource>,
+    /// What is known of each source, in the same order.
     state: Mutex<Vec<SourceState>>,
+    /// Notified when a token names a key that is not there.
     wanted: Notify,
     /// Rises after each round in which something was looked at.
     rounds: watch::Sender<u64>,
@@ -69,7 +72,8 @@ struct SourceState {
 }
 
 impl KeyRing {
-    /// Reads the files. Keys of an address come later; `take` gets what there is, with the number of its source.
+    /// Reads the files. Keys of an address come later; `take` gets what there is, with the number of its
+    /// source. Fails if a file cannot be read or has no keys.
     pub(super) fn new(
         sources: Vec<KeySource>,
         mut take: impl FnMut(usize, JwtKeys),
@@ -143,7 +147,8 @@ impl KeyRing {
         asked.elapsed() >= if is_missing { KEYS_AGAIN } else { KEYS_EVERY }
     }
 
-    /// Asks an address for its keys.
+    /// Asks an address for its keys. If that fails, the keys that there are stay for [`KEYS_STALE_MAX`], and
+    /// then none count.
     async fn fetch(
         &self,
         egress: &Egress,

@@ -1,5 +1,10 @@
 //! Login at a provider of identities, the I/O: its documents, and the exchange of a code for an ID token. The crate `access` decides what
 //! is believed.
+//!
+//! ```text
+//! begin:  discovery document, at most 10 min old ─▶ address with state, nonce, PKCE ─▶ the browser goes there
+//! finish: state, code ─▶ token endpoint ─▶ ID token ─▶ signature, issuer, audience, nonce ─▶ claims ─▶ principal
+//! ```
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,18 +47,22 @@ pub struct OidcConfig {
     pub tokens: JwtIssuer,
 }
 
-/// The provider of a running hub.
+/// The provider of a running hub. Owned by the gate. Logins that have begun are in memory alone.
 #[derive(Debug)]
 pub(crate) struct Provider {
     config: OidcConfig,
+    /// The hub's secret at the provider, if it has one.
     secret: Option<String>,
+    /// Logins that have begun and not ended, by the hash of their state.
     pending: Mutex<PendingLogins>,
+    /// Held while the provider is asked, so that it is asked once for all who log in.
     known: tokio::sync::Mutex<Known>,
 }
 
 /// What is known of the provider.
 #[derive(Debug, Default)]
 struct Known {
+    /// When it was last asked, if it has not answered since.
     asked: Option<Instant>,
     documents: Option<Arc<Documents>>,
 }
@@ -61,8 +70,11 @@ struct Known {
 /// What the provider says of itself, and its keys.
 #[derive(Debug)]
 struct Documents {
+    /// The discovery document.
     metadata: ProviderMetadata,
+    /// How its ID tokens are checked, with the keys that it has now.
     tokens: JwtIssuer,
+    /// When both were fetched.
     at: Instant,
 }
 
@@ -98,7 +110,8 @@ impl Provider {
         Ok(Self { config, secret, pending, known })
     }
 
-    /// Begins a login that leads to the path `next`: the address to which the browser is sent, and the state for its cookie.
+    /// Begins a login that leads to the path `next`: the address to which the browser is sent, and the state
+    /// for its cookie. Fails with `Provider` if the provider's documents cannot be had.
     pub(crate) async fn begin(&self, egress: &Egress, next: &str) -> Result<(String, Secret), LoginFault> {
         let documents = self.documents(egress, PROVIDER_EVERY).await.map_err(LoginFault::Provider)?;
         let state = Secret::mint(SecretKind::Login, &random());
@@ -112,6 +125,9 @@ impl Provider {
     }
 
     /// Ends the login with this state by the `code` that the provider sent: who it is, and the path to go to.
+    /// The login is used up, whatever comes of it. Fails with `NoLogin` for a state that is unknown, used or
+    /// too old, with `Provider` if the provider does not give a token, with `Denied` if the token is not
+    /// valid or no rule fits its claims.
     pub(crate) async fn finish(
         &self,
         egress: &Egress,
@@ -140,7 +156,8 @@ impl Provider {
         issuer.is_some_and(|issuer| issuer != self.config.client.issuer)
     }
 
-    /// The ID token for `code`.
+    /// The ID token for `code`, from the token endpoint. The secret goes into a header or the form, as the
+    /// provider wants.
     async fn redeem(
         &self,
         egress: &Egress,
@@ -170,7 +187,8 @@ impl Provider {
         token.map(str::to_owned).ok_or_else(|| "its answer has no ID token".to_owned())
     }
 
-    /// What the provider says of itself, at most as old as `age`.
+    /// What the provider says of itself, at most as old as `age`. After a failure it is asked again only
+    /// after [`PROVIDER_RETRY`].
     async fn documents(&self, egress: &Egress, age: Duration) -> Result<Arc<Documents>, String> {
         let mut known = self.known.lock().await;
         if let Some(documents) = known.documents.as_ref().filter(|documents| documents.at.elapsed() < age) {

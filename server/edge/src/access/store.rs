@@ -83,7 +83,8 @@ impl TokenStore {
         &self.path
     }
 
-    /// Reads the tokens; none if there is no file.
+    /// Reads the tokens; none if there is no file. Fails if it cannot be read, is too large, or is no list of
+    /// tokens.
     pub fn load(&self) -> Result<Tokens, StoreError> {
         let Some(text) = read(&self.path)? else { return Ok(Tokens::default()) };
         Tokens::read(&text).map_err(|error| StoreError::Tokens { path: shown(&self.path), error })
@@ -152,7 +153,7 @@ impl ShareStore {
         Ok(Shares::of(all, now))
     }
 
-    /// Writes all links.
+    /// Writes all links. They are on the disk when this returns.
     pub(super) fn save(&self, shares: &Shares) -> Result<(), StoreError> {
         let text = serde_json::to_string_pretty(shares.all());
         let text = text.map_err(|error| StoreError::Json { path: shown(&self.path), error })?;

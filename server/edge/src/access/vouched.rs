@@ -11,7 +11,8 @@ use super::keys::KEYS_WITHIN;
 use super::{Gate, Guarded, LoginFault, Provider, TrustedHeaders, random};
 
 impl Gate {
-    /// Admits whoever has the token `text`. If a key is missing that may be fetched, it waits for that.
+    /// Admits whoever has the token `text`. If a key is missing that may be fetched, it waits for that, for
+    /// `KEYS_WITHIN` at most. Fails as [`Gate::by_token`] does.
     pub(crate) async fn by_token_in_time(&self, text: &str) -> Result<Admission, Denial> {
         let came = self.by_token(text);
         let is_missing = matches!(came, Err(Denial::UnknownKey));
@@ -40,6 +41,7 @@ impl Gate {
     }
 
     /// Admits whoever a trusted proxy says it is. What goes on for long ends after the time of a session.
+    /// Fails with `Unmapped` if no rule fits, with `UnknownRole` for a role that the hub does not have.
     pub(crate) fn by_claims(&self, claims: &Map<String, Value>) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         let trusted = guarded.trusted.as_ref().ok_or(Denial::ForgedIdentity)?;

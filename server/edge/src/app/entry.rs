@@ -1,4 +1,11 @@
 //! How connections come in: over TLS, in plain from this machine or from a named proxy, or not at all.
+//!
+//! ```text
+//! accept ─▶ room for its address? ─ TLS set ─▶ agree on TLS ─▶ relay ─▶ connection
+//!                                  └ plain ─▶ loopback or a named proxy? ─▶ connection
+//! ```
+//!
+//! A connection that is not allowed is closed without an answer, and the trace says why.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -52,8 +59,8 @@ async fn seated(seat: Option<Seat<IpAddr>>, connection: impl Future<Output = ()>
     drop(seat);
 }
 
-/// Agrees on TLS, then relays between the peer and a TCP connection inside this process, because frames are
-/// written to bare TCP sockets.
+/// Agrees on TLS within [`HEAD_TIMEOUT`], then relays between the peer and a TCP connection inside this
+/// process, because frames are written to bare TCP sockets. Ends when both connections have.
 async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, router: Router) {
     let Some(tls) = &shared.tls else { return };
     let Ok(permit) = HANDSHAKES.try_acquire() else {

@@ -1,5 +1,10 @@
 //! Who commanded something: an event `custom` of the hub in the run that it was about, so that everybody who may see names reads it there, now
 //! and later. The envelope says that the hub wrote it (`by_hub`), which nobody else can. Roles are not shown it, as no event `custom`.
+//!
+//! ```json
+//! {"k": "custom", "run": "r7", "name": "fanlight.command",
+//!  "value": {"by": "ann", "command": "approve", "tool": "t9"}}
+//! ```
 
 use event_log::clock;
 use hub::Publication;

@@ -5,6 +5,14 @@
 //! A program sends its token as `Authorization: Bearer`, a browser its session in a cookie. In calls through
 //! the proxy `Authorization` has the vendor's key, so there the token is in `Fanlight-Token`, which is not
 //! passed on.
+//!
+//! ```text
+//! request ─▶ another hub? ─▶ line of the route ─▶ credential ─▶ grant, role ─▶ bounds ─▶ handler
+//!                               │ none: 404          │ 401         │ 403          │ 429
+//! ```
+//!
+//! A request that is admitted is served only as long as its token, session or link holds: its body and its
+//! answer end within a second or two of a revocation (see `ending`).
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
@@ -63,22 +71,25 @@ impl Default for Peer {
     }
 }
 
-/// Whoever sends a request; everybody while access control is off. A handler that extracts it must have a
-/// route that needs a known caller.
+/// Whoever sends a request; everybody while access control is off. [`admit`] puts it into the request, and a
+/// handler extracts it. Extraction fails with `internal` on a route that needs no known caller, such as the
+/// socket.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller(pub(crate) Arc<Principal>);
 
-/// Whoever opens a socket, if the request says so.
+/// Whoever opens a socket, if its request says so by a header or a cookie; otherwise the socket says it in
+/// `hello`.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting(pub(crate) Option<Admission>);
 
 impl Caller {
-    /// Fails with a problem if the caller does not have `right` on `conversation`.
+    /// Fails with `forbidden` if the caller does not have `right` on `conversation`, whether that exists or
+    /// not.
     pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
         if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
     }
 
-    /// What is hidden from the caller, where something is.
+    /// What is hidden from the caller by its role; `None` if nothing is.
     pub(crate) fn mask(&self) -> Option<&Arc<Mask>> {
         self.0.mask()
     }
@@ -108,8 +119,8 @@ fn of(parts: &Parts) -> Result<Caller, Problem> {
     known.ok_or_else(|| Problem::new(ErrorCode::Internal, "the request was not authenticated"))
 }
 
-/// Fails with a problem if the caller may not publish what a call through the proxy records: to `named`, or
-/// anywhere if the call names no conversation.
+/// Fails with `forbidden` if the caller may not publish what a call through the proxy records: to `named`, or
+/// anywhere if the call names no conversation, since then the joiner decides where it belongs.
 pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Result<(), Problem> {
     let Caller(principal) = of(parts)?;
     let may = match named {
@@ -136,7 +147,9 @@ impl From<Denial> for Problem {
     }
 }
 
-/// What the route of a request needs and shows. `None` for a route or method without a line.
+/// What the route of a request needs and shows, from the table `access::routes`. `None` for a route or method
+/// without a line. A request that matched no route is for a file of the page, which any known caller may
+/// have.
 fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows)> {
     match path {
         // No route matched: the files of the page.
@@ -155,6 +168,12 @@ fn hide(headers: &mut HeaderMap) {
 }
 
 /// The middleware: passes a request on to its handler, or answers it.
+///
+/// It answers 404 for a route without a line in the table, 401 `unauthenticated` for a credential that is
+/// missing or not valid (a page's path gets the login form), 403 `forbidden` without the grant or where the
+/// role may not look, 405 for a method without a line, 429 `too_many` beyond the bounds of an address or a
+/// principal. What needs a note in the audit log is noted once the handler has answered. While access control is
+/// off everybody is admitted with all rights.
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().cloned();
@@ -222,7 +241,8 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     response
 }
 
-/// For whom another hub asks, if it does.
+/// For whom another hub asks, if it does: the principal that the other hub has admitted, checked by the token
+/// of the hubs.
 fn on_behalf(parts: &Parts) -> Option<Arc<Principal>> {
     parts.extensions.get::<FromHub>().and_then(|FromHub(principal)| principal.clone())
 }
@@ -240,7 +260,8 @@ fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Optio
 }
 
 /// Serves a request for as long as `admission` holds: its body, the wait for the answer, and the answer's
-/// body.
+/// body. `seat` is the request's place among those of its principal; it is given back when the answer is
+/// over. Event streams of the hub end with a `bye`, all other bodies with a cut.
 async fn served(
     shared: &Arc<Shared>,
     (admission, seat): (Admission, Option<Seat<CompactString>>),
@@ -299,8 +320,9 @@ pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
     }
 }
 
-/// Admits the sender of the request by what it shows; `None` if it shows nothing. A token comes before what a trusted proxy says, and that
-/// before a cookie.
+/// Admits the sender of the request by what it shows; `None` if it shows nothing. A token comes before what a
+/// trusted proxy says, and that before a cookie. What a browser or its proxy adds by itself is not looked at
+/// if a page of another origin asks. Waits for an issuer's keys if the token names one that is not known yet.
 async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admission>, Denial> {
     let claims = identity::take(shared, parts)?;
     let token = if parts.uri.path().starts_with(PROXY) {
@@ -330,7 +352,7 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
     }
 }
 
-/// The token in the value of `Authorization`.
+/// The token in the value of `Authorization`. Any scheme other than `Bearer` is malformed.
 fn bearer(value: &str) -> Result<&str, Denial> {
     let (scheme, token) = value.split_once(' ').ok_or(Denial::Malformed)?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(Denial::Malformed) }
@@ -343,7 +365,8 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     if values.next().is_some() { Err(Denial::Malformed) } else { Ok(value) }
 }
 
-/// Refuses a call through the proxy that would pass a secret of the hub on to the upstream.
+/// Refuses a call through the proxy that would pass a secret of the hub on to the upstream: a token or a
+/// session in a header other than `Fanlight-Token`, or in the query.
 fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
     // A session is in a cookie with the hub's name.
     let ours = [SecretKind::Token.prefix(), "fanlight=fls_"];
@@ -356,7 +379,8 @@ fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
     if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
 }
 
-/// The answer to a sender that is not admitted, which the audit log notes: a login form for a person's browser, otherwise a problem.
+/// The answer to a sender that is not admitted, which the audit log notes: a login form for a person's
+/// browser, otherwise a problem. The failure counts against the sender's address.
 fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
     let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
@@ -389,7 +413,8 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     response
 }
 
-/// `GET /v1/access`: the caller's name and grants.
+/// `GET /v1/access`: whether access control is on, the caller's name and grants, and, for a caller with a
+/// role, the role and what it hides.
 pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal): Caller) -> Response {
     let mut told = serde_json::json!({
         "on": shared.gate.is_on(),

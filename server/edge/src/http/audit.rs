@@ -1,4 +1,4 @@
-//! `GET /v1/audit?before&limit`: who did what, the newest first.
+//! `GET /v1/audit?before&limit`: who did what, the newest first. It needs `admin`.
 
 use std::sync::Arc;
 
@@ -16,15 +16,19 @@ use crate::state::Shared;
 /// Entries in one answer, unless the request says less.
 const ENTRIES_MAX: usize = 1_000;
 
+/// The query parameters of a page.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Params {
+    /// Only entries with a smaller number; the newest ones unless said.
     before: Option<u64>,
+    /// How many entries, at most [`ENTRIES_MAX`].
     limit: Option<usize>,
 }
 
 /// A page of the audit log.
 #[derive(Debug, Serialize)]
 pub(crate) struct Page {
+    /// The entries, the newest first.
     entries: Vec<AuditEntry>,
     /// What to give as `before` for older ones; absent where none are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +37,8 @@ pub(crate) struct Page {
     head: AuditHead,
 }
 
-/// Answers with a page of the log, 404 where there is no access control and so no log.
+/// Answers with a page of the log, 404 where there is no access control and so no log, 500 if its files
+/// cannot be read.
 pub(crate) async fn audit(
     State(shared): State<Arc<Shared>>,
     Query(params): Query<Params>,

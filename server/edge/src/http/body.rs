@@ -1,4 +1,14 @@
 //! Request bodies that are read as a whole: bounded in bytes, and only as long as bytes keep coming.
+//!
+//! | function | keeps the body | for |
+//! |---|---|---|
+//! | [`whole`], [`plain`] | in memory | commands, forms, spans, requests of the doors |
+//! | [`waiting`] | in memory up to a bound, then in a file | events that are published |
+//! | [`spooled`] | as a [`Spool`], whatever waits for work | imports |
+//!
+//! All fail in the same way: `too_large` (413) beyond the bound, `body_timeout` (408) after [`IDLE`] without
+//! a byte, `bad_request` (400) if the body breaks off, and all but [`whole`] `unsupported_encoding` (415) if
+//! it is compressed.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -17,7 +27,8 @@ use super::problem::Problem;
 use super::spool::Spool;
 use crate::work::Work;
 
-/// How long a body may bring no byte.
+/// How long a body may bring no byte before it is given up. A slow body that keeps coming is read however
+/// long it takes.
 pub(crate) const IDLE: Duration = Duration::from_millis(BODY_IDLE_MS);
 
 /// How long a body that is over its limit is still read and discarded. A client that writes its whole body
@@ -116,7 +127,7 @@ pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>
 }
 
 /// A body that waits for its turn. A large one waits in an unnamed file, so that many of them hold no memory.
-/// Dropping it gives back its space on disk.
+/// Made by [`waiting`], owned by the request. Dropping it gives back its space on disk.
 #[derive(Debug)]
 pub(super) struct Waiting {
     work: Arc<Work>,
@@ -140,7 +151,8 @@ impl Waiting {
         self.filed + self.pieces.len()
     }
 
-    /// Reads all of it into memory.
+    /// Reads all of it into memory, which needs as many bytes as the body has. Fails if the file cannot be
+    /// read.
     pub(super) fn join(mut self) -> Result<Bytes, Problem> {
         let pieces = std::mem::take(&mut self.pieces);
         let Some(mut file) = self.file.take() else { return Ok(pieces.join()) };
@@ -241,7 +253,8 @@ async fn taken(
 }
 
 /// The problem for a body of more than `bytes_max` bytes. The rest of it is read and discarded, within
-/// [`DISCARD`].
+/// [`DISCARD`] and at most [`DISCARD_BYTES_MAX`], so that a client that first writes and then reads gets the
+/// answer.
 async fn too_large(mut body: Body, bytes_max: usize) -> Problem {
     let discard = async {
         let mut bytes = 0_usize;

@@ -19,7 +19,11 @@ use crate::state::Shared;
 use agents::Refusal;
 use agents::{AgentRow, StartError};
 
-/// Carries out a command and returns its answer. A body that is not a command is `bad_request`.
+/// `POST /v1/conversations/{c}/commands`: carries out a command of at most `COMMAND_BYTES_MAX` bytes and
+/// returns its answer. 400 `bad_request` for a body that is no command, 403 if the caller may not do that
+/// there, otherwise the code with which the command is refused, such as `not_running` (409) or
+/// `unknown_agent` (404). A repeated command with the same id gets the same answer and is not carried out
+/// again.
 pub(crate) async fn command(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
@@ -37,10 +41,11 @@ pub(crate) async fn command(
 /// The answer to `GET /v1/agents`.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
+    /// The agents of the settings.
     agents: Vec<AgentRow>,
 }
 
-/// `GET /v1/agents`: the agents that can be asked.
+/// `GET /v1/agents`: the agents that can be asked, with their kind, dialect and model.
 pub(crate) async fn agents(State(shared): State<Arc<Shared>>) -> Json<List> {
     Json(List { agents: shared.agents.rows() })
 }

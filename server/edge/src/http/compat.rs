@@ -3,8 +3,8 @@
 //! dialect:
 //!
 //! ```text
-//! request ── a door ──▶ Asked ── begin ──▶ Begun { conversation, run } ── answer ──▶ the run, encoded
-//!                                   └──▶ the agent's run goes on by itself; everybody else watches it
+//! request ── a door ──▶ TurnRequest ── begin ──▶ Begun { conversation, run } ── answer ──▶ the run, encoded
+//!                                         └──▶ the agent's run goes on by itself; everybody else watches it
 //! ```
 //!
 //! Most callers keep the history themselves and send all of it each time. `exchange::continuation` finds out
@@ -61,12 +61,14 @@ use history::history;
 /// The header that names the conversation of a request, and in the answer the conversation of the run.
 pub(super) const CONVERSATION: &str = "fanlight-conversation";
 
-/// What a caller asks for, whatever the protocol.
+/// What a caller asks for, whatever the protocol. A door makes it of one request, and `begin` consumes it;
+/// nothing of it outlives the request.
 #[derive(Debug)]
-struct Asked {
+struct TurnRequest {
     /// The door that was used: one of [`crate::DOORS`].
     door: &'static str,
-    /// The name of the agent.
+    /// The name of the agent. `begin` does not check it: an unknown one is refused by the registry with
+    /// `unknown_agent`.
     agent: CompactString,
     /// The conversation that the caller means.
     thread: Thread,
@@ -74,20 +76,23 @@ struct Asked {
     messages: Vec<Spoken>,
     /// Whether `messages` are certainly the whole history.
     extent: Extent,
-    /// The results of calls that the caller has executed.
-    results: Vec<Given>,
-    /// The tools that the caller can execute.
+    /// The results of calls that the caller has executed. They are appended to the run that left its calls to
+    /// the caller; results of calls that do not wait are ignored.
+    results: Vec<CallResult>,
+    /// The tools that the caller can execute. They are left out, and named as such, for agents that cannot
+    /// offer them to a model.
     tools: Vec<OfferedTool>,
-    /// The caller's own name for the run, if it has one.
+    /// The caller's own name for the run, if its protocol has one (AG-UI's `runId`). Otherwise the registry
+    /// makes up an id.
     run: Option<RunId>,
-    /// Answers to calls that wait for consent. With any of these the waiting run goes on, and no new one
-    /// begins.
+    /// Answers to calls that wait for consent. With any of these the waiting run goes on, no new one begins,
+    /// and what `messages` and `results` bring is not appended.
     consents: Vec<Consent>,
     /// Who asks, and how the run is to be done.
     terms: Terms,
 }
 
-impl Asked {
+impl TurnRequest {
     /// Asks for a turn of `agent` after `messages`, with no tools, results or answers.
     fn new(door: &'static str, agent: CompactString, thread: Thread, messages: Vec<Spoken>) -> Self {
         Self {
@@ -105,7 +110,8 @@ impl Asked {
     }
 }
 
-/// A caller's answer to a call that waits for consent.
+/// A caller's answer to a call that waits for consent. `begin::go_on` passes it to the run that made the
+/// call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Consent {
     tool: ToolCallId,
@@ -121,18 +127,25 @@ enum Thread {
     Told(Caller),
 }
 
-/// The result of a call that the caller has executed.
+/// The result of a call that the caller has executed, as the next request of its history brings it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Given {
+struct CallResult {
+    /// The call of an earlier run, by the id that the answer gave it.
     tool: ToolCallId,
+    /// What the tool gave back: text as a JSON string, or any other value where the protocol has them.
     output: Json,
+    /// Whether the tool failed; `output` is then the text of its error.
     is_error: bool,
 }
 
-/// A run that was begun, or goes on, for a caller.
+/// A run that was begun, or goes on, for a caller. Made by `begin::begun`, consumed by whatever writes the
+/// answer. Dropping it counts as hanging up, unless [`Attended::over`] was called; the run itself belongs to
+/// the registry of agents and goes on or is stopped as the door says.
 #[derive(Debug)]
 struct Begun {
+    /// The conversation, entered as a viewer.
     seat: Seat,
+    /// Where the run is, and the position after which all of its events come.
     started: Started,
     /// Whether the run had waited for the caller and goes on: what came before is not told again.
     has_waited: bool,
@@ -140,7 +153,7 @@ struct Begun {
     left_out: Vec<&'static str>,
     /// Whether the conversation contains messages that the caller does not have.
     has_gap: bool,
-    /// Dropped when the caller hangs up.
+    /// Notices when the caller hangs up: it is dropped together with the answer.
     attended: Attended,
 }
 
@@ -157,6 +170,8 @@ impl Begun {
 }
 
 /// The routes of the doors below `/compat`.
+/// Those of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are with the routes of the API. Each
+/// route needs a line in `server/access/src/routes.rs`, otherwise it does not serve.
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()
         .route("/compat/bernard/v1/chat/completions", post(openai::bernard))
@@ -174,17 +189,20 @@ pub(crate) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/ai-sdk/{agent}/{chat}/stream", get(ai_sdk::resume))
 }
 
-/// A fresh name for a conversation with `agent`.
+/// A fresh name for a conversation with `agent`: the agent's name, a hyphen, and a name that the clock makes
+/// up. Fails with `bad_conversation` if that is no valid name, for example because the agent's name is too
+/// long.
 fn fresh(agent: &str) -> Result<ConversationId, Refusal> {
     named(&format!("{agent}-{}", clock::fresh_name()))
 }
 
-/// The conversation of this name, if the name is allowed.
+/// The conversation of this name. Fails with `bad_conversation` if the name is not allowed, and says why.
 fn named(name: &str) -> Result<ConversationId, Refusal> {
     ConversationId::parse(name).map_err(|error| Refusal::new(ErrorCode::BadConversation, error.to_string()))
 }
 
-/// Waits until the run is over and returns its view. Fails when the hub drains.
+/// Waits until the run is over and returns its view as it is then. There is no limit of time: a run that
+/// waits for a person is waited for too. Fails with `shutting_down` when the hub drains. Cancelling is safe.
 async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
     let conversation = &begun.seat.conversation;
     let drain = begun.seat.shared.drain.clone();
@@ -207,6 +225,8 @@ async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
 /// The agent behind a door whose clients name a model that need not be an agent: the agent of that name,
 /// otherwise the one that is set for the door, otherwise the one for all doors ([`DEFAULT_DOOR`]), otherwise
 /// the first in alphabetical order.
+///
+/// Fails with `unknown_agent` if the hub has no agents at all.
 fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactString, Refusal> {
     let named = model.filter(|model| shared.agents.knows(model)).map(CompactString::new);
     let set = || [door, DEFAULT_DOOR].iter().find_map(|door| shared.config.compat.get(*door)?.agent.clone());
@@ -218,13 +238,16 @@ fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactStr
     })
 }
 
-/// Reads the body of a request, at most `REQUEST_BYTES_MAX` bytes, not compressed.
+/// Reads the body of a request into memory, at most `REQUEST_BYTES_MAX` bytes. Fails with `too_large` beyond,
+/// with `unsupported_encoding` if it is compressed, with `body_timeout` if it brings no byte for too long,
+/// and with `bad_request` if it breaks off.
 async fn read(headers: &HeaderMap, request: Request) -> Result<Vec<u8>, Refusal> {
     params::plain(headers).map_err(Refusal::from)?;
     Ok(body::whole(request.into_body(), REQUEST_BYTES_MAX).await.map_err(Refusal::from)?.to_vec())
 }
 
-/// Parses a body that must be a JSON object.
+/// Parses a body that must be a JSON object. Fails with `bad_request`, whose text says whether it was no JSON
+/// or no object.
 fn object(body: &[u8]) -> Result<Value, Refusal> {
     match serde_json::from_slice(body) {
         Ok(value @ Value::Object(_)) => Ok(value),
@@ -233,7 +256,8 @@ fn object(body: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
-/// The conversation that a header names.
+/// The conversation that the header [`CONVERSATION`] names; `None` without it. Fails with `bad_conversation`
+/// if the name is not allowed.
 fn of_header(headers: &HeaderMap) -> Result<Option<ConversationId>, Refusal> {
     match headers.get(CONVERSATION) {
         None => Ok(None),
@@ -241,8 +265,8 @@ fn of_header(headers: &HeaderMap) -> Result<Option<ConversationId>, Refusal> {
     }
 }
 
-/// The conversation for a thread name that a client has chosen. A name that is not allowed is replaced by its
-/// hash.
+/// The conversation for a thread name that a client has chosen. A name that is not allowed is replaced by
+/// `thread-` and its hash, so that every name leads to one conversation, always the same.
 fn of_thread(name: &str) -> ConversationId {
     let hashed = || format!("thread-{}", Fingerprint::name_of(&[name]));
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")

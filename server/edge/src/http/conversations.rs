@@ -1,4 +1,6 @@
-//! `GET /v1/conversations` and `GET /v1/conversations/{c}`: the list, and the state of one conversation.
+//! `GET /v1/conversations`, `GET /v1/conversations/{c}` and `GET /v1/conversations/{c}/wait`: the list, the
+//! state of one conversation, and the end of a run. A caller is told what its grants and its role show, and
+//! no count of the rest.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
@@ -28,7 +30,7 @@ use hub::Conversation;
 /// Most rows in one answer, and how many there are if the request does not say.
 const ROWS_MAX: usize = 1_000;
 
-/// The longest wait of one request.
+/// The longest wait of one request. Clients that want to wait longer ask again.
 const WAIT_MAX: Duration = Duration::from_mins(1);
 
 /// The time between two looks at the view while a request waits.
@@ -37,14 +39,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The query parameters of the list.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ListQuery {
+    /// How many rows, at most [`ROWS_MAX`].
     limit: Option<usize>,
+    /// The `next` of the page before; the first page without it.
     after: Option<String>,
+    /// Only conversations whose newest run has this status.
     state: Option<RunStatus>,
 }
 
 /// A page of the list, newest activity first.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
+    /// The rows, as in the frame `fleet`.
     conversations: Vec<ConversationRow>,
     /// How many conversations there are; absent for callers who may not see all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +60,8 @@ pub(crate) struct List {
     next: Option<String>,
 }
 
-/// `GET /v1/conversations?limit&after&state`: a page of the list.
+/// `GET /v1/conversations?limit&after&state`: a page of the list. 400 for an `after` that no page gave;
+/// `too_many` if no turn of work is to be had.
 pub(crate) async fn list(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
@@ -88,10 +95,13 @@ fn after(text: &str) -> Result<(u64, ConversationId), Problem> {
 /// The query parameters for one conversation.
 #[derive(Debug, Deserialize)]
 pub(crate) struct OneQuery {
+    /// Present, with any value, for the short form.
     summary: Option<String>,
 }
 
-/// `GET /v1/conversations/{c}`: the view, or with `?summary` its short form. 304 if the client has it.
+/// `GET /v1/conversations/{c}`: the view as JSON, or with `?summary` its short form. 304 if `If-None-Match`
+/// has the tag of the head, 404 if the conversation does not exist. The answer waits for its reader in a
+/// file, not in memory.
 pub(crate) async fn one(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -124,7 +134,8 @@ pub(crate) async fn one(
 }
 
 /// Finds the conversation, which must exist. One that is not in memory is loaded when it is this request's
-/// turn.
+/// turn. Fails with `bad_conversation`, `unknown_conversation`, with `too_many` without a turn, or with what
+/// the log says.
 pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
     let id = params::conversation(name)?;
     let turn = turn(shared, Task::Small).await?;
@@ -147,7 +158,8 @@ pub(crate) fn unchanged(
     is_known.then(|| (StatusCode::NOT_MODIFIED, [(header::ETAG, now)]).into_response())
 }
 
-/// The entity tag of a conversation's contents up to `seq`, as `caller` is told them.
+/// The entity tag of a conversation's contents up to `seq`, as `caller` is told them: epoch, seq, and for a
+/// caller with a role a hash of what is hidden, so that two roles never share an answer.
 pub(crate) fn tag(conversation: &Conversation, caller: &Caller, seq: model::Seq) -> String {
     let role = caller.mask().map(|mask| {
         let mut hasher = DefaultHasher::new();
@@ -168,14 +180,18 @@ pub(crate) fn masked(mask: Option<&Mask>, view: View) -> View {
 /// The query parameters of a wait.
 #[derive(Debug, Deserialize)]
 pub(crate) struct WaitQuery {
+    /// The condition, `run.end` unless said.
     until: Option<String>,
+    /// The run that is meant; the newest one without it.
     run: Option<String>,
+    /// How long to wait, at most [`WAIT_MAX`].
     timeout_ms: Option<u64>,
 }
 
 /// The result of a wait.
 #[derive(Debug, Serialize)]
 pub(crate) struct Waited {
+    /// The head of the conversation when the wait ended.
     position: Position,
     /// Whether the condition was met; otherwise the time was up.
     done: bool,
@@ -230,7 +246,8 @@ fn state(view: &View) -> Option<RunStatus> {
     view.runs.last().map(|(_, run)| run.status)
 }
 
-/// A viewer without a socket. It keeps its conversation in memory, and leaves it when it is dropped.
+/// A viewer without a socket: it has entered its conversation and so keeps it in memory, but has no cursor at
+/// the pumps. Owned by whatever reads for one request. Dropping it leaves the conversation.
 #[derive(Debug)]
 pub(crate) struct Seat {
     /// The hub.

@@ -1,5 +1,15 @@
 //! `GET /v1/conversations/{c}/events`: the events of a conversation, live as server-sent events or as a page
 //! of NDJSON, as `Accept` says. `GET /v1/events`: several conversations, live.
+//!
+//! ```text
+//! id: 3k9f…:42
+//! event: batch
+//! data: {"t":"batch","sub":0,"from":40,"to":42,"ev":[…]}
+//! ```
+//!
+//! A client that was cut off sends the last id in `Last-Event-ID` (or `?after=`) and gets what follows, or a
+//! snapshot (I2). Of several conversations the id has a position for each, between commas, `-` where none is
+//! known.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -30,11 +40,16 @@ const PAGE_MAX: usize = 10_000;
 /// The query parameters of both.
 #[derive(Debug, Deserialize)]
 pub(crate) struct EventsQuery {
+    /// The position after which events are wanted, `EPOCH:SEQ`; `Last-Event-ID` comes before it.
     after: Option<String>,
+    /// How many events a page has, at most [`PAGE_MAX`]. Live streams ignore it.
     limit: Option<usize>,
 }
 
-/// Answers with a page of events as NDJSON if `Accept` names that, otherwise with a live stream.
+/// `GET /v1/conversations/{c}/events`: answers with a page of events as NDJSON if `Accept` names that,
+/// otherwise with a live stream through the lens of the query. The conversation need not exist for a live
+/// stream. 400 `bad_position` or `bad_request` for a position or a lens that is none, 410 for a page of a
+/// life that is over, 429 without a place among the open streams, 503 while the hub drains.
 pub(crate) async fn events(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -56,7 +71,8 @@ pub(crate) async fn events(
 }
 
 /// `GET /v1/events?conversation=A&conversation=B`: their events in one stream. `sub` is the index of the
-/// conversation in the query, from 0.
+/// conversation in the query, from 0. 403 if the caller may not view one of them, 429 for more than
+/// `SUBSCRIPTIONS_PER_SOCKET_MAX`, 400 if there are positions for some of them only.
 pub(crate) async fn several(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -109,7 +125,9 @@ fn position(text: &str) -> Result<Position, Problem> {
     })
 }
 
-/// A page of events, one per line. The position after them is in a header, whether or not all of them are shown.
+/// A page of events, one per line, and the position after them in the header `Fanlight-Position`, whether or
+/// not all of them are shown. Without `after` it begins with the first event. An empty page is at the head.
+/// Fails with `gone` for a position of a life that is over, or if the log no longer has the events after it.
 async fn page(
     shared: &Arc<Shared>,
     caller: &Caller,

@@ -2,6 +2,13 @@
 //! are made from the view; native events and dialects from the log, piece by piece. Each piece is made when
 //! it is this request's turn, and waits for the reader in a file. So an export takes bounded memory, however
 //! large it is and however slow its reader.
+//!
+//! | format | is made of | is |
+//! |---|---|---|
+//! | `md`, `html`, … | the view | a document for people or other programs |
+//! | `jsonl` | the log | the events as they are, one per line |
+//! | `native` | the log, or the state if it lacks the beginning | what [`import`] reads |
+//! | a name of a dialect | the log | a stream in that dialect, as a recording of it |
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -42,7 +49,10 @@ const LINES: &str = "jsonl";
 /// The policy in case a browser shows the file after all: a page without an origin that may do nothing.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
-/// Answers with the conversation in the wanted format; 304 if the client has it, 404 for an unknown format.
+/// `GET /v1/conversations/{c}/export/{format}`: answers with the conversation in the wanted format, as a file
+/// to be saved. 304 if the client has that position; 404 `unknown_dialect` for an unknown format,
+/// `unknown_conversation`, or `not_found` for a run or turn that is not there; 410 for events that the log
+/// has not kept; 429 without a turn or a place.
 pub(crate) async fn export(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -78,16 +88,20 @@ pub(crate) async fn export(
     }
 }
 
-/// What kind of thing a format is.
+/// What kind of thing a format is. A name that a document and a dialect share means the document.
 enum Wanted {
+    /// A document made of the view.
     Document(&'static DocumentFormat),
+    /// The events alone.
     Events,
+    /// The events with a header, to be imported.
     Native,
+    /// A stream in a dialect.
     Dialect(&'static EncoderSpec),
 }
 
 impl Wanted {
-    /// The format of that name.
+    /// The format of that name; `None` if there is none.
     fn of(name: &str) -> Option<Self> {
         if NATIVE.contains(&name) {
             return Some(if name == LINES { Self::Events } else { Self::Native });
@@ -106,7 +120,7 @@ fn unknown(wanted: &str) -> Problem {
     Problem::new(ErrorCode::UnknownDialect, detail)
 }
 
-/// What is exported, and to whom.
+/// What is exported, and to whom. Everything read from it passes through the caller's role.
 #[derive(Debug, Clone)]
 struct Source {
     conversation: Arc<Conversation>,
@@ -126,7 +140,7 @@ impl Source {
     }
 }
 
-/// The part of the view that `only` names; a problem if there is none.
+/// The part of the view that `only` names. Fails with `not_found` if there is none.
 fn reduced(conversation: &Conversation, only: &ExportSelection) -> Result<View, Problem> {
     let mut view = conversation.view();
     if only.reduce(&mut view) {
@@ -157,7 +171,8 @@ async fn document_of(
     Ok(file(source, &only, format.content_type, format.extension, seq, body))
 }
 
-/// Exports what can be imported again: the events, or the state if the log does not have all of them.
+/// Exports what can be imported again: the events, or the state if the log does not have all of them, because
+/// it forgot the first or could not keep some one by one.
 async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem> {
     let conversation = Arc::clone(&source.conversation);
     let (header, all) = (import::header(conversation.id()), ExportSelection::default());
@@ -195,7 +210,8 @@ enum Writer {
     Dialect(Box<dyn Encode>),
 }
 
-/// A file that is made while it is sent.
+/// A file that is made while it is sent. The body of the answer owns it; dropping it, when the client leaves,
+/// gives back the place among the transfers.
 struct Sending {
     shared: Arc<Shared>,
     source: Source,
@@ -211,7 +227,9 @@ struct Sending {
     _open: Open,
 }
 
-/// Exports events by `writer`, from the first to the present head.
+/// Exports events by `writer`, from the first to the present head; what is appended meanwhile is not in the
+/// file. Fails before the first byte with `gone` if the log has not kept all of them, or with `too_many`. A
+/// later failure cuts the connection, so that the file is not taken for complete.
 async fn stream_of(
     shared: Arc<Shared>,
     source: Source,

@@ -1,6 +1,13 @@
-//! `GET /v1/series` and `GET /v1/usage`: what runs, calls and models took and cost, over time and by agent, model and tool. The log has
-//! the sums ([`event_log::measure`]); here they are put into what was asked for. They are of all conversations together, so only
-//! who may view all of them is told.
+//! `GET /v1/series` and `GET /v1/usage`: what runs, calls and models took and cost, over time and by agent,
+//! model and tool. The log has the sums ([`event_log::measure`]); here they are put into what was asked for.
+//! They are of all conversations together, so only who may view all of them is told.
+//!
+//! ```text
+//! query ─▶ figures, groups, span ─▶ MeasureQuery ─▶ log: sums ─▶ Series, or Usage as JSON or CSV
+//! ```
+//!
+//! Questions take a turn of work and end when their client leaves. Both fail with `bad_request` for words
+//! that are none.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,16 +37,24 @@ use usage::Usage;
 /// How long a series is where the request does not say.
 const SERIES_MS: u64 = DAY_MS;
 
+/// The query parameters of a series.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SeriesParams {
+    /// The names of figures, between commas.
     metric: String,
+    /// When the series begins, in milliseconds since 1970; widened to whole hours, or days if steps are days.
+    /// A day before `to` unless said.
     from: Option<u64>,
+    /// When it ends, widened in the same way; now unless said.
     to: Option<u64>,
+    /// How long a step is, a number of hours or days: `1h` (unless said), `7d`.
     step: Option<String>,
+    /// The names of groups, between commas; all in one line without it.
     by: Option<String>,
 }
 
-/// `GET /v1/series?metric&from&to&step&by`.
+/// `GET /v1/series?metric&from&to&step&by`: a number for each step, figure and group. 400 for an unknown
+/// word, for more than `SERIES_STEPS_MAX` steps, and for a span that ends before it begins.
 pub(crate) async fn series(
     State(shared): State<Arc<Shared>>,
     Query(params): Query<SeriesParams>,
@@ -65,11 +80,17 @@ pub(crate) async fn series(
     .await
 }
 
+/// The query parameters of a table.
 #[derive(Debug, Deserialize)]
 pub(crate) struct UsageParams {
+    /// The names of groups, between commas; `agent` unless said.
     by: Option<String>,
+    /// When it begins, in milliseconds since 1970; widened to whole hours, or days with the group `day`. The
+    /// beginning of counting unless said.
     from: Option<u64>,
+    /// When it ends, widened to whole hours; the end of this day unless said.
     to: Option<u64>,
+    /// How it is written; as `Accept` says without it, and as JSON if that says nothing.
     format: Option<Format>,
 }
 
@@ -81,7 +102,8 @@ enum Format {
     Csv,
 }
 
-/// `GET /v1/usage?by&from&to&format`.
+/// `GET /v1/usage?by&from&to&format`: a row for each combination of groups that there is. 400 for an unknown
+/// word or more than `USAGE_ROWS_MAX` rows.
 pub(crate) async fn usage(
     State(shared): State<Arc<Shared>>,
     Query(params): Query<UsageParams>,
@@ -173,7 +195,8 @@ fn step(text: &str) -> Result<u64, Problem> {
     })
 }
 
-/// When a series begins and ends: whole hours, or whole days of UTC where steps are days.
+/// When a series begins and ends, in milliseconds since 1970: whole hours, or whole days of UTC where steps
+/// are days. Fails with `bad_request` if it is empty or has more than `SERIES_STEPS_MAX` steps.
 fn span(from: Option<u64>, to: Option<u64>, step_ms: u64) -> Result<(u64, u64), Problem> {
     let unit = if step_ms.is_multiple_of(DAY_MS) { DAY_MS } else { HOUR_MS };
     let to = end_of(to.unwrap_or_else(clock::now_ms), unit);

@@ -44,6 +44,7 @@ const EXPOSED: &str = "content-location, fanlight-conversation, fanlight-run, fa
 
 /// The middleware: passes a request on or refuses it, and adds the security headers to the answer, unless it
 /// comes from an upstream.
+/// A refusal is 403 `forbidden_origin`. It runs before access control: it protects hubs that have none.
 pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let guest = guest(&shared.config.origins, &request);
     let host = request.headers().get(header::HOST).cloned();
@@ -100,7 +101,8 @@ fn guest(origins: &[String], request: &Request) -> Option<HeaderValue> {
     origins.iter().any(is_known).then(|| origin.clone())
 }
 
-/// Whether the request is a browser's preflight.
+/// Whether the request is a browser's preflight: it asks whether the page may send the request that it wants
+/// to.
 fn asks_beforehand(request: &Request) -> bool {
     *request.method() == Method::OPTIONS
         && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
@@ -122,7 +124,8 @@ fn welcome(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
 }
 
-/// Checks `Host`, `Origin` and who asks; the problem says which of them is wrong.
+/// Checks `Host`, `Origin` and who asks. Fails with `forbidden_origin`; the text says which of them is wrong.
+/// A guest is a page of an origin in the settings at a door: it passes, except with an upgrade.
 fn check(hosts: &[String], is_guest: bool, request: &Request) -> Result<(), Problem> {
     let refuse = |what: &str| Err(Problem::new(ErrorCode::ForbiddenOrigin, what.to_owned()));
     let Ok(host) = named_host(request) else {

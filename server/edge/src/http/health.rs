@@ -1,4 +1,5 @@
-//! Health: whether the hub is alive, whether it is ready, and its metrics.
+//! Health: whether the hub is alive, whether it is ready, and its metrics. `healthz` and `readyz` need no
+//! credential; they are for whatever starts and watches the process.
 
 use std::sync::Arc;
 
@@ -14,13 +15,15 @@ use crate::metrics;
 use crate::state::Shared;
 use event_log::{Measured, clock};
 
-/// `GET /healthz`: the process answers.
+/// `GET /healthz`: 200 as long as the process answers, whatever the state of the log.
 pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: whether the hub takes work and stores it. Not while it drains, nor while its log cannot
-/// write or lacks events, nor after a start that found less than was acknowledged.
+/// `GET /readyz`: whether the hub takes work and stores it. 200 with the durability that the log promises;
+/// 503 while it drains, while its log cannot write (`disk_full`, `disk_failing`) or lacks events, and after a
+/// start that found less than was acknowledged (`log_failed`). Viewers and publishers are served all the
+/// same, except while it drains.
 pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if shared.is_draining() {
         return Problem::shutting_down().into_response();
@@ -45,7 +48,7 @@ pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     }
 }
 
-/// The problem for a log that lacks what it had acknowledged.
+/// The problem for a log that lacks what it had acknowledged (I9): how much, of which time, and what to do.
 fn lost(missing: &Missing) -> Problem {
     let Missing { commits, from, to } = missing;
     let detail = format!(
@@ -78,7 +81,7 @@ fn failing(fault: &Fault, now: u64) -> Problem {
     Problem::new(code, detail)
 }
 
-/// `GET /metrics`: the metrics in Prometheus's text format.
+/// `GET /metrics`: the metrics in Prometheus's text format. Sums of the log are left out if it is busy.
 pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     let log = Arc::clone(&shared);

@@ -1,5 +1,14 @@
 //! `PUT /v1/conversations/{c}/events`: imports a conversation that `export --format native` has written. The
 //! file is read to its end before anything is stored. If a line is wrong it is named, and nothing is stored.
+//!
+//! ```json
+//! {"fanlight": "native", "version": 1, "conversation": "c"}
+//! {"state": {"seq": 120}, "at": 1795300000000}
+//! {"k": "run.start", "run": "r7", "seq": 121, "at": 1795300000123}
+//! ```
+//!
+//! The line with the state is there only if the log no longer has the first events. Events follow one another
+//! without a gap, from 1 or after the state. Empty lines are skipped.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -31,8 +40,11 @@ const FORMAT: &str = "native";
 /// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
+    /// The name of the format, [`FORMAT`].
     fanlight: String,
+    /// The version of the format, [`VERSION`].
     version: u32,
+    /// The name that the conversation had; the path decides which it gets.
     conversation: ConversationId,
 }
 
@@ -41,6 +53,7 @@ struct Header {
 struct Begin<'a> {
     #[serde(borrow)]
     state: &'a RawValue,
+    /// When the state was reached, in milliseconds since 1970.
     at: u64,
 }
 
@@ -65,8 +78,10 @@ fn line(value: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// Makes the conversation from the file in the body, or nothing. A body over `IMPORT_BYTES_MAX` is refused,
-/// and so is a conversation that has events.
+/// Makes the conversation from the file in the body, or nothing. Answers with the position, how many events
+/// were taken and which anomalies the fold found. 400 `bad_event` with the line, 409 if the conversation has
+/// events, 413 for a body over `IMPORT_BYTES_MAX`, 429 without a turn or a place, 503 while the hub drains.
+/// An import is finished even if its client leaves meanwhile.
 pub(crate) async fn import(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
@@ -151,7 +166,7 @@ fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// Reads one event, which must have the seq `expected`.
+/// Reads one event, which must have the seq `expected` (I1) and be of a kind that the log keeps.
 fn event(text: &str, expected: Seq) -> Result<Envelope, String> {
     let envelope = Envelope::received(text).map_err(|error| error.to_string())?;
     if envelope.seq != expected {

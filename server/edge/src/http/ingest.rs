@@ -1,5 +1,13 @@
 //! `POST /v1/ingest/{dialect}/{conversation}`: a stream in a foreign dialect. Events are published while the
 //! body arrives. A body that breaks off leaves what came, and its run is interrupted.
+//!
+//! ```text
+//! body ─▶ decoder ─▶ redact, append ─▶ viewers at once
+//!                         └─ ticket of the newest ─▶ at the end: wait for the durability ─▶ answer
+//! ```
+//!
+//! The body is read as fast as the log takes events and no faster; nothing is dropped. It may be open for
+//! hours: only its first byte must come in time.
 
 use std::sync::Arc;
 
@@ -28,14 +36,23 @@ use hub::{Attendant, Publication};
 /// The answer to a body that was read to its end.
 #[derive(Debug, Serialize)]
 pub(crate) struct Taken {
+    /// The position after its last event.
     position: Position,
+    /// How many events were appended.
     events: u64,
+    /// How many anomalies decoding and folding found.
     anomalies: u64,
+    /// The level that was reached for all of them (I9).
     durability: Durability,
 }
 
 /// Decodes the body while it arrives and publishes its events. Answers when the body has ended and its events
-/// have the durability that was asked for.
+/// have the durability that was asked for. The run is the one that `Fanlight-Run` names, or a fresh one;
+/// `?text_calls` looks for tool calls in texts.
+///
+/// 404 `unknown_dialect`, 400 `durability_unavailable`, 415 for a compressed body, 408 if no byte comes at
+/// all, 400 if the body breaks off (what came is kept), 503 while the hub drains, and what the hub refuses of
+/// the events.
 pub(crate) async fn ingest(
     State(shared): State<Arc<Shared>>,
     Path((dialect, conversation)): Path<(String, String)>,
@@ -83,7 +100,8 @@ fn has_flag(query: Option<&str>, name: &str) -> bool {
     pairs.any(|pair| pair.split('=').next() == Some(name))
 }
 
-/// The run that the headers name, or a fresh one.
+/// What the decoder is told: the run that the headers name, which other bodies may continue too, or a fresh
+/// one.
 fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
     let named = params::text(headers, params::RUN)?.filter(|run| !run.is_empty());
     let fresh = clock::fresh_name();
@@ -101,13 +119,16 @@ fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
     })
 }
 
-/// A body that is being read into a conversation. The attendant in it attends the run until the body ends.
+/// A body that is being read into a conversation. Owned by a task of the hub, so that a connection that
+/// breaks does not stop it half-way. The attendant in it attends the run until the body ends.
 #[derive(Debug)]
 struct Stream {
     shared: Arc<Shared>,
     conversation: ConversationId,
     decoder: Box<dyn Decode>,
+    /// Attends the run: while it lives, the run does not count as stalled.
     attendant: Attendant,
+    /// What was taken so far; `None` before the first events.
     taken: Option<Taken>,
     durability: Durability,
     /// Reached when the log has everything that was published so far.
@@ -118,13 +139,17 @@ struct Stream {
 
 /// How a body ended.
 enum End {
+    /// The last byte came.
     Whole,
+    /// The connection broke, or the body was not well-formed.
     Broken,
+    /// The hub stops and reads no more.
     Draining,
 }
 
 impl Stream {
-    /// Reads the body to its end, ends the run, and waits for the durability.
+    /// Reads the body to its end, ends the run, and waits for the durability. The decoder decides how a run
+    /// ends whose stream has no end.
     async fn run(mut self, body: Body) -> Result<Taken, Problem> {
         let end = self.read(body).await?;
         let mut out = Decoded::default();
@@ -141,7 +166,8 @@ impl Stream {
         }
     }
 
-    /// Publishes the events of the body as they come.
+    /// Publishes the events of the body as they come. Waits for room in the log's queue after each piece:
+    /// whoever sends too fast is slowed down by its connection.
     async fn read(&mut self, mut body: Body) -> Result<End, Problem> {
         let drain = self.shared.drain.clone();
         let mut is_silent = true;

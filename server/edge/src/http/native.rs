@@ -1,5 +1,12 @@
 //! `POST /v1/conversations/{c}/events`: native events, as a JSON array or NDJSON, taken or refused as a
 //! whole.
+//!
+//! ```json
+//! {"k": "part.delta", "run": "r7", "agent": "a2", "part": "p31", "off": 512, "text": "…"}
+//! ```
+//!
+//! With the header `Fanlight-Publisher: id/epoch/seq` the body is taken exactly once (I10): one that came
+//! before is acknowledged again with `duplicate`, a gap is refused, and so is an older epoch.
 
 use std::sync::Arc;
 
@@ -25,10 +32,15 @@ use hub::{Appended, Claim, Publication};
 /// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
 pub(crate) struct Taken {
+    /// The position after the last event; for a duplicate the head.
     position: Position,
+    /// How many events were appended.
     events: u64,
+    /// How many anomalies the fold found in them.
     anomalies: u64,
+    /// Whether they had been taken before, so that nothing was appended.
     duplicate: bool,
+    /// The level that they have (I9).
     durability: Durability,
 }
 
@@ -41,6 +53,10 @@ impl Taken {
 
 /// Publishes the events of the body, at most [`EVENTS_BODY_BYTES_MAX`] bytes and [`EVENTS_PER_PUBLISH_MAX`]
 /// events. Answers when they have the durability that was asked for.
+///
+/// 400 `bad_event` with the number of the line or event, `bad_request` for a body that is no JSON or a claim
+/// that does not number its events; 409 `publisher_gap` or `publisher_fenced`; 413 and 429 beyond the limits;
+/// 503 while the hub drains or the log fails.
 pub(crate) async fn publish(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
@@ -84,7 +100,7 @@ fn turns(bytes: usize) -> u32 {
     u32::try_from(turns).unwrap_or(1)
 }
 
-/// A body that has arrived, and where its events go.
+/// A body that has arrived, and where its events go. Consumed on the thread that parses it.
 struct Arrived {
     shared: Arc<Shared>,
     conversation: ConversationId,
@@ -94,7 +110,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    /// Parses the events and publishes them.
+    /// Parses the events and publishes them, all or none. Blocks for as long as the parsing takes.
     fn publish(self) -> Result<Appended, Problem> {
         let body = self.body.join()?;
         let text = std::str::from_utf8(&body)

@@ -31,7 +31,7 @@ const IMAGE_POLICY: &str = "default-src 'none'; img-src http: https:; \
     style-src 'sha256-CEh66Zd9Ve02ZgHCdii2wXLMP2mMaw89CFyQVVicE5k='; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'self'; sandbox allow-same-origin";
 
-/// `GET /image`: [`IMAGE`].
+/// `GET /image`: [`IMAGE`], for frames of the page.
 pub(crate) async fn image() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -69,7 +69,8 @@ pub(crate) async fn embed() -> Response {
     (headers, EMBED).into_response()
 }
 
-/// `GET /` and `GET /c/{conversation}`: the page, which reads the conversation from its address.
+/// `GET /`, `GET /c/{conversation}` and the page's other addresses: the page, which reads from its address
+/// what to show.
 pub(crate) async fn index(headers: HeaderMap) -> Response {
     match Dist::get("index.html") {
         Some(file) => send("index.html", file, &headers, "no-cache"),
@@ -116,7 +117,8 @@ fn kept(path: &str) -> &'static str {
     if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
 }
 
-/// Sends a file in the smallest form that the browser accepts and the build has made.
+/// Sends a file in the smallest form that the browser accepts and the build has made. `cache` is the value of
+/// `Cache-Control`. 304 if `If-None-Match` has the tag of that form.
 pub(super) fn send(path: &str, plain: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
     let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let packed = packings(text(header::ACCEPT_ENCODING))

@@ -12,14 +12,15 @@ use serde::de::DeserializeOwned;
 use super::problem::Problem;
 use hub::{Claim, Numbers};
 
-/// The header that names the durability for which the answer waits.
+/// The header that names the durability for which the answer waits: `memory`, `stored` or `synced`.
 pub(crate) const DURABILITY: &str = "fanlight-durability";
 /// The header that names the run that a body continues.
 pub(crate) const RUN: &str = "fanlight-run";
-/// The header with publisher, epoch and numbers, for exactly-once.
+/// The header with publisher, epoch and numbers, for exactly-once (I10).
 pub(crate) const PUBLISHER: &str = "fanlight-publisher";
 
-/// The parameters in the path, or a problem that says what is wrong with them.
+/// The parameters in the path. Stands for axum's extractor, whose refusals are plain text: this one answers
+/// 400 `bad_request` and says what is wrong.
 pub(crate) struct Path<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -45,7 +46,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send + 'static> OptionalFromRequestPa
     }
 }
 
-/// The parameters in the query, or a problem that says what is wrong with them.
+/// The parameters in the query. Stands for axum's extractor in the same way.
 pub(crate) struct Query<T>(pub(crate) T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
@@ -57,12 +58,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// Parses the name of a conversation.
+/// Parses the name of a conversation. Fails with `bad_conversation`.
 pub(crate) fn conversation(name: &str) -> Result<ConversationId, Problem> {
     Ok(ConversationId::parse(name)?)
 }
 
-/// A header as text; `None` if absent, a problem if it is not ASCII.
+/// A header as text, the first of several; `None` if absent. Fails with `bad_request` if it is not ASCII.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
     let Some(value) = headers.get(name) else { return Ok(None) };
     let text =
@@ -70,8 +71,8 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a 
     Ok(Some(text))
 }
 
-/// The durability that the request asks for. A problem if the log does not offer it. Without the header it is
-/// `stored`, or less if the log offers less.
+/// The durability that the request asks for; without the header `stored`, or less if the log offers less.
+/// Fails with `durability_unavailable` if the log does not offer it, with `bad_request` for an unknown word.
 pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Durability, Problem> {
     let asked = match text(headers, DURABILITY)? {
         // Waiting for a sync of the disk is for those who ask for it.
@@ -92,7 +93,7 @@ pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Dur
     Ok(asked)
 }
 
-/// A problem if the body is compressed, because compressed bodies are not decoded.
+/// Fails with `unsupported_encoding` if the body is compressed, because compressed bodies are not decoded.
 pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
     let encoding = text(headers, CONTENT_ENCODING.as_str())?.unwrap_or_default();
     if matches!(encoding, "" | "identity") {
@@ -103,7 +104,7 @@ pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 /// Parses the publisher's claim: `id/epoch/seq`, or `id/epoch/first-last` if its events are numbered one by
-/// one.
+/// one. The id may contain slashes. `None` without the header. Fails with `bad_request`.
 pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
     let Some(value) = text(headers, PUBLISHER)? else { return Ok(None) };
     let parsed = || {
@@ -124,7 +125,7 @@ pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
     })
 }
 
-/// A problem if the claim does not number exactly `count` events.
+/// Fails with `bad_request` if the claim numbers events one by one, but not exactly `count` of them.
 pub(crate) fn numbered(claim: Option<&Claim>, count: usize) -> Result<(), Problem> {
     match claim.map(|claim| claim.numbers) {
         Some(Numbers::Events { first, last }) if !are_numbered(first, last, count) => {

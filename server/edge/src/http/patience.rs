@@ -2,6 +2,13 @@
 //! slow one (invariant I8). For all HTTP answers; `WebSockets` do the same in `ws`. The kernel is asked
 //! directly whether it takes bytes, because it reports a socket as writable only once a good part of its
 //! buffer is free. It also learns only in lumps what the peer took: see [`model::limits::READER_SILENT_MS`].
+//!
+//! ```text
+//! write would block ─▶ every limit/8: ask the kernel directly ── takes bytes ─▶ go on, count from 0
+//!                                          └─ 8 times nothing ─▶ the write fails, the connection ends
+//! ```
+//!
+//! A write that is pending costs one timer; nothing is counted while bytes flow.
 
 use std::future::Future as _;
 use std::io;
@@ -29,7 +36,7 @@ pub(crate) struct ConnectionInfo {
 
 impl ConnectionInfo {
     /// Sets whether the peer may take no byte for as long as it likes: for proxied answers, where the
-    /// upstream decides.
+    /// upstream decides. It holds for the connection until it is set back.
     pub(crate) fn be_lenient(&self, lenient: bool) {
         self.is_lenient.store(lenient, Ordering::Relaxed);
     }
@@ -48,10 +55,11 @@ impl ConnectionInfo {
 }
 
 /// The stream of a connection whose peer may take nothing only for a limited time. After that a write fails
-/// with `TimedOut`, and the connection ends.
+/// with `TimedOut`, and the connection ends. Reads are not limited. The server owns one for each connection.
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,
+    /// How long the peer may take nothing.
     limit: Duration,
     /// Shared with the requests on this connection.
     line: Arc<ConnectionInfo>,
@@ -62,6 +70,7 @@ pub(crate) struct Patient<S> {
 /// For how long a peer has taken nothing.
 #[derive(Debug)]
 struct Waiting {
+    /// Ready when the kernel is to be asked again.
     look: Pin<Box<Sleep>>,
     /// How many looks have found that nothing was taken.
     looks: u32,
@@ -101,7 +110,8 @@ impl<S> Patient<S> {
 
 impl<S: Press> Patient<S> {
     /// Decides what the result of a write of `bytes` means: success, still waiting, or a dead peer. `bytes`
-    /// may be only the first of several buffers.
+    /// may be only the first of several buffers. If the kernel takes some of them when it is asked directly,
+    /// that is the result of the write.
     fn settle(
         &mut self,
         context: &mut Context<'_>,

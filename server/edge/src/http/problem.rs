@@ -1,4 +1,10 @@
-//! Failures as clients see them: `application/problem+json` with a code from the one table.
+//! Failures as clients see them: `application/problem+json` (RFC 9457) with a code from the one table.
+//!
+//! ```json
+//! {"code": "publisher_gap", "status": 409, "title": "publisher_gap", "detail": "…", "expected": 7}
+//! ```
+//!
+//! Causes are logged where they are handled and are not part of it.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,12 +19,16 @@ use model::ids::ConversationIdError;
 use agents::Refusal;
 use hub::{OpenError, PublishError};
 
-/// A failure, with a code that says what the client may do about it.
+/// A failure, with a code that says what the client may do about it. Handlers return it as their error; it
+/// becomes the answer.
 #[derive(Debug, Serialize)]
 pub(crate) struct Problem {
     code: ErrorCode,
+    /// The status of the answer, which follows from the code.
     status: u16,
+    /// The code again, since the RFC has a field for a short name.
     title: &'static str,
+    /// What is wrong and where, for a person.
     detail: String,
     /// For a gap: the number with which the next frame must begin.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,17 +86,18 @@ impl Problem {
         }
     }
 
-    /// Adds the form in which clients of `vendor` look for errors. Without it they print only the status.
+    /// Adds the fields in which clients of `vendor` look for errors. Without them they print only the status.
     pub(crate) fn told_to(self, vendor: Vendor) -> Self {
         Self { vendor: Some(vendor), ..self }
     }
 
-    /// A problem that passes: the hub does, or holds, as much as it may at a time.
+    /// A problem that passes: the hub does, or holds, as much as it may at a time. `too_many`, 429, with
+    /// `Retry-After` of a second.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
         Self { passes: true, ..Self::new(ErrorCode::TooMany, detail) }
     }
 
-    /// Its status and its detail.
+    /// Its status and its detail, for forms of errors other than the hub's own.
     pub(crate) fn told(self) -> (StatusCode, String) {
         (StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.detail)
     }

@@ -1,4 +1,5 @@
-//! `GET /v1/conversations/{c}/results/{hash}`: the whole of a result that was too large for its event.
+//! `GET /v1/conversations/{c}/results/{hash}`: the whole of a result that was too large for its event. The
+//! event has the beginning of it and a `ref` with this hash.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -21,7 +22,9 @@ use crate::work::Task;
 /// browser may keep it.
 const CACHE: &str = "private, max-age=31536000, immutable";
 
-/// Answers with the result that has this hash; 304 if the client has it, `gone` if the log does not have it.
+/// Answers with the result that has this hash, as JSON. 304 if the client has it, 400 for what is no hash,
+/// 403 if the caller's role hides the result or there is none, 404 for an unknown conversation, 410 if the
+/// log does not have it.
 pub(crate) async fn result(
     State(shared): State<Arc<Shared>>,
     caller: Caller,

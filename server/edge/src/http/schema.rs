@@ -14,7 +14,7 @@ use super::problem::Problem;
 #[folder = "../../schema"]
 struct Schemas;
 
-/// Answers with one schema, or with 404 and the names of all.
+/// Answers with one schema, or with 404 and the names of all. They are part of the binary.
 pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Response {
     let Some(file) = Schemas::get(&name) else {
         let known = Schemas::iter().collect::<Vec<_>>().join(", ");

@@ -1,5 +1,6 @@
 //! `GET /v1/search` and `GET /v1/tools`: questions to the log across all conversations. Both may take long,
 //! so only a few run at a time, each for a bounded time, and a question whose client has left is cancelled.
+//! The figures and the metrics ask the log in the same way, through [`asked`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,16 +31,22 @@ const TIME: Duration = Duration::from_millis(SEARCH_MS);
 /// The query parameters of a search.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Params {
+    /// The words that must occur, at most `SEARCH_QUERY_BYTES_MAX` bytes.
     q: String,
+    /// Only hits in this conversation.
     conversation: Option<String>,
+    /// Only hits in texts of this kind.
     kind: Option<DocumentKind>,
+    /// Only hits older than this one: the `next` of the page before.
     before: Option<u64>,
+    /// How many hits, [`HITS`] unless said, at most `HITS_MAX`.
     limit: Option<usize>,
 }
 
 /// What a search found, newest first.
 #[derive(Debug, Serialize)]
 pub(crate) struct Found {
+    /// The hits, each with a snippet and the bytes of the words in it.
     hits: Vec<Hit>,
     /// The value of `before` for older hits; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +67,9 @@ impl Found {
     }
 }
 
-/// `GET /v1/search?q&conversation&kind&before&limit`: hits that the caller may see.
+/// `GET /v1/search?q&conversation&kind&before&limit`: hits that the caller may see. 400 for a query that is
+/// too long, 403 for a conversation that the caller may not view, 429 if other searches leave no turn. A
+/// search that runs out of time is an answer with `partial`.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -86,7 +95,7 @@ pub(crate) async fn search(
 }
 
 /// Searches, and keeps the hits that the caller may see. Goes on while too many are hidden, until `stop` is
-/// called.
+/// called, so that what is hidden neither shows nor shortens a page. Blocks.
 fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -> Result<Finds, LogError> {
     if caller.0.may_everywhere(Right::View) && caller.mask().is_none() {
         return log.search(query, stop);
@@ -121,8 +130,9 @@ fn shows(mask: &Mask, hit: &Hit) -> bool {
     }
 }
 
-/// Runs `ask` when it is its turn. It is cancelled when its time is up, and when this future is dropped
-/// because the client has left.
+/// Runs `ask`, which may block, on a thread beside the sockets when it is its turn. It is told to stop when
+/// its time is up ([`TIME`]), and when this future is dropped because the client has left. Fails with
+/// `too_many` if no turn comes within that time, and with what the log says.
 pub(super) async fn asked<T: Send + 'static>(
     shared: &Shared,
     ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,

@@ -12,8 +12,11 @@ use super::problem::Problem;
 pub(crate) struct LensQuery {
     /// The level of detail.
     pub(crate) level: Option<String>,
+    /// The kinds of events, between commas; all without it.
     pub(crate) kinds: Option<String>,
+    /// The agent whose part of the tree is shown; the main agents without it.
     pub(crate) root: Option<String>,
+    /// How many levels of agents below the root, a number.
     pub(crate) depth: Option<String>,
 }
 

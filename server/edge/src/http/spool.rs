@@ -1,6 +1,11 @@
 //! Answers that are made as a whole and sent as slowly as their readers take them. An answer over
 //! [`SPOOL_MEMORY_BYTES`] waits in an unnamed file, which is deleted with its reader. So memory is held only
 //! while an answer is made, and few are made at a time.
+//!
+//! ```text
+//! place among the requests ─▶ turn of work ─▶ make: memory, then file ─▶ place among the transfers ─▶ body
+//!   429 if all are taken        429 after TURN        disk_full                 429 if all are taken
+//! ```
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek as _, Write};
@@ -19,8 +24,8 @@ use crate::work::{Open, OpenKind, TURN, Task, Turn, Work};
 /// How many bytes are read from a file at once.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// A turn to make an answer, and the place that the request holds until it is made. Dropping it gives both
-/// back.
+/// A turn to make an answer, and the place that the request holds until it is made. Made by [`turn`], owned
+/// by the handler. Dropping it gives both back.
 #[derive(Debug)]
 pub(super) struct Making {
     work: Arc<Work>,
@@ -28,7 +33,8 @@ pub(super) struct Making {
     turn: Turn,
 }
 
-/// Waits for a turn; a problem if there is no place to wait or the wait takes too long.
+/// Waits for a turn for `task`. Fails with `too_many` if there is no place to wait or no turn comes within
+/// `TURN`. Dropping the future gives up the wait.
 pub(super) async fn turn(shared: &Shared, task: Task) -> Result<Making, Problem> {
     let open = place(shared, OpenKind::Request)?;
     let work = Arc::clone(&shared.work);
@@ -41,7 +47,8 @@ fn busy() -> Problem {
     Problem::busy(format!("the hub did other work for {} s; try again in a moment", TURN.as_secs()))
 }
 
-/// Takes a place among the open requests, transfers or streams; a problem if all are taken.
+/// Takes a place among the open requests, transfers or streams. Fails with `too_many` if all are taken.
+/// Dropping the place gives it back.
 pub(super) fn place(shared: &Shared, guest: OpenKind) -> Result<Open, Problem> {
     place_in(&shared.work, guest)
 }
@@ -64,7 +71,8 @@ impl Making {
     }
 
     /// Makes an answer on a thread beside those that serve sockets. Returns the result of `make` and the
-    /// body.
+    /// body. A large answer holds a place among the transfers until it is sent. Fails as `make` does, with
+    /// `disk_full` or `disk_failing`, or with `too_many` without such a place.
     pub(super) async fn spooled<T: Send + 'static>(
         self,
         make: impl FnOnce(&mut Spool) -> Result<T, Problem> + Send + 'static,
@@ -88,7 +96,8 @@ pub(super) async fn spooled<T: Send + 'static>(
     turn(shared, task).await?.spooled(make).await
 }
 
-/// Runs `make`, which holds `turn`, and returns what it wrote, ready to be read from the beginning.
+/// Runs `make`, which holds `turn`, and returns what it wrote, ready to be read from the beginning. The work
+/// is finished even if this future is dropped.
 pub(super) async fn written<T: Send + 'static>(
     work: Arc<Work>,
     turn: Turn,
@@ -121,11 +130,13 @@ pub(super) async fn waiting(work: Arc<Work>, piece: Bytes) -> Body {
     }
 }
 
-/// A buffer that is written like a file. Beyond [`SPOOL_MEMORY_BYTES`] it becomes a file. Dropping it gives
-/// back its space on disk.
+/// A buffer that is written like a file. Beyond [`SPOOL_MEMORY_BYTES`] it becomes an unnamed file, which
+/// nobody else can open and which goes with the process at the latest. Dropping it gives back its space on
+/// disk.
 #[derive(Debug)]
 pub(super) struct Spool {
     work: Arc<Work>,
+    /// What was written and is not in the file, at most [`SPOOL_MEMORY_BYTES`].
     memory: Vec<u8>,
     /// Everything that was written, once it is more than stays in memory.
     file: Option<File>,
@@ -171,7 +182,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Ends the writing and goes back to the beginning.
+    /// Ends the writing and goes back to the beginning. Fails if the rest does not fit on the disk.
     pub(super) fn rewound(mut self) -> Result<Self, Problem> {
         if self.file.is_some() {
             let rewound = self.spill().and_then(|()| self.file.as_mut().map_or(Ok(()), File::rewind));

@@ -4,6 +4,16 @@
 //!
 //! Here too the reader is a cursor. A frame is made only when the connection asks for the next one, so a slow
 //! reader gets everything that came meanwhile in one frame, or the snapshot.
+//!
+//! ```text
+//! retry: 500
+//!
+//! id: 3k9f…:42
+//! event: snap | batch | presence
+//! data: {…}                                 one frame of the protocol
+//!
+//! :                                         a comment, after 15 s of silence
+//! ```
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -31,13 +41,14 @@ use super::conversations::Seat;
 /// The time between two comments on a silent stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
 
-/// The reader of one stream. Dropping it ends its views of the conversations.
+/// The reader of one stream. The body of the answer owns it. Dropping it, when the client leaves, ends its
+/// views of the conversations.
 #[derive(Debug)]
 struct Reader {
     shared: Arc<Shared>,
     /// Its position in each conversation, in the order of the request.
     places: Vec<StreamPosition>,
-    /// Bytes that are to be sent next.
+    /// Bytes that are to be sent next: at most the frames of one look at all conversations.
     ready: VecDeque<Bytes>,
     /// Its place among the open streams.
     _open: Open,
@@ -72,7 +83,8 @@ pub(super) fn stream(
 }
 
 impl Reader {
-    /// The next piece of the stream; `None` when the hub drains.
+    /// The next piece of the stream; `None` when the hub drains. Cancelling loses nothing: what was taken
+    /// from the conversations is in `ready` first.
     async fn piece(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.ready.pop_front() {

@@ -4,6 +4,12 @@
 //! `POST` does the same for clients that can only post, at the same path or with whatever such a client
 //! appends to it. Of their request only the modes are read, if the dialect has any. They get the newest run
 //! and then the end.
+//!
+//! | parameter | values | `GET` | `POST` |
+//! |---|---|---|---|
+//! | `run` | `all`, `latest`, `next`, an id | `all` | `latest` |
+//! | `until` | `run.end` | no end | `run.end` |
+//! | `stream_mode` | modes of the dialect, several times | those of the dialect | the same, or those in the body |
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,18 +47,22 @@ type QueryPairs = Query<Vec<(String, String)>>;
 /// The parameters in the path. A client of the dialect may append segments of its own.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StreamPath {
+    /// The name of the conversation, which need not exist yet.
     conversation: String,
+    /// The name of a dialect that can be written.
     dialect: String,
 }
 
-/// `GET`: all runs, without an end, unless the parameters say otherwise.
+/// `GET`: all runs, without an end, unless the parameters say otherwise. 404 `unknown_dialect`, or
+/// `not_found` for a run that does not begin within 10 s; 400 for an unknown mode or end; 429 without a place
+/// or a turn; 503 while the hub drains.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     reader: super::access::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
-    let asked = Asked { mask: reader.mask().cloned(), ..Asked::read(&said, "all", None)? };
+    let asked = StreamParams { mask: reader.mask().cloned(), ..StreamParams::read(&said, "all", None)? };
     let open = open(&shared, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
@@ -67,8 +77,8 @@ pub(crate) async fn post(
     Query(said): QueryPairs,
     body: Body,
 ) -> Result<Response, Problem> {
-    let asked = Asked::read(&said, "latest", Some("run.end"))?;
-    let mut asked = Asked { mask: reader.mask().cloned(), ..asked };
+    let asked = StreamParams::read(&said, "latest", Some("run.end"))?;
+    let mut asked = StreamParams { mask: reader.mask().cloned(), ..asked };
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
@@ -78,8 +88,9 @@ pub(crate) async fn post(
 }
 
 /// Waits until a run that is asked for by name has begun, because its reader may come before its first event.
-/// Fails if it does not begin in time.
-async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Result<(), Problem> {
+/// Fails with `not_found` if it does not begin within `RUN_AWAITED_MS`, with `shutting_down` when the hub
+/// drains.
+async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
@@ -106,15 +117,18 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &Asked) -> Resul
 
 /// The parameters of a stream, parsed.
 #[derive(Debug)]
-struct Asked {
+struct StreamParams {
+    /// The runs that are encoded.
     wanted: Wanted,
+    /// Whether the stream ends with the run.
     ends_with_run: bool,
+    /// The modes that are named; none for those that the dialect has by default.
     modes: Vec<CompactString>,
     /// What is hidden from whoever reads.
     mask: Option<Arc<Mask>>,
 }
 
-impl Asked {
+impl StreamParams {
     /// Parses the parameters; `run` and `end` are the defaults.
     fn read(said: &[(String, String)], run: &str, end: Option<&str>) -> Result<Self, Problem> {
         let all = |name: &'static str| {
@@ -152,7 +166,7 @@ fn wanted(run: &str) -> Wanted {
     }
 }
 
-/// Whether the stream ends with the run.
+/// Whether the stream ends with the run. Fails with `bad_request` for any other end.
 fn until(what: Option<&str>) -> Result<bool, Problem> {
     match what {
         None => Ok(false),
@@ -161,11 +175,12 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
     }
 }
 
-/// Answers with the stream.
+/// Answers with the stream: what there is in a short form, made like any other answer, and then each piece as
+/// it comes.
 async fn answer(
     shared: Arc<Shared>,
     place: &StreamPath,
-    asked: Asked,
+    asked: StreamParams,
     (caller, open): (Option<Caller>, Open),
 ) -> Result<Response, Problem> {
     let encoding = encoding(&place.dialect).ok_or_else(|| {
@@ -219,12 +234,13 @@ pub(super) async fn run(
     run: RunId,
 ) -> Result<Response, Problem> {
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
-    let asked = Asked { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
+    let asked = StreamParams { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
     let open = open(&shared, OpenKind::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 
-/// Adds the headers of this encoding to `response`.
+/// Adds the headers of this encoding to `response`: its type, those that its clients expect, and those that
+/// keep caches and proxies from holding it back.
 pub(super) fn with_headers(encoding: &EncoderSpec, mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(encoding.content_type));

@@ -1,4 +1,5 @@
-//! `POST /v1/traces`: spans in the form of OpenTelemetry's exporters (OTLP over HTTP).
+//! `POST /v1/traces`: spans in the form of OpenTelemetry's exporters (OTLP over HTTP), as protobuf or JSON,
+//! plain or with gzip. [`crate::traces::Traces`] turns them into events.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -19,8 +20,10 @@ use super::params;
 use super::problem::Problem;
 use crate::state::Shared;
 
-/// Publishes the spans in the body, at most `EXPORT_BYTES_MAX` bytes. The answer counts the spans that were
-/// refused, as OTLP requires. Waits for the durability that was asked for.
+/// Publishes the spans in the body, at most `EXPORT_BYTES_MAX` bytes, packed and unpacked. The answer, in the
+/// encoding of the request, counts the spans that were refused, as OTLP requires. Waits for the durability
+/// that was asked for. 400 for a body that cannot be read, 413 beyond the limit, 415 for another type or
+/// compression, 503 while the hub drains.
 pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
     let encoding = encoding(request.headers())?;
     let is_packed = is_packed(request.headers())?;
@@ -49,7 +52,7 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     Ok(([(CONTENT_TYPE, kind)], answer).into_response())
 }
 
-/// The encoding that `Content-Type` names.
+/// The encoding that `Content-Type` names. Fails with `unsupported_encoding`.
 fn encoding(headers: &HeaderMap) -> Result<OtlpEncoding, Problem> {
     let kind = params::text(headers, CONTENT_TYPE.as_str())?.unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
@@ -74,7 +77,8 @@ fn is_packed(headers: &HeaderMap) -> Result<bool, Problem> {
     }
 }
 
-/// Decompresses a body, within the same limit.
+/// Decompresses a body, within the same limit. Fails with `bad_request` for damaged input and `too_large`
+/// beyond the limit. Blocks for as long as it takes.
 fn unpacked(body: &[u8]) -> Result<Vec<u8>, Problem> {
     let mut unpacked = Vec::new();
     // One byte more than the limit shows that the limit was exceeded.

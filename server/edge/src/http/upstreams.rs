@@ -1,4 +1,5 @@
-//! `GET /v1/upstreams`: the upstreams of the proxy.
+//! `GET /v1/upstreams`: the upstreams of the proxy, so that the page can say what to put into a client's
+//! settings.
 
 use std::sync::Arc;
 
@@ -17,7 +18,9 @@ pub(crate) struct List {
 /// An upstream, without its keys.
 #[derive(Debug, Serialize)]
 struct Row {
+    /// The name in the paths of the proxy.
     name: String,
+    /// The API that it speaks: `openai`, `anthropic`, `gemini` or `ollama`.
     api: &'static str,
     /// Scheme and host of its address.
     url: String,

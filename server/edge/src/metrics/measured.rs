@@ -1,5 +1,13 @@
-//! The sums of the log as Prometheus reads them: what runs, calls and models took and cost since the log began, whichever process
-//! counted it.
+//! The sums of the log as Prometheus reads them: what runs, calls and models took and cost since the log
+//! began, whichever process counted it.
+//!
+//! ```text
+//! fanlight_tool_seconds_bucket{tool="sql",le="0.05"} 2
+//! fanlight_tokens_total{model="m",kind="fresh"} 6
+//! ```
+//!
+//! Names come from anywhere, so labels are escaped, and of one family at most [`LABELS_MAX`] have lines of
+//! their own (I7).
 
 use std::collections::BTreeMap;
 
@@ -86,6 +94,8 @@ pub(super) fn put(page: &mut Page, measured: &Measured) {
 /// Amounts by their labels, as they are written.
 type Amounts = BTreeMap<String, i128>;
 
+/// Adds up the sums of `metrics` by the labels that `labels` gives them. Beyond [`LABELS_MAX`] groups the
+/// names become `(others)`.
 fn grouped<'a>(
     sums: &'a [MeasureSum],
     metrics: &[Metric],
@@ -113,14 +123,17 @@ fn written(labels: &[(&str, &str)]) -> String {
     if pairs.is_empty() { String::new() } else { format!("{{{}}}", pairs.join(",")) }
 }
 
+/// A value as it stands within the quotes of a label.
 fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
+/// An amount as a number that Prometheus takes: none below 0, none over 64 bits.
 fn natural(amount: i128) -> u64 {
     u64::try_from(amount.max(0)).unwrap_or(u64::MAX)
 }
 
+/// Writes a counter with a line for each group of labels.
 fn family(page: &mut Page, name: &str, help: &str, amounts: &Amounts) {
     page.head(name, help, "counter");
     for (labels, amount) in amounts {
@@ -128,6 +141,8 @@ fn family(page: &mut Page, name: &str, help: &str, amounts: &Amounts) {
     }
 }
 
+/// Writes tokens by model in four kinds that add up to all. The log counts cached and thinking tokens within
+/// others, so they are taken off there.
 fn tokens(page: &mut Page, sums: &[MeasureSum]) {
     let name = "fanlight_tokens_total";
     page.head(name, "Tokens, by what they are.", "counter");
@@ -153,6 +168,7 @@ fn tokens(page: &mut Page, sums: &[MeasureSum]) {
     }
 }
 
+/// Writes money by model and currency, in units of the currency. The log has picos.
 fn money(page: &mut Page, sums: &[MeasureSum]) {
     let name = "fanlight_cost_total";
     page.head(name, "Money, by model and currency.", "counter");
@@ -169,6 +185,7 @@ fn money(page: &mut Page, sums: &[MeasureSum]) {
 /// Counts by bucket, by label.
 type Histograms = BTreeMap<String, BTreeMap<u32, u64>>;
 
+/// The latencies of `metric` by tool or, for first outputs, by model.
 fn latencies(sums: &[MeasureSum], metric: Metric) -> Histograms {
     let mut all = Histograms::new();
     for sum in sums.iter().filter(|sum| sum.metric == metric) {
@@ -189,6 +206,7 @@ fn latencies(sums: &[MeasureSum], metric: Metric) -> Histograms {
     all
 }
 
+/// Writes histograms with the bounds of [`BOUNDS`], from the finer buckets of the log.
 fn histogram(page: &mut Page, name: &str, help: &str, histograms: &Histograms) {
     page.head(name, help, "histogram");
     for (label, buckets) in histograms {

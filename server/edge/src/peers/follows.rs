@@ -1,4 +1,13 @@
 //! What one link follows: which conversations, how far they are, and what the frames of their owner do to them.
+//!
+//! ```text
+//! begin ─▶ sub ─▶ subbed, snap …, batch … ─▶ live: whoever waits is told
+//!                   │ a new epoch: Replaced    │ a batch that does not follow: Torn, the state is asked for
+//!                   └─▶ error: Refused
+//! ```
+//!
+//! The conversation in memory has the owner's seqs and state, so viewers of this hub see what those of the
+//! owner see.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,15 +27,18 @@ const UNWATCHED: Duration = Duration::from_secs(30);
 /// Whoever waits until a conversation is in memory.
 type Waiting = oneshot::Sender<Result<(), String>>;
 
-/// A conversation that is followed.
+/// A conversation that is followed. Its subscription ends when it is removed.
 #[derive(Debug)]
 struct Follow {
+    /// The name of the conversation.
     id: ConversationId,
     /// Nothing before the first state has come.
     conversation: Option<Arc<Conversation>>,
     /// The pieces of a state that came so far.
     pieces: Option<View>,
+    /// Whoever waits until the conversation is in memory.
     waiting: Vec<Waiting>,
+    /// Since when nobody has watched it; `None` while somebody does.
     unwatched_since: Option<Instant>,
 }
 
@@ -45,11 +57,12 @@ pub(super) enum Heard {
     Refused(Arc<Conversation>),
 }
 
-/// The conversations of one link, by the number of their subscription.
+/// The conversations of one link, by the number of their subscription. Owned by the link's task.
 #[derive(Debug)]
 pub(super) struct Follows {
     hub: Arc<Hub>,
     by_sub: BTreeMap<SubscriptionId, Follow>,
+    /// The number of the next subscription.
     next: SubscriptionId,
 }
 
@@ -130,6 +143,7 @@ impl Follows {
         }
     }
 
+    /// Takes the last piece of a state: it replaces what is known of the conversation, or makes it.
     fn snapshot(&mut self, sub: SubscriptionId, (epoch, seq): (Epoch, Seq), last: View) -> Heard {
         let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
         let mut view = follow.joined(last);
@@ -153,6 +167,7 @@ impl Follows {
         }
     }
 
+    /// Takes the events with these seqs, which must follow what is known.
     fn batch(&mut self, sub: SubscriptionId, seqs: (Seq, Seq), events: Vec<Envelope>) -> Heard {
         let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
         let Some(conversation) = &follow.conversation else { return Heard::Nothing };

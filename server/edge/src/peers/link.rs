@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::follows::{Follows, Heard};
-use crate::sharing::{FEATURE, Reply, Wish};
+use crate::sharing::{FEATURE, LinkRequest, Reply};
 use crate::state::Shared;
 
 /// How long another hub may take to answer the handshake.
@@ -34,61 +34,67 @@ const DOUBT: Duration = Duration::from_secs(2);
 /// How long another hub may be silent beyond two heartbeats.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// A link that is open.
+/// A link that is open. Owned by its task; dropping it closes the connection, and each reply without an
+/// answer tells its publisher to publish again.
 struct Link {
     shared: Arc<Shared>,
+    /// The connection, on which this hub is a client of the other.
     hub: HubLink,
+    /// What is followed over it.
     follows: Follows,
+    /// Publications that have no answer yet, by their number on this connection.
     replies: BTreeMap<u64, (ConversationId, Reply)>,
+    /// The number of the next publication.
     next_id: u64,
 }
 
-/// Opens the link to the hub at `address` and serves `wishes` until it is lost.
-pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut wishes: Receiver<Wish>) {
+/// Opens the link to the hub at `address` and serves `requests` until it is lost.
+pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut requests: Receiver<LinkRequest>) {
     let opened = open(&shared, &address).await;
     match opened {
         Ok(hub) => {
             let follows = Follows::new(&shared);
             let mut link =
                 Link { shared: Arc::clone(&shared), hub, follows, replies: BTreeMap::new(), next_id: 1 };
-            let why = link.serve(&mut wishes).await;
+            let why = link.serve(&mut requests).await;
             tracing::info!(hub = %address, why, "the link to another hub has ended");
             // From here on nobody asks this link for anything.
-            wishes.close();
+            requests.close();
             forget(&shared, &address);
             link.replies.clear();
             for conversation in link.follows.lose(&why) {
                 shared.tasks.spawn(super::recover(Arc::clone(&shared), conversation));
             }
-            refuse(&mut wishes, &why);
+            refuse(&mut requests, &why);
         }
         Err(why) => {
             tracing::debug!(hub = %address, why, "another hub cannot be reached");
-            wishes.close();
+            requests.close();
             forget(&shared, &address);
-            refuse(&mut wishes, &why);
+            refuse(&mut requests, &why);
         }
     }
 }
 
-/// Who had what is looked up anew.
+/// Forgets what the hub at `address` had, so that it is looked up anew.
 fn forget(shared: &Shared, address: &str) {
     if let Some(peers) = &shared.peers {
         peers.forget_owner(address);
     }
 }
 
-/// Answers the wishes that still wait. Publications are dropped, which tells their publishers.
-fn refuse(wishes: &mut Receiver<Wish>, why: &str) {
-    while let Ok(wish) = wishes.try_recv() {
-        if let Wish::Follow(_, done) = wish {
+/// Answers the requests that still wait. Publications are dropped, which tells their publishers.
+fn refuse(requests: &mut Receiver<LinkRequest>, why: &str) {
+    while let Ok(request) = requests.try_recv() {
+        if let LinkRequest::Follow(_, done) = request {
             // Whoever asked may have gone.
             drop(done.send(Err(why.to_owned())));
         }
     }
 }
 
-/// Connects, and makes sure that the other takes this one for a hub.
+/// Connects, and makes sure that the other takes this one for a hub. Fails, with the reason, if it does not
+/// answer within [`OPEN`], refuses, or has another secret.
 async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
     let peers = shared.peers.as_ref().ok_or("this hub shares its log with nobody")?;
     let hub: HubAddress = address.parse().map_err(|error: client::AddressError| error.to_string())?;
@@ -102,7 +108,7 @@ async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
     Err(format!("the hub at {address} has another secret for hubs than this one"))
 }
 
-/// What a probe has found, once it has; nothing where it failed.
+/// What a probe has found, once it has; `None` where it failed. Never ready without a probe.
 async fn answered(probe: &mut Option<JoinHandle<Result<Owner, LogError>>>) -> Option<Owner> {
     match probe {
         Some(probe) => probe.await.ok()?.ok(),
@@ -111,8 +117,9 @@ async fn answered(probe: &mut Option<JoinHandle<Result<Owner, LogError>>>) -> Op
 }
 
 impl Link {
-    /// Serves until the link ends; says why it did.
-    async fn serve(&mut self, wishes: &mut Receiver<Wish>) -> String {
+    /// Serves until the link ends; says why it did: the connection was closed, the other hub is silent or has
+    /// lost its lease, nothing was followed for [`IDLE`], or this hub stops.
+    async fn serve(&mut self, requests: &mut Receiver<LinkRequest>) -> String {
         let silence = Duration::from_millis(self.hub.welcome().hb_ms.saturating_mul(2)) + SILENCE;
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -129,8 +136,8 @@ impl Link {
                     }
                     Err(closed) => return closed.why,
                 },
-                wish = wishes.recv() => match wish {
-                    Some(wish) => self.wish(wish).await,
+                request = requests.recv() => match request {
+                    Some(request) => self.request(request).await,
                     None => return String::from("nobody needs it"),
                 },
                 found = answered(&mut probe), if probe.is_some() => {
@@ -163,7 +170,8 @@ impl Link {
         }
     }
 
-    /// Looks whether the other hub still has what it had; nothing if nothing is asked of it.
+    /// Looks in the log whether the other hub still has what it had, in a task of its own; `None` if nothing
+    /// is asked of it.
     fn probe(&self) -> Option<JoinHandle<Result<Owner, LogError>>> {
         let asked = self.replies.values().next().map(|(conversation, _)| conversation);
         let conversation = asked.or_else(|| self.follows.any())?.clone();
@@ -171,17 +179,19 @@ impl Link {
         Some(tokio::spawn(async move { super::owner_now(&shared, &conversation, Purpose::Make).await }))
     }
 
+    /// Sends a frame. Fails, with the reason, if the connection is closed.
     async fn send(&mut self, frame: &ClientFrame) -> Result<(), String> {
         self.hub.send(frame).await.map_err(|closed| closed.why)
     }
 
-    async fn wish(&mut self, wish: Wish) -> Result<(), String> {
-        match wish {
-            Wish::Follow(conversation, done) => match self.follows.begin(conversation, done) {
+    /// Carries out what somebody of this hub asks for. Publications get numbers of the link's own.
+    async fn request(&mut self, request: LinkRequest) -> Result<(), String> {
+        match request {
+            LinkRequest::Follow(conversation, done) => match self.follows.begin(conversation, done) {
                 Some(frame) => self.send(&frame).await,
                 None => Ok(()),
             },
-            Wish::Publish(publication, reply) => {
+            LinkRequest::Publish(publication, reply) => {
                 let id = self.next_id;
                 self.next_id += 1;
                 self.replies.insert(id, (publication.conv.clone(), reply));
@@ -233,6 +243,7 @@ impl Link {
         Ok(())
     }
 
+    /// Wakes the viewers of a conversation.
     fn stir(&self, conversation: &ConversationId) {
         self.shared.fanout.stir(conversation);
     }

@@ -10,7 +10,8 @@ use model::code::ErrorCode;
 use crate::http::guard;
 use crate::http::problem::Problem;
 
-/// A problem if a browser is about to show the answer as a page, or if a page of another origin asks.
+/// Fails with `forbidden_origin` if a browser is about to show the answer as a page, or if a page of another
+/// origin asks. Programs send none of the headers that it looks at.
 pub(super) fn refuse(parts: &Parts) -> Result<(), Problem> {
     let said = |name: &str| parts.headers.get(name).map(axum::http::HeaderValue::as_bytes);
     let foreign = said("sec-fetch-site").is_some_and(|site| site != b"same-origin")

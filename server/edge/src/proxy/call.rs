@@ -1,4 +1,12 @@
 //! One call: the request on its way to the upstream, and the answer on its way back.
+//!
+//! ```text
+//! path and headers ─▶ target, upstream ─▶ facts for the recorder ─▶ start recording ─▶ send ─▶ pass the answer
+//!       │ 403 from a page     │ 404            │ 403 no grant                            │ 502
+//! ```
+//!
+//! Nothing here waits for the recorder, and the bytes are passed on even if nothing of the call can be
+//! recorded (I12).
 
 use std::sync::Arc;
 
@@ -12,7 +20,7 @@ use model::code::ErrorCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use upstream::{ResponseBody, SendError, Upstream, retry_after_ms};
 
-use super::copied::{Answering, Asking};
+use super::copied::{AnswerBody, RequestBody};
 use super::inflate::encodings;
 use super::record::{self, Facts, Started};
 use super::secrets::Secrets;
@@ -41,8 +49,10 @@ const RETRIES: &str = "x-stainless-retry-count";
 /// Characters that are percent-encoded in headers: control characters and the percent sign itself.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 
-/// Passes one call on and answers with what the upstream says. If there is no answer, the problem is in the
-/// form of the caller's vendor.
+/// `ANY /proxy/{upstream}/…`: passes one call on and answers with what the upstream says, whatever its
+/// status. If there is no answer, the problem is in the form of the caller's vendor: 400 for a path that fits
+/// nowhere, 403 for pages and without a grant, 404 `unknown_upstream`, 501 for tunnels, 502
+/// `upstream_unreachable` or `upstream_failed`.
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let vendor = request.uri().path_and_query().and_then(|path| vendor_of(&shared, path.as_str()));
     let told = |problem: Problem| match vendor {
@@ -105,7 +115,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     let mut recording = facts.map(|facts| record::start(shared, facts));
     let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
-    let mut outgoing = Request::new(Asking::new(body, tape));
+    let mut outgoing = Request::new(RequestBody::new(body, tape));
     *outgoing.headers_mut() = headers::outgoing(&parts.headers);
     *outgoing.method_mut() = parts.method;
     *outgoing.uri_mut() = uri;
@@ -113,7 +123,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     // The extensions contain the case of the header names.
     *outgoing.extensions_mut() = parts.extensions;
     PROXIED.one();
-    shared.proxy.lull.ends();
+    shared.proxy.quiet.note_call();
     let answer = match sender.send(outgoing).await {
         Ok(answer) => pass(answer, &mut recording, line),
         Err(fault) => refuse(upstream, fault, recording),
@@ -122,7 +132,8 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
 }
 
 /// What the recorder needs to know of a call besides its bytes, including the hub's own key `ours` that is
-/// sent with it. `None` for calls that are only passed on.
+/// sent with it. `None` for calls that are only passed on, because the path is none that the API records.
+/// Fails with `forbidden` if the caller may not publish what would be recorded.
 fn facts(
     shared: &Shared,
     upstream: &Upstream,
@@ -157,7 +168,8 @@ fn facts(
     }))
 }
 
-/// Makes the answer for the caller: everything that came, except headers of the connection.
+/// Makes the answer for the caller: everything that came, except headers of the connection and the hub's own.
+/// From here on the upstream decides how long the caller may take no byte.
 fn pass(
     answer: axum::http::Response<ResponseBody>,
     recording: &mut Option<Started>,
@@ -179,7 +191,7 @@ fn pass(
         line.be_lenient(true);
     }
     let recorded = recording.take().map(|started| started.recorded);
-    let mut response = Response::new(axum::body::Body::new(Answering::new(body, recorded, line)));
+    let mut response = Response::new(axum::body::Body::new(AnswerBody::new(body, recorded, line)));
     *response.status_mut() = parts.status;
     *response.headers_mut() = headers;
     // The extensions contain the reason phrase and the case of the header names.
@@ -188,7 +200,7 @@ fn pass(
     response
 }
 
-/// The answer for a call to which the upstream gave none.
+/// The answer for a call to which the upstream gave none, 502. The recording ends with the same failure.
 pub(super) fn refuse(upstream: &Upstream, fault: SendError, recording: Option<Started>) -> Response {
     let (name, place) = (upstream.name(), upstream.place());
     let (code, detail) = match &fault {

@@ -1,4 +1,4 @@
-//! What all calls through the proxy share.
+//! What all calls through the proxy share: upstreams, bounds, the joiner, and the threads that record.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -11,9 +11,9 @@ use model::code::ErrorCode;
 use parking_lot::Mutex;
 use upstream::{Egress, Sender, TlsError, Upstream};
 
-use super::copied::Asking;
+use super::copied::RequestBody;
 use super::headers::Fingerprints;
-use super::order::{Floors, Order, Waiting};
+use super::order::{Order, PublishLocks, Waiting};
 use super::quiet::QuietWait;
 use super::seats::Sockets;
 use super::tape::Budget;
@@ -26,7 +26,8 @@ pub(crate) static PROXIED: Count = Count::new();
 /// How many of their recordings have a hole.
 pub(crate) static COPIES_LOST: Count = Count::new();
 
-/// The state that all calls share. One for each hub.
+/// The state that all calls share. One for each hub, owned by `Shared`. Its locks are held for moments, and
+/// none across I/O.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     /// The upstreams by name.
@@ -42,11 +43,11 @@ pub(crate) struct Proxy {
     /// The threads that record.
     pub(super) recorders: Threads,
     /// Makes recorders wait while calls are on their way out.
-    pub(super) lull: QuietWait,
+    pub(super) quiet: QuietWait,
     /// Decides to which conversation and run a call belongs.
     pub(super) joiner: Mutex<CallJoiner>,
     /// Keeps the order of what the joiner says in each conversation.
-    pub(super) floors: Floors,
+    pub(super) publish_locks: PublishLocks,
     /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
     /// Bounds the number of open `WebSockets`.
@@ -67,8 +68,10 @@ fn recorders() -> Threads {
 /// An upstream, and its sender once it has been called.
 #[derive(Debug)]
 struct UpstreamEntry {
+    /// Its settings.
     upstream: Upstream,
-    sender: OnceLock<Result<Sender<Asking>, TlsError>>,
+    /// Its connections, or why TLS cannot be set up, which does not change while the hub runs.
+    sender: OnceLock<Result<Sender<RequestBody>, TlsError>>,
 }
 
 impl Proxy {
@@ -85,9 +88,9 @@ impl Proxy {
             budget: Arc::default(),
             order: Arc::default(),
             recorders: recorders(),
-            lull: QuietWait::default(),
+            quiet: QuietWait::default(),
             joiner: Mutex::default(),
-            floors: Floors::default(),
+            publish_locks: PublishLocks::default(),
             waiting: Waiting::default(),
             sockets: Sockets::default(),
         }
@@ -98,8 +101,9 @@ impl Proxy {
         self.upstreams.values().map(|place| &place.upstream)
     }
 
-    /// The upstream `name` and its sender, which is made for the first call. A problem if there is none.
-    pub(super) fn find(&self, name: &str) -> Result<(&Upstream, &Sender<Asking>), Problem> {
+    /// The upstream `name` and its sender, which is made for the first call. Fails with `unknown_upstream`
+    /// and the names that there are, or with `internal` if TLS cannot be set up.
+    pub(super) fn find(&self, name: &str) -> Result<(&Upstream, &Sender<RequestBody>), Problem> {
         let Some(place) = self.upstreams.get(name) else {
             let known = self.upstreams.keys().map(CompactString::as_str).collect::<Vec<_>>().join(", ");
             let detail = format!(

@@ -1,6 +1,9 @@
 //! Bodies that pass through, with a copy for the tape. Frames go on as they came: data, trailers, and the
-//! error of a body that broke off. Nothing is read ahead of the receiver, so a slow reader slows the sender
-//! down.
+//! error of a body that broke off (I12). Nothing is read ahead of the receiver, so a slow reader slows the
+//! sender down.
+//!
+//! The copy shares the bytes and is never waited for; what the tape has no room for is missing in the
+//! recording alone.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use hyper::body::{Frame, SizeHint};
 use upstream::ResponseBody;
 
 use super::headers::strike_trailers;
-use super::tape::{Asked, End, Tape};
+use super::tape::{End, RequestState, Tape};
 use crate::http::patience::ConnectionInfo;
 
 /// The error of a body.
@@ -20,30 +23,32 @@ type Broken = Box<dyn std::error::Error + Send + Sync>;
 /// The body of a request on its way to the upstream. Dropping it before its end tells the tape that the rest
 /// was not sent.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct RequestBody {
+    /// The body as the caller sends it.
     body: Body,
+    /// Where the copy goes; `None` for calls that are not recorded.
     tape: Option<Arc<Tape>>,
 }
 
-impl Asking {
+impl RequestBody {
     /// Wraps `body`, which is copied to `tape` if there is one.
     pub(super) fn new(body: Body, tape: Option<Arc<Tape>>) -> Self {
         let asking = Self { body, tape };
         if asking.body.is_end_stream() {
-            asking.over(Asked::Whole);
+            asking.over(RequestState::Whole);
         }
         asking
     }
 
     /// Tells the tape how the request ended.
-    fn over(&self, how: Asked) {
+    fn over(&self, how: RequestState) {
         if let Some(tape) = &self.tape {
             tape.asked(how);
         }
     }
 }
 
-impl HttpBody for Asking {
+impl HttpBody for RequestBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -61,11 +66,11 @@ impl HttpBody for Asking {
                     tape.ask(bytes);
                 }
                 if self.body.is_end_stream() {
-                    self.over(Asked::Whole);
+                    self.over(RequestState::Whole);
                 }
             }
-            Poll::Ready(None) => self.over(Asked::Whole),
-            Poll::Ready(Some(Err(_))) => self.over(Asked::Broken),
+            Poll::Ready(None) => self.over(RequestState::Whole),
+            Poll::Ready(Some(Err(_))) => self.over(RequestState::Broken),
             Poll::Pending => {}
         }
         polled
@@ -80,20 +85,24 @@ impl HttpBody for Asking {
     }
 }
 
-impl Drop for Asking {
+impl Drop for RequestBody {
     fn drop(&mut self) {
         // Has no effect after the end, which was told before. Otherwise the upstream did not want the rest.
-        self.over(Asked::Broken);
+        self.over(RequestState::Broken);
     }
 }
 
 /// The body of an answer on its way to the caller. Dropping it before its end tells the tape that the caller
 /// hung up.
 #[derive(Debug)]
-pub(super) struct Answering {
+pub(super) struct AnswerBody {
+    /// The body as the upstream sends it.
     body: ResponseBody,
+    /// Where the copy goes; `None` for calls that are not recorded.
     tape: Option<Recorded>,
+    /// The caller's connection, which is lenient as long as this lives.
     line: Option<Arc<ConnectionInfo>>,
+    /// Set once the upstream's body broke off and the caller is to learn of it.
     cut: Option<Cut>,
 }
 
@@ -129,7 +138,7 @@ impl Drop for Recorded {
     }
 }
 
-impl Answering {
+impl AnswerBody {
     /// Wraps `body`, which is copied to `tape` if there is one. `line` is the caller's connection.
     pub(super) fn new(body: ResponseBody, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
         let answering = Self { body, tape, line, cut: None };
@@ -158,7 +167,7 @@ impl Answering {
     }
 }
 
-impl HttpBody for Answering {
+impl HttpBody for AnswerBody {
     type Data = Bytes;
     type Error = Broken;
 
@@ -210,7 +219,7 @@ impl HttpBody for Answering {
     }
 }
 
-impl Drop for Answering {
+impl Drop for AnswerBody {
     fn drop(&mut self) {
         if let Some(line) = &self.line {
             line.be_lenient(false);

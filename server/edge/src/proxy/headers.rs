@@ -61,7 +61,8 @@ const SECRET_IN_QUERIES: [&str; 16] = [
 /// From this length on, letters and digits in a row in a query are taken for a key, whatever its name.
 const RANDOM_BYTES: usize = 16;
 
-/// Whether the query parameter `name` with this value may be a key.
+/// Whether the query parameter `name` with this value may be a key: by words in its name, or because it looks
+/// random. Better too many than one too few, since this decides only what the recording leaves out.
 pub(super) fn is_secret_in_query(name: &str, value: &[u8]) -> bool {
     let is_word = |word: &str| SECRET_IN_QUERIES.iter().any(|secret| word.eq_ignore_ascii_case(secret));
     is_secret(name) || name.split(|c: char| !c.is_ascii_alphanumeric()).any(is_word) || is_random(value)
@@ -87,7 +88,8 @@ const ORDERS: [&str; 5] = ["x-accel-", "x-sendfile", "x-lighttpd-send-", "x-lite
 /// The beginning of the hub's own headers.
 const OURS: &str = "fanlight-";
 
-/// The headers of a request that the upstream gets.
+/// The headers of a request that the upstream gets: all but those of the connection, `Host`, and the hub's
+/// own.
 pub(super) fn outgoing(headers: &HeaderMap) -> HeaderMap {
     let mut passed = passing(headers, |name| *name != HOST && !name.as_str().starts_with(OURS));
     // Accepting trailers is the only wish of a connection that holds for the whole way.
@@ -125,8 +127,8 @@ fn wants_trailers(te: &str) -> bool {
     te.split(',').any(|wish| wish.trim().eq_ignore_ascii_case("trailers"))
 }
 
-/// The headers that go on. The map is built anew, because removing headers from one would change the order of
-/// the others.
+/// The headers that go on, in their order. The map is built anew, because removing headers from one would
+/// change the order of the others.
 fn passing(headers: &HeaderMap, wanted: impl Fn(&HeaderName) -> bool) -> HeaderMap {
     let named = named_by_connection(headers);
     let mut passed = HeaderMap::with_capacity(headers.len());

@@ -2,6 +2,7 @@
 //! bytes.
 //!
 //! Hostile input is bounded: in what one step yields, and in how much a stream may ask to be remembered.
+//! Beyond the bounds, and for damaged input, decompression fails and the rest of the answer is not recorded.
 
 use std::io::{self, Write};
 
@@ -49,7 +50,7 @@ pub(super) fn encodings(headers: &HeaderMap) -> Option<Vec<Encoding>> {
     (found.len() <= 2).then_some(found)
 }
 
-/// Decompressed bytes until they are taken, bounded by [`STEP_BYTES_MAX`].
+/// Decompressed bytes until they are taken, bounded by [`STEP_BYTES_MAX`]: beyond, writing fails.
 #[derive(Debug, Default)]
 struct Tray(Vec<u8>);
 
@@ -78,7 +79,7 @@ enum Layer {
     Undecided,
 }
 
-/// Decompresses one body.
+/// Decompresses one body. Owned by its recorder; damaged input leaves it of no use.
 pub(super) struct Inflate {
     /// The compressions, the last applied first.
     layers: Vec<Layer>,
@@ -91,7 +92,8 @@ impl std::fmt::Debug for Inflate {
 }
 
 impl Inflate {
-    /// Decompresses a body to which `encodings` were applied in this order.
+    /// Decompresses a body to which `encodings` were applied in this order; none passes bytes as they are.
+    /// Fails only if a decoder cannot be set up.
     pub(super) fn new(encodings: &[Encoding]) -> io::Result<Self> {
         let layers = encodings.iter().rev().map(|encoding| Layer::new(*encoding));
         Ok(Self { layers: layers.collect::<io::Result<_>>()? })
@@ -121,6 +123,7 @@ impl Layer {
         })
     }
 
+    /// Decompresses some bytes. For deflate the first byte decides which of its two forms this is.
     fn feed(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
         if matches!(self, Self::Undecided) {
             let Some(first) = bytes.first() else { return Ok(Vec::new()) };

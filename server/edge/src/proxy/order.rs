@@ -1,6 +1,13 @@
 //! Which recordings run, and in which order: a call is placed only after the recorders of older calls of the
 //! same caller have read what was there before it. Also which runs wait for results, so that none is taken
 //! for lost while its caller executes tools.
+//!
+//! ```text
+//! call 1  ▓▓▓▓▓▓▓▓▓▓▓ answer ░░░░ recorder reads
+//! call 2              ▓▓▓▓ request │ waits until recorder 1 has read the ▓ │ is placed
+//! ```
+//!
+//! Older recorders never wait for younger ones, so nothing waits in a circle.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -21,6 +28,7 @@ const WAITING_MAX: usize = 10_000;
 /// The recordings that run, by number, the oldest first. One for the proxy.
 #[derive(Debug, Default)]
 pub(super) struct Order {
+    /// The recordings by number, which is the order in which their calls began.
     running: Mutex<BTreeMap<u64, Arc<Running>>>,
     /// The number of the next recording.
     next: AtomicU64,
@@ -28,18 +36,19 @@ pub(super) struct Order {
     moved: Notify,
 }
 
-/// A recording that runs.
-/// The fingerprint of the caller's keys.
+/// A recording that runs. Shared by the order and the recording's [`Turn`].
 #[derive(Debug)]
 struct Running {
+    /// The fingerprint of the caller's keys.
     caller: u64,
+    /// The tape of its call, which says how far the call has come.
     tape: Arc<Tape>,
     /// The position on the tape up to which its recorder has read.
     read: AtomicU64,
 }
 
 impl Order {
-    /// Adds a recording of `caller`.
+    /// Adds a recording of `caller`, behind all that run.
     pub(super) fn enter(self: &Arc<Self>, caller: u64, tape: &Arc<Tape>) -> Turn {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let running = Arc::new(Running { caller, tape: Arc::clone(tape), read: AtomicU64::new(0) });
@@ -66,7 +75,8 @@ impl Order {
     }
 }
 
-/// The place of a recording in the order. Dropping it ends the place, and those that wait for it go on.
+/// The place of a recording in the order. Owned by the recorder. Dropping it ends the place, and those that
+/// wait for it go on.
 #[derive(Debug)]
 pub(super) struct Turn {
     order: Arc<Order>,
@@ -92,7 +102,7 @@ impl Turn {
         }
     }
 
-    /// Notes that the recorder has read up to `position`.
+    /// Notes that the recorder has read up to `position`, and wakes those that wait for it.
     pub(super) fn has_read(&self, position: u64) {
         self.running.read.store(position, Ordering::Release);
         self.order.moved.notify_waiters();
@@ -107,41 +117,44 @@ impl Drop for Turn {
 }
 
 /// How many locks there are for the order in conversations.
-const FLOORS: usize = 64;
+const PUBLISH_LOCKS: usize = 64;
 
 /// Locks that keep the order of events in each conversation: what the joiner says is published in the order
 /// in which it was said, without holding the joiner meanwhile. Such a lock is taken while the joiner is held,
 /// and the joiner is released then.
 #[derive(Debug)]
-pub(super) struct Floors([Mutex<()>; FLOORS]);
+pub(super) struct PublishLocks([Mutex<()>; PUBLISH_LOCKS]);
 
-impl Default for Floors {
+impl Default for PublishLocks {
     fn default() -> Self {
         Self(std::array::from_fn(|_| Mutex::default()))
     }
 }
 
-impl Floors {
-    /// Waits for the lock of `conversation`; several conversations may share one.
+impl PublishLocks {
+    /// Waits for the lock of `conversation`, without yielding the thread; several conversations may share
+    /// one.
     pub(super) fn take(&self, conversation: &ConversationId) -> Option<MutexGuard<'_, ()>> {
         let mut hasher = DefaultHasher::new();
         conversation.as_str().hash(&mut hasher);
-        let place = usize::try_from(hasher.finish() % FLOORS as u64).unwrap_or_default();
+        let place = usize::try_from(hasher.finish() % PUBLISH_LOCKS as u64).unwrap_or_default();
         self.0.get(place).map(Mutex::lock)
     }
 }
 
 /// Runs whose calls are being executed by their callers: they are silent, but not lost. Holding an attendant
-/// for each keeps the hub from taking it for lost.
+/// for each keeps the hub from taking it for lost. At most [`WAITING_MAX`].
 #[derive(Debug)]
 pub(super) struct Waiting<A = Attendant>(Mutex<Waits<A>>);
 
 /// The runs that wait, bounded by [`WAITING_MAX`].
 #[derive(Debug)]
 struct Waits<A> {
+    /// The runs, each with its number and its attendant.
     by_run: BTreeMap<(ConversationId, RunId), (u64, A)>,
     /// The runs in the order in which they began to wait.
     by_age: BTreeMap<u64, (ConversationId, RunId)>,
+    /// The number that was given last.
     next: u64,
 }
 
@@ -152,7 +165,7 @@ impl<A> Default for Waiting<A> {
 }
 
 impl<A> Waiting<A> {
-    /// Attends `run` from now on.
+    /// Attends `run` from now on, and gives up the one that has waited longest if there are too many.
     pub(super) fn begin(&self, conversation: ConversationId, run: RunId, attendant: A) {
         let place = (conversation, run);
         let mut waiting = self.0.lock();

@@ -5,12 +5,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long recorders give way. An upstream on the same machine has answered by then.
+/// How long recorders give way after a call was sent. An upstream on the same machine has answered by then.
 const FIRST: Duration = Duration::from_millis(2);
 
 /// The time of the newest call of any caller. Shared by calls and recorders.
 #[derive(Debug)]
 pub(super) struct QuietWait {
+    /// When the hub made this; times are counted from it.
     since: Instant,
     /// When the newest call was sent, in microseconds after `since`.
     called: AtomicU64,
@@ -24,14 +25,14 @@ impl Default for QuietWait {
 
 impl QuietWait {
     /// Notes that a call is being sent.
-    pub(super) fn ends(&self) {
+    pub(super) fn note_call(&self) {
         // Only the newest counts; a race between two that are almost simultaneous does not matter.
         self.called.store(self.micros(), Ordering::Relaxed);
     }
 
     /// Waits until the newest call has had its time, but not for calls that come meanwhile: if calls follow
     /// each other without a pause, recording happens in between.
-    pub(super) async fn begins(&self) {
+    pub(super) async fn wait(&self) {
         let left = self.left(self.micros());
         if !left.is_zero() {
             tokio::time::sleep(left).await;
@@ -58,13 +59,13 @@ mod tests {
 
     #[test]
     fn what_is_recorded_waits_for_the_newest_call_and_no_longer() {
-        let lull = QuietWait::default();
-        lull.ends();
-        let called = lull.called.load(super::Ordering::Relaxed);
-        assert_eq!(lull.left(called), FIRST);
-        assert_eq!(lull.left(called + 1_500), Duration::from_micros(500));
-        assert_eq!(lull.left(called + 2_000), Duration::ZERO);
+        let quiet = QuietWait::default();
+        quiet.note_call();
+        let called = quiet.called.load(super::Ordering::Relaxed);
+        assert_eq!(quiet.left(called), FIRST);
+        assert_eq!(quiet.left(called + 1_500), Duration::from_micros(500));
+        assert_eq!(quiet.left(called + 2_000), Duration::ZERO);
         // Another thread may have looked at the clock before.
-        assert_eq!(lull.left(called.saturating_sub(1)), FIRST);
+        assert_eq!(quiet.left(called.saturating_sub(1)), FIRST);
     }
 }

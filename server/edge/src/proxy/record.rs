@@ -4,6 +4,11 @@
 //! The order of calls matters: the answer of one call must be known before the next one that builds on it is
 //! placed. A caller sends the next one only after it has the answer, so the recorder of a call first waits
 //! until those of older calls have read what was on their tapes at that moment.
+//!
+//! ```text
+//! request: whole? ─▶ decompress, parse ─▶ my turn? ─▶ joiner: conversation and run ─▶ publish what is new in it
+//! answer:  head ─▶ decompress, strike keys, decode ─▶ publish ─▶ … ─▶ end ─▶ joiner: does it wait? ─▶ publish
+//! ```
 
 use std::sync::Arc;
 
@@ -21,11 +26,11 @@ use crate::state::Shared;
 use event_log::clock;
 use hub::{Attendant, Publication};
 
+mod decoder;
 mod facts;
-mod hearing;
 
+use decoder::{AnswerDecoder, ending};
 pub(super) use facts::Facts;
-use hearing::{Hearing, ending};
 
 /// How many bytes are read before other tasks get their turn.
 const STEP_BYTES: usize = 8 << 10;
@@ -36,8 +41,8 @@ const STRETCH_BYTES: usize = 64 << 10;
 /// Texts of more bytes than this are parsed, and searched for keys, on a thread that may block.
 const LONG_BYTES: usize = 256 << 10;
 
-/// A recording that has begun, as the call sees it. Dropping it tells the tape that the caller hung up,
-/// unless the call has ended.
+/// A recording that has begun, as the call sees it. Owned by the call, then by the body of its answer.
+/// Dropping it tells the tape that the caller hung up, unless the call has ended.
 #[derive(Debug)]
 pub(super) struct Started {
     /// The tape.
@@ -79,7 +84,8 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
     Started { recorded: Recorded::new(tape), known, told }
 }
 
-/// Turns one call into events. It runs as a task that ends with the call or soon after.
+/// Turns one call into events. It is a task of the hub on the recording threads that ends with the call or
+/// soon after; the drain waits for it.
 #[derive(Debug)]
 struct Recording {
     shared: Arc<Shared>,
@@ -94,32 +100,34 @@ struct Recording {
 }
 
 impl Recording {
-    /// Reads the tape to its end.
+    /// Reads the tape to its end. Waits for the whole request, for older recordings of the same caller, and
+    /// then for each piece of the answer.
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
-        self.shared.proxy.lull.begins().await;
+        self.shared.proxy.quiet.wait().await;
         let request = self.facts.read(body, asked, &mut held);
         self.turn.comes().await;
         let answer = self.place(&request);
         drop(request);
         drop(held);
-        let mut hearing = Hearing::new(answer);
+        let mut decoder = AnswerDecoder::new(answer);
         loop {
             let reading = self.tape.read().await;
             let end = reading.end.clone();
             let position = reading.position;
-            self.hear(&mut hearing, reading).await;
-            if hearing.answer.is_over() {
-                self.settle(&mut hearing);
+            self.decode(&mut decoder, reading).await;
+            if decoder.answer.is_over() {
+                self.settle(&mut decoder);
             }
             if let Some(end) = end {
-                return self.finish(hearing, end);
+                return self.finish(decoder, end);
             }
             self.turn.has_read(position);
         }
     }
 
-    /// Asks the joiner for the place of the call, and publishes what its request says.
+    /// Asks the joiner for the place of the call, and publishes what its request says. A conversation that
+    /// the joiner does not have in memory is recalled from the hub first.
     fn place(&mut self, request: &ModelRequest) -> AnswerReader {
         let shared = Arc::clone(&self.shared);
         let name = clock::fresh_name();
@@ -136,7 +144,7 @@ impl Recording {
         let mut placement = joiner.place_asked(&call, request, said);
         // Taken before the joiner is released, so that nothing of a call that is placed later is published
         // before.
-        let floor = shared.proxy.floors.take(&placement.conversation);
+        let lock = shared.proxy.publish_locks.take(&placement.conversation);
         drop(joiner);
         if let Some(before) = before {
             before.look(|view| placement.leave_out(view));
@@ -144,7 +152,7 @@ impl Recording {
         let Placement { conversation, run, events, answer, ended, .. } = placement;
         self.publish(&conversation, events);
         shared.proxy.waiting.go_on(&conversation, &run, ended.as_ref());
-        drop(floor);
+        drop(lock);
         if let Some(tell) = self.tell.take() {
             // The call may have ended already.
             drop(tell.send(conversation));
@@ -152,45 +160,46 @@ impl Recording {
         answer
     }
 
-    /// Decodes and publishes what was answered since the last reading.
-    async fn hear(&mut self, hearing: &mut Hearing, reading: Reading) {
+    /// Decodes and publishes what was answered since the last reading, in small steps with room for other
+    /// tasks between them.
+    async fn decode(&mut self, decoder: &mut AnswerDecoder, reading: Reading) {
         room(self.shared.hub.log()).await;
         let mut out = Decoded::default();
         if let Some(head) = reading.head {
-            hearing.begin(&head, &self.facts.secrets, &mut out);
+            decoder.begin(&head, &self.facts.secrets, &mut out);
         }
         for stretch in reading.answer.chunks(STRETCH_BYTES) {
-            self.shared.proxy.lull.begins().await;
+            self.shared.proxy.quiet.wait().await;
             for step in stretch.chunks(STEP_BYTES) {
-                hearing.feed(step, &mut out);
-                self.publish(hearing.answer.conversation(), std::mem::take(&mut out));
+                decoder.feed(step, &mut out);
+                self.publish(decoder.answer.conversation(), std::mem::take(&mut out));
                 tokio::task::yield_now().await;
             }
         }
-        if reading.lost > 0 && !hearing.is_deaf {
+        if reading.lost > 0 && !decoder.has_given_up {
             let why = format!(
                 "the hub was too slow for this answer; {} bytes of it and what follows are not here",
                 reading.lost
             );
-            hearing.go_deaf(why, &mut out);
+            decoder.give_up(why, &mut out);
         }
-        self.publish(hearing.answer.conversation(), out);
+        self.publish(decoder.answer.conversation(), out);
     }
 
     /// Tells the joiner that the answer is over for its caller, who goes on now although the body has not
     /// ended.
-    fn settle(&mut self, hearing: &mut Hearing) {
+    fn settle(&mut self, decoder: &mut AnswerDecoder) {
         let mut out = Decoded::default();
-        let heard = hearing.answer.settle(&mut out);
+        let heard = decoder.answer.settle(&mut out);
         self.conclude(heard, out);
     }
 
     /// Ends the answer when the tape has.
-    fn finish(mut self, mut hearing: Hearing, end: End) {
+    fn finish(mut self, mut decoder: AnswerDecoder, end: End) {
         let mut out = Decoded::default();
-        hearing.feed_rest(&mut out);
-        let conversation = hearing.answer.conversation().clone();
-        match hearing.answer.end(ending(end), &mut out) {
+        decoder.feed_rest(&mut out);
+        let conversation = decoder.answer.conversation().clone();
+        match decoder.answer.end(ending(end), &mut out) {
             Some(heard) => self.conclude(heard, out),
             None => self.publish(&conversation, out),
         }
@@ -201,7 +210,7 @@ impl Recording {
         let shared = Arc::clone(&self.shared);
         let mut joiner = shared.proxy.joiner.lock();
         let placed = joiner.heard(heard, clock::now_ms());
-        let _floor = shared.proxy.floors.take(&placed.conversation);
+        let _lock = shared.proxy.publish_locks.take(&placed.conversation);
         drop(joiner);
         self.publish(&placed.conversation, out);
         self.publish(&placed.conversation, placed.events);
@@ -237,8 +246,8 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     }
 }
 
-/// Ends runs that have waited too long for results, in each round of upkeep. Never returns. It is a task of
-/// its own, because recorders hold the joiner on threads of low priority.
+/// Ends runs that have waited too long for results, in each round of upkeep (the setting `upkeep`). Never
+/// returns. It is a task of its own, because recorders hold the joiner on threads of low priority.
 pub(crate) async fn keep_up(shared: Arc<Shared>) {
     loop {
         tokio::time::sleep(shared.config.upkeep).await;
@@ -260,7 +269,7 @@ pub(crate) fn close(shared: &Shared) {
 /// Publishes what the joiner says by itself. The caller must hold the joiner, so that nothing comes between.
 fn say(shared: &Shared, placed: Vec<exchange::PlacedEvents>) {
     for it in placed {
-        let _floor = shared.proxy.floors.take(&it.conversation);
+        let _lock = shared.proxy.publish_locks.take(&it.conversation);
         publish(shared, &it.conversation, Publication::of(it.events.envelopes));
         if !it.waits {
             shared.proxy.waiting.end(&it.conversation, &it.run);

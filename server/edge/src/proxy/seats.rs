@@ -1,4 +1,4 @@
-//! The bound on `WebSocket`s through the proxy.
+//! The bound on `WebSocket`s through the proxy: at most `PROXY_SOCKETS_MAX` at a time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

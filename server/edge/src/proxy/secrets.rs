@@ -1,9 +1,15 @@
 //! The keys of one call, to be removed from everything that is recorded of it: upstreams and gateways repeat
-//! them, mostly in errors.
+//! them, mostly in errors. What passes through is never changed (I12).
 //!
 //! A word that was sent as a key is removed everywhere. A word that only may be one (a cookie, a part of a
 //! header whose name contains `auth`) is removed from failures and anomalies, and elsewhere only if it looks
 //! like a key: cookies have values such as `accepted`, which occur in sentences.
+//!
+//! ```text
+//! Authorization: Bearer sk-live-1234…      ─▶ sure: struck in texts of people and models too
+//! Cookie: consent=accepted                 ─▶ may be: struck in failures alone, since it has only letters
+//! "invalid api key: sk-live-1234…"         ─▶ "invalid api key: [key]"
+//! ```
 
 use std::fmt;
 use std::sync::Arc;
@@ -45,8 +51,8 @@ const PLACEHOLDERS: [&str; 8] = [
     "undefined",
 ];
 
-/// The keys of one call in every spelling that is removed. Shared by the recording and its readers, and
-/// dropped with them.
+/// The keys of one call in every spelling that is removed. Made of the call's request, shared by the
+/// recording and its readers, and dropped with them. Nothing prints it.
 #[derive(Default)]
 pub(super) struct Secrets {
     /// Every key in all its spellings, the longest first.
@@ -81,8 +87,8 @@ enum Sent {
     Beside,
 }
 
-/// Whether `word` is removed from conversations too.
 impl Sent {
+    /// Whether `word` is removed from conversations too.
     fn is_sure(self, word: &[u8]) -> bool {
         match self {
             Self::AsKey => !PLACEHOLDERS.iter().any(|placeholder| word == placeholder.as_bytes()),
@@ -155,7 +161,8 @@ impl Secrets {
         self.written.is_empty()
     }
 
-    /// Whether `text`, which is about to name something, contains a key.
+    /// Whether `text`, which is about to name something, contains a key. Names cannot be struck, so such a
+    /// text is not used.
     pub(super) fn are_in_name(&self, text: &str) -> bool {
         self.is_in(text.as_bytes(), Within::Words)
     }
@@ -202,7 +209,8 @@ impl Secrets {
         }
     }
 
-    /// Adds a key in all its spellings: as it is, in JSON, and percent-encoded.
+    /// Adds a key in all its spellings: as it is, in JSON, and percent-encoded. Words of fewer than
+    /// [`KEY_BYTES_MIN`] bytes are left out.
     fn add(&mut self, secret: &[u8], sent: Sent) {
         if secret.len() < KEY_BYTES_MIN {
             return;
@@ -299,7 +307,7 @@ impl Secrets {
     }
 }
 
-/// Removes keys from a body as it comes, wherever it is cut.
+/// Removes keys from a body as it comes, wherever it is cut. Owned by whoever reads the body.
 #[derive(Debug)]
 pub(super) struct Strike {
     secrets: Arc<Secrets>,
@@ -323,7 +331,8 @@ impl Strike {
         Self { secrets: Arc::clone(secrets), held: Held::default() }
     }
 
-    /// Returns what is certain once `bytes` have come.
+    /// Returns what is certain once `bytes` have come. What may be the beginning of a key waits for the next
+    /// bytes.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut whole = std::mem::take(&mut self.held.0);
         whole.extend_from_slice(bytes);

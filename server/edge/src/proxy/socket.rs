@@ -9,6 +9,10 @@
 //!                ▼
 //!               Tap ──▶ Frames ──▶ Talk ──▶ a Tape for each answer
 //! ```
+//!
+//! The relay is a task of the hub that owns both connections. It ends with them, when the caller is no longer
+//! admitted, or when the hub drains: then each side gets a close frame as soon as no answer is on its way
+//! (I13).
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
@@ -56,12 +60,12 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long the two sides may take to close after the hub has closed.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Whether a request asks for a WebSocket.
+/// Whether a request asks for a WebSocket, by its `Upgrade`.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
-/// A request for a WebSocket that is to be passed on.
+/// A request for a WebSocket that is to be passed on. Consumed by [`open`].
 pub(super) struct Wanted<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) upstream: &'a Upstream,
@@ -73,7 +77,10 @@ pub(super) struct Wanted<'a> {
     pub(super) facts: Option<Facts>,
 }
 
-/// Passes the handshake on, and after it the bytes of both sides, in a task of their own.
+/// Passes the handshake on, and after it the bytes of both sides, in a task of their own. An answer other
+/// than 101 is passed back as it came. Fails with `shutting_down` while the hub drains, with `too_many` if
+/// there are as many as may be, with `bad_request` if the connection cannot be upgraded; if the upstream
+/// cannot be reached the answer is 502.
 pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response, Problem> {
     let Wanted { shared, upstream, model, mut parts, uri, facts } = wanted;
     if shared.is_draining() {
@@ -184,7 +191,8 @@ pub(super) fn model_in(rest: &str) -> Option<String> {
     Some(percent_encoding::percent_decode_str(model).decode_utf8_lossy().into_owned())
 }
 
-/// Passes bytes in both directions until both sides have ended or the hub drains.
+/// Passes bytes in both directions until both sides have ended or the hub drains. Dropping it cuts both
+/// connections.
 async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &CancellationToken) {
     let (mut from_caller, to_caller) = tokio::io::split(TokioIo::new(caller));
     let (mut from_upstream, to_upstream) = tokio::io::split(TokioIo::new(upstream));
@@ -212,7 +220,7 @@ async fn relay(tap: Tap, caller: Upgraded, upstream: Upgraded, drain: &Cancellat
     }
 }
 
-/// What the two directions of a connection share.
+/// What the two directions of a connection share; borrowed from the relay.
 struct Both<'a> {
     tap: &'a Tap,
     drain: &'a CancellationToken,
@@ -231,7 +239,9 @@ enum Next {
 }
 
 impl Both<'_> {
-    /// Passes on what `side` sends, until it ends or the hub drains.
+    /// Passes on what `side` sends, until it ends or the hub drains. Ends the other direction's patience when
+    /// it ends. Fails if a connection breaks, or if the other side has been closed for `PROXY_SOCKET_HALF_MS`
+    /// already.
     async fn pass(
         &self,
         side: Side,

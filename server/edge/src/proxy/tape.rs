@@ -1,6 +1,15 @@
 //! The tape: the copy of a call, its request and its answer, between the call and the recorder. The call only
 //! adds to it, never waits and never fails; the recorder takes what is there. It is bounded: beyond its
 //! bounds the copy is lost, not the call.
+//!
+//! ```text
+//! call:      ask ask ask asked │ begin say say say end          adds, never waits
+//!                              ▼
+//! recorder:  request() ────────┤ read() … read() with `end`     takes, waits for more
+//! ```
+//!
+//! The position counts what was added to the answer, so another recorder can wait until this one has read
+//! that far.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,8 +38,9 @@ pub(super) struct Budget(AtomicUsize);
 /// The contents of a tape, behind its lock.
 #[derive(Default)]
 struct Reel {
+    /// The body of the request so far, at most `PROXY_REQUEST_BYTES_MAX` bytes.
     request: Vec<u8>,
-    asked: Asked,
+    asked: RequestState,
     head: Option<Head>,
     /// The bytes that the recorder has not taken yet.
     answer: Vec<u8>,
@@ -51,7 +61,7 @@ impl std::fmt::Debug for Reel {
 
 /// How far the request has come.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestState {
     /// More is to come.
     #[default]
     Open,
@@ -108,26 +118,27 @@ impl Tape {
         Self { reel: Mutex::default(), wake: Notify::new(), budget: Arc::clone(budget) }
     }
 
-    /// Adds bytes of the request.
+    /// Adds bytes of the request. A request over the limit, or one for which the budget has no room, is
+    /// dropped as a whole.
     pub(super) fn ask(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
-        if reel.asked != Asked::Open {
+        if reel.asked != RequestState::Open {
             return;
         }
         let whole = reel.request.len().saturating_add(bytes.len());
         if whole > PROXY_REQUEST_BYTES_MAX || !self.budget.take(bytes.len()) {
             self.budget.give(reel.request.len());
             reel.request = Vec::new();
-            reel.asked = Asked::TooLarge;
+            reel.asked = RequestState::TooLarge;
             return;
         }
         reel.request.extend_from_slice(bytes);
     }
 
     /// Ends the request; only the first call counts.
-    pub(super) fn asked(&self, how: Asked) {
+    pub(super) fn asked(&self, how: RequestState) {
         let mut reel = self.reel.lock();
-        if reel.asked == Asked::Open {
+        if reel.asked == RequestState::Open {
             reel.asked = how;
             drop(reel);
             self.wake.notify_one();
@@ -143,7 +154,8 @@ impl Tape {
         self.wake.notify_one();
     }
 
-    /// Adds bytes of the answer.
+    /// Adds bytes of the answer. Beyond `PROXY_LAG_BYTES_MAX` that wait, or without room in the budget, they
+    /// and all that follow are lost to the recording.
     pub(super) fn say(&self, bytes: &[u8]) {
         let mut reel = self.reel.lock();
         let waits = reel.answer.len().saturating_add(bytes.len());
@@ -160,9 +172,9 @@ impl Tape {
     /// Ends the call; only the first call counts.
     pub(super) fn end(&self, end: End) {
         let mut reel = self.reel.lock();
-        if reel.asked == Asked::Open {
+        if reel.asked == RequestState::Open {
             // Nobody waits for the rest of the request any more.
-            reel.asked = Asked::Broken;
+            reel.asked = RequestState::Broken;
         }
         if reel.end.is_none() {
             reel.end = Some(end);
@@ -176,16 +188,16 @@ impl Tape {
     /// before.
     pub(super) fn position(&self) -> Option<u64> {
         let reel = self.reel.lock();
-        (reel.asked != Asked::Open).then_some(reel.position)
+        (reel.asked != RequestState::Open).then_some(reel.position)
     }
 
     /// Waits for the end of the request and takes it. Its bytes count as held until the returned guard is
-    /// dropped.
-    pub(super) async fn request(&self) -> (Vec<u8>, Asked, Held) {
+    /// dropped. Only one task may wait on a tape. May be cancelled.
+    pub(super) async fn request(&self) -> (Vec<u8>, RequestState, Held) {
         loop {
             {
                 let mut reel = self.reel.lock();
-                if reel.asked != Asked::Open {
+                if reel.asked != RequestState::Open {
                     let request = std::mem::take(&mut reel.request);
                     let held = Held { budget: Arc::clone(&self.budget), bytes: request.len() };
                     return (request, reel.asked, held);
@@ -195,7 +207,8 @@ impl Tape {
         }
     }
 
-    /// Takes what has come since the last reading; waits until there is something.
+    /// Takes what has come since the last reading; waits until there is something. After the end each reading
+    /// has it again. May be cancelled.
     pub(super) async fn read(&self) -> Reading {
         loop {
             {

@@ -1,5 +1,10 @@
 //! Parses the path of a call: `/proxy/{upstream}/~{conversation}/{path}`, where the conversation is optional.
 //! The rest goes to the upstream byte for byte, so it is never decoded.
+//!
+//! ```text
+//! /proxy/openai/v1/chat/completions             upstream openai, /v1/chat/completions
+//! /proxy/openai/~ci%2042/v1/chat/completions    the same, recorded in the conversation "ci 42"
+//! ```
 
 use axum::http::Method;
 use exchange::ModelApi;
@@ -20,7 +25,8 @@ pub(super) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Takes a path with its query apart.
+    /// Takes a path with its query apart. Fails with `bad_conversation` or `bad_request` if the
+    /// conversation's name is none.
     pub(super) fn parse(path_and_query: &'a str) -> Result<Self, Problem> {
         let path = path_and_query.strip_prefix("/proxy/").unwrap_or_default();
         let (upstream, rest) = cut(path);
@@ -52,7 +58,8 @@ pub(super) fn api_of_socket(_spoken: upstream::Api, _method: &Method, path: &str
     api.filter(|api| *api == ModelApi::OpenAiResponses)
 }
 
-/// The API of a request to `path` at an upstream that speaks `spoken`; `None` if it is no call of a model.
+/// The API of a request to `path` at an upstream that speaks `spoken`; `None` if it is no call of a model,
+/// which is then passed on and not recorded.
 pub(super) fn api(spoken: upstream::Api, method: &Method, path: &str) -> Option<ModelApi> {
     let api = ModelApi::of_path(path).filter(|_| method == Method::POST)?;
     let is_sure = match api {

@@ -7,10 +7,12 @@ use sha2::{Digest as _, Sha256};
 /// The fewest bytes of the text from which the token of the hubs is made.
 const SECRET_BYTES_MIN: usize = 32;
 
-/// The settings of a hub that shares its log.
+/// The settings of a hub that shares its log. All hubs of a log have the same secret.
 #[derive(Debug, Clone)]
 pub struct PeersConfig {
+    /// How other hubs reach this one.
     address: HubAddress,
+    /// Made of the secret: its SHA-256 as a token, so the secret itself is never sent.
     token: Secret,
 }
 
@@ -26,7 +28,8 @@ pub enum PeersError {
 }
 
 impl PeersConfig {
-    /// A hub that others reach under `address`, and that has `secret` in common with them. Space around the secret does not count.
+    /// A hub that others reach under `address`, and that has `secret` in common with them. Space around the
+    /// secret does not count. Fails for an address that is none and for a secret under 32 bytes.
     pub fn new(address: &str, secret: &str) -> Result<Self, PeersError> {
         let address: HubAddress = address.parse()?;
         let secret = secret.trim();

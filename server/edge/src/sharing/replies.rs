@@ -1,4 +1,6 @@
-//! Answers to what was published through this hub to another one.
+//! Answers to what was published through this hub to another one. They go to the publisher's socket as if
+//! this hub had given them; a publisher whose answer will not come is closed, and publishes again what was
+//! not acked (I10).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,9 +10,11 @@ use model::code::ErrorCode;
 use model::frame::{Ack, Pub, ServerFrame};
 use parking_lot::Mutex;
 
-/// What a publisher's socket and the tasks that pass its frames on have in common.
+/// What a publisher's socket and the tasks that pass its frames on have in common. Lives as long as one of
+/// them.
 #[derive(Debug)]
 pub(crate) struct PublisherLine {
+    /// The socket's outbox, for answers and to wake its task.
     outbox: Arc<Outbox>,
     /// Frames that are not passed on yet.
     queued: AtomicUsize,
@@ -85,6 +89,7 @@ impl PublisherLine {
 #[derive(Debug)]
 pub(crate) struct Reply {
     line: Arc<PublisherLine>,
+    /// The number that the client gave the frame.
     id: u64,
     is_answered: bool,
 }

@@ -28,8 +28,11 @@ pub(super) struct MadeUp {
 
 #[derive(Debug)]
 struct State {
+    /// What becomes of bytes from now on.
     fate: Fate,
+    /// How many bytes it holds that were not read yet.
     room: usize,
+    /// What the hub has written and the viewer has not taken.
     sent: VecDeque<u8>,
     /// What the viewer took out of the buffer and did not use yet.
     received: Vec<u8>,

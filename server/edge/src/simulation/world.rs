@@ -29,10 +29,15 @@ const QUEUE_BYTES: usize = 6 << 10;
 /// How often each kind of event happened in a world.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
+    /// Events that publishers made up.
     pub(super) events: u64,
+    /// Times that the hub died.
     pub(super) kills: u64,
+    /// Times that it stopped in good order.
     pub(super) stops: u64,
+    /// Times that a viewer came back with a position.
     pub(super) resumes: u64,
+    /// Times that the disk became full.
     pub(super) full_disks: u64,
 }
 
@@ -128,6 +133,7 @@ impl World {
         Self { dice, dir, rig, now, conversations, publishers, viewers, tally: Tally::default() }
     }
 
+    /// One thing that happens, chosen by the dice, and after it publishers hear what the log has kept.
     fn step(&mut self) {
         match self.dice.below(100) {
             0..30 => self.publish(),
@@ -151,6 +157,7 @@ impl World {
         self.publishers.iter_mut().for_each(|publisher| publisher.hear(&progress));
     }
 
+    /// A publisher makes events up and sends a frame, which may be lost, or whose answer may be.
     fn publish(&mut self) {
         let chosen = self.dice.below(self.publishers.len());
         let (make, back, count) = (self.dice.below(6), self.dice.below(12), 1 + self.dice.below(9));
@@ -204,6 +211,7 @@ impl World {
         }
     }
 
+    /// Time passes; now and then the clock of the machine is set by an hour.
     fn pass_time(&mut self) {
         let hour = 3_600_000;
         self.now = match self.dice.below(20) {

@@ -7,6 +7,15 @@
 //!
 //! In a new epoch a conversation either goes on with its old events or is a different one of the same name.
 //! The time of the last written event distinguishes them; a different one is written from its first event.
+//!
+//! ```json
+//! {"conversation": "c", "epoch": "3k9f", "after": 41, "at": 1795300000000}
+//! {"conversation": "c", "epoch": "3k9f", "k": "part.delta", "run": "r7", "seq": 42, "at": 1795300000123}
+//! {"conversation": "c", "epoch": "3k9f", "missing": [43, 90]}
+//! ```
+//!
+//! A write that fails is repeated every two seconds from the same place; the file is cut back to its last
+//! whole line first.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -63,6 +72,7 @@ struct Hole<'a> {
 #[derive(Debug, Clone)]
 struct Written {
     epoch: Epoch,
+    /// The last event that is written.
     seq: Seq,
     /// When the event `seq` was taken, in milliseconds since 1970, if known.
     at: Option<u64>,
@@ -73,14 +83,19 @@ struct Written {
 struct FilePosition {
     conversation: ConversationId,
     epoch: Epoch,
+    /// The seq of a line with an event.
     seq: Option<Seq>,
+    /// The seq of a line at the beginning of a file.
     after: Option<Seq>,
     at: Option<u64>,
+    /// The first and the last seq of a hole.
     missing: Option<(Seq, Seq)>,
 }
 
 /// The file that is written, and the position of each conversation in it. Owned by the task of the sink.
+/// Dropping it closes the file; a new one continues it.
 pub(super) struct Files {
+    /// Which file, and when the next one begins.
     target: FileTarget,
     /// The open file, and how many bytes of events it has; `None` before the first write and after a failure.
     open: Option<(File, u64)>,
@@ -176,7 +191,8 @@ impl Files {
         failed.is_empty()
     }
 
-    /// Writes everything that comes after the position of a conversation.
+    /// Writes everything that comes after the position of a conversation, and a line for events that the hub
+    /// no longer has. Fails if the file or the log does; what was written before counts.
     async fn follow(&mut self, source: &Source, conversation: &Conversation) -> io::Result<()> {
         let (id, epoch) = (conversation.id(), conversation.epoch());
         loop {
@@ -242,7 +258,7 @@ impl Files {
         Ok((file, events))
     }
 
-    /// Renames the full file and opens a new one.
+    /// Renames the full file and opens a new one. The oldest file beyond the number that is kept is deleted.
     fn rotate(&self) -> io::Result<(File, u64)> {
         rotate(&self.target.path, self.target.keep)?;
         self.open()
@@ -266,7 +282,8 @@ fn goes_on(source: &Source, conversation: &Conversation, written: &Written) -> b
     }
 }
 
-/// How many bytes of the file are whole lines, and how many of these are lines after its beginning.
+/// How many bytes of the file are whole lines, and how many of these are lines after its beginning. Reads the
+/// file.
 fn whole_bytes(path: &Path) -> io::Result<(u64, u64)> {
     let mut reader = BufReader::new(File::open(path)?);
     let (mut whole, mut events, mut line) = (0_u64, 0_u64, Vec::new());

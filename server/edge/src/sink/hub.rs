@@ -6,6 +6,13 @@
 //!
 //! Events that came in from a hub sink do not go out through another, so two hubs may follow each other. They
 //! have no number; the number of an event is one more than the number of events before it that go out.
+//!
+//! ```text
+//! here:   seq      1   2   3(from a sink)   4   5
+//! there:  number   1   2                    3   4        pub { pid: "hub-sink:…", pfirst: 3, pseq: 4 }
+//! ```
+//!
+//! The other hub takes each number once (I10), so a frame that is sent twice does no harm.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -92,9 +99,13 @@ enum Answer {
 
 /// The state of the sink. Owned by its task.
 struct HubSink {
+    /// What is passed on.
     source: Source,
+    /// The connection to the other hub, which connects again by itself.
     session: ViewerSession,
+    /// For frames that are too large for a socket.
     http: HttpPublisher,
+    /// The other hub.
     address: HubAddress,
     /// Positions, the least recently added first.
     places: IndexMap<ConversationId, HubPosition>,
@@ -108,7 +119,8 @@ struct HubSink {
     next_id: u64,
 }
 
-/// Publishes events as they come, until the hub drains or the other hub does not want this one back.
+/// Publishes events as they come, until the hub drains or the other hub does not want this one back, such as
+/// for a token that it does not know. Begins with all conversations that fit the pattern.
 pub(super) async fn run(source: Source, address: HubAddress) {
     let drain = source.drain.clone();
     let due = source.all();
@@ -135,7 +147,8 @@ pub(super) async fn run(source: Source, address: HubAddress) {
 }
 
 impl HubSink {
-    /// Sends one step of one conversation after another, and waits when there is nothing to send.
+    /// Sends one step of one conversation after another, and waits when there is nothing to send. Fails when
+    /// the other hub does not want this one back.
     async fn follow(&mut self) -> Result<(), SessionError> {
         loop {
             if self.connected
@@ -229,8 +242,9 @@ impl HubSink {
         self.places.insert(id.clone(), place);
     }
 
-    /// Asks the other hub for its position and finds that position here. It is not searched for if it is the
-    /// `known` one.
+    /// Asks the other hub for its position and finds that position here, by counting the events that go out.
+    /// It is not searched for if it is the `known` one. A conversation of which the other hub has more than
+    /// this one is left out.
     async fn locate(
         &mut self,
         conversation: &Conversation,
@@ -284,7 +298,8 @@ impl HubSink {
         Ok(PublisherId::new(&format!("{PUBLISHER_PREFIX}{history}")))
     }
 
-    /// Publishes the events after `place` and waits for the answer.
+    /// Publishes the events after `place` and waits for the answer. Large frames go over HTTP, where a
+    /// conflict gives no number, so [`Answer::Expected`] has 0 then.
     async fn send(
         &mut self,
         id: &ConversationId,
@@ -317,7 +332,8 @@ impl HubSink {
         self.answer(number).await
     }
 
-    /// Waits for the other hub's answer to the frame `number`.
+    /// Waits for the other hub's answer to the frame `number`. Fails with `Lost` if the connection is lost
+    /// meanwhile or the other hub stops, with `Skip` if it refuses the events.
     async fn answer(&mut self, number: u64) -> Result<Answer, Stop> {
         loop {
             match self.session.next().await? {

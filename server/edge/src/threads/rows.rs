@@ -14,15 +14,19 @@ const ROWS_MAX: usize = 10_000;
 /// The longest metadata of a thread, in bytes of JSON.
 pub(crate) const METADATA_BYTES_MAX: usize = 64 << 10;
 
-/// The threads that clients have created or described, the one touched longest ago first.
+/// The threads that clients have created or described, the one touched longest ago first; at most
+/// [`ROWS_MAX`].
 #[derive(Debug, Default)]
 pub(crate) struct Rows(Mutex<IndexMap<ConversationId, Row>>);
 
 /// What is known of one thread; times are in milliseconds since 1970.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Row {
+    /// What clients gave it, at most [`METADATA_BYTES_MAX`] for each request.
     pub(crate) metadata: Map<String, Value>,
+    /// When it was first created or described.
     pub(crate) created_at: u64,
+    /// When it was last described.
     pub(crate) updated_at: u64,
 }
 

@@ -6,7 +6,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::http::problem::Problem;
 
-/// The answer to the key of an upgrade request, or the problem with the request.
+/// The answer to the key of an upgrade request (RFC 6455, 4.2). Fails with `bad_request` and what is missing:
+/// the upgrade, version 13, the subprotocol, or the key.
 pub(super) fn key(headers: &HeaderMap) -> Result<String, Problem> {
     if !lists(headers, &header::CONNECTION, "upgrade") || !lists(headers, &header::UPGRADE, "websocket") {
         return Err(Problem::bad_request("this is a WebSocket: connect with an upgrade"));

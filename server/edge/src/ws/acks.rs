@@ -14,6 +14,7 @@ struct Owed {
     ticket: Ticket,
     /// The ticket of events that are withheld, instead of `ticket`.
     withheld: Option<TicketToCome>,
+    /// The durability that was asked for.
     level: Durability,
     ack: Ack,
 }
@@ -25,11 +26,13 @@ impl Owed {
     }
 }
 
-/// The acks that one socket owes, at most `ACKS_OWED_MAX`. It takes no memory for a socket that does not
-/// publish.
+/// The acks that one socket owes, at most `ACKS_OWED_MAX`: beyond, nothing is read from the socket. It takes
+/// no memory for a socket that does not publish. Dropping it drops the acks, not the events; the publisher
+/// sends them again.
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     owed: Vec<Owed>,
+    /// What the log has reached; `None` before the first ack is owed.
     progress: Option<watch::Receiver<Progress>>,
 }
 

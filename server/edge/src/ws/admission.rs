@@ -1,4 +1,7 @@
 //! Who is at the other end of a socket, which frames they may send, and until when they are admitted.
+//!
+//! A frame that is forbidden is answered with an error and leaves the socket open. A socket is closed with
+//! 4401 if its client is not or no longer known, with 4403 if it has no right that a socket has a use for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +52,8 @@ pub(super) enum Greeted {
 
 impl Connection {
     /// Admits the client by the token in its `hello`, otherwise by the request that opened the socket. If
-    /// that fails, the socket is closed.
+    /// that fails, the socket is closed: with 4401, 4403, or 4008 if its principal has as many sockets as it
+    /// may.
     pub(super) fn let_in(&mut self, token: Option<&BearerToken>) -> Greeted {
         if let Some(token) = token.filter(|_| self.shared.gate.is_on()) {
             match self.shared.gate.by_token(token.reveal()) {
@@ -74,7 +78,7 @@ impl Connection {
         Greeted::Yes
     }
 
-    /// Whether the client may publish now; otherwise it is told that it sends too much.
+    /// Whether the client may publish now; otherwise it is told `too_many` for the frame with this id.
     pub(super) fn may_publish(&self, id: u64) -> bool {
         let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else {
             return true;
@@ -97,7 +101,7 @@ impl Connection {
         false
     }
 
-    /// Closes the socket because of `denial`.
+    /// Closes the socket because of `denial`, and notes it in the audit log and against the address.
     fn turned_away(&mut self, denial: Denial) -> Greeted {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };

@@ -1,6 +1,16 @@
 //! Catching up: a subscription that is behind, at its start and whenever its socket took less than there was.
 //! It gets the snapshot or everything after its cursor, one frame each time the socket has taken the last
 //! one. When nothing is left, its pump takes over.
+//!
+//! ```text
+//! sub ─▶ subbed(snapshot) ─▶ snap … ─▶ batch … ─▶ live ─▶ pump
+//! sub ─▶ subbed(tail)     ─▶           batch … ─▶ live ─▶ pump
+//! pump parks it at a cursor ─▶ batch … ─▶ pump                    `lag` besides, if it is behind for long
+//!                           └─▶ subbed(snapshot, lagging) ─▶ snap … ─▶ live ─▶ pump
+//! ```
+//!
+//! Either way a client that follows the frames has no hole (I2). While it is behind its outbox has one frame
+//! or one snapshot, not a queue; the rest waits in the ring that all viewers share (I8).
 
 use std::sync::Arc;
 
@@ -14,10 +24,13 @@ use hub::wire;
 use hub::{Cursor, Slice};
 use hub::{Fanout, Far, Ladder, Sight, Snapshot, Stage, Subscription, SubscriptionTarget};
 
-/// A subscription that is behind, and what it is sent next.
+/// A subscription that is behind, and what it is sent next. Owned by the socket's [`super::feed::Feed`];
+/// dropping it leaves the subscription without anybody who serves it.
 #[derive(Debug)]
 pub(super) struct CatchUp {
+    /// The subscription that is served.
     pub(super) subscription: Arc<Subscription>,
+    /// Up to where the client was sent events.
     cursor: Cursor,
     /// Whether the snapshot comes next.
     snapshot: bool,

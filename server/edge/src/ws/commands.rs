@@ -1,5 +1,9 @@
 //! Commands of one socket. They are carried out one after another in a task of their own, so that nothing
 //! else on the socket waits for them. If the socket closes, commands that were given are still carried out.
+//!
+//! ```text
+//! command ─▶ queue ─▶ is the conversation this hub's? ─▶ carried out here, or passed on to its owner ─▶ done or refused
+//! ```
 
 use std::sync::Arc;
 
@@ -21,6 +25,8 @@ use hub::wire;
 /// sends none.
 #[derive(Debug, Default)]
 pub(super) struct Commands {
+    /// Where commands go, each with who gave it; `None` before the first. Dropping it ends the task once it
+    /// has done all.
     waiting: Option<Sender<(Arc<Principal>, ConversationId, Command)>>,
 }
 

@@ -1,5 +1,14 @@
 //! One socket and its task: reads frames, lets viewers that are behind catch up, keeps the heartbeat, and
 //! closes in order.
+//!
+//! ```text
+//! Open ── hello, frames, heartbeats ──▶ close(): bye and a close frame are queued ──▶ Closing ──▶ Over
+//!   │                                   deadline, error, drain, revocation            │ peer's close, or LINGER
+//!   └── the peer closes or breaks off ─────────────────────────────────────────────────┴──────────▶
+//! ```
+//!
+//! The task never waits for the peer: it queues bytes in the outbox, which writes what the socket takes, and
+//! sleeps until the socket is readable or writable, somebody wakes it, or a deadline is due.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -51,13 +60,16 @@ const UNANSWERED_MAX: u32 = 2;
 /// The state of one WebSocket. Owned by its task, which ends its subscriptions when the socket closes.
 #[derive(Debug)]
 pub(super) struct Connection {
+    /// The hub.
     pub(super) shared: Arc<Shared>,
+    /// What the socket has not taken yet. Shared with the pumps, which write to it too.
     pub(super) outbox: Arc<Outbox>,
     socket: Arc<TcpStream>,
     /// Its number among the hub's sockets.
     number: u64,
     /// The reading end.
     inlet: Inlet,
+    /// All subscriptions that have begun, those that are behind among them.
     pub(super) subscriptions: Vec<Arc<Subscription>>,
     /// Subscriptions that no pump serves at present.
     pub(super) behind: Feed,
@@ -100,6 +112,7 @@ pub(super) struct Connection {
     pub(super) passing: Passing,
     /// The number of changes of the log's health that the client knows of.
     pub(super) log_turns: u64,
+    /// Where the socket is in its life.
     phase: Phase,
     /// Whether what comes in can no longer be read as frames.
     garbled: bool,
@@ -122,9 +135,11 @@ struct Stuck {
 /// The phases of a socket's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
+    /// Frames are taken and sent.
     Open,
     /// The close frame is queued. The peer's close is waited for until this time.
     Closing(Instant),
+    /// Nothing is read any more, and the task ends.
     Over,
 }
 
@@ -183,7 +198,8 @@ impl Connection {
         Self { address, ..self }
     }
 
-    /// Serves the socket until it is closed.
+    /// Serves the socket until it is closed. Spawned as a task of the hub, which the drain waits for. At its
+    /// end it leaves all subscriptions and ends the outbox.
     pub(super) async fn run(mut self) {
         let (outbox, socket) = (Arc::clone(&self.outbox), Arc::clone(&self.socket));
         if self.inlet.has_ahead() {
@@ -408,7 +424,8 @@ impl Connection {
         self.outbox.queue([wire::text(frame)]);
     }
 
-    /// Queues `bye` and a close frame, and ends all subscriptions.
+    /// Queues `bye` and a close frame, and ends all subscriptions. Does nothing if the socket is closing
+    /// already. `reason` is for people.
     pub(super) fn close(&mut self, code: CloseCode, reason: &str) {
         if self.phase != Phase::Open {
             return;

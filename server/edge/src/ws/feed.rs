@@ -13,7 +13,8 @@ use hub::{Fanout, Ladder, Outbox, Subscription};
 /// Most frames for viewers that are behind before other tasks get their turn.
 const STEPS_AT_ONCE: usize = 64;
 
-/// The subscriptions of one socket that are behind, in the order in which they are served.
+/// The subscriptions of one socket that are behind, in the order in which they are served. Owned by the
+/// socket's task; a subscription is in it or at its pump, never at both.
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     behind: Vec<CatchUp>,

@@ -61,7 +61,7 @@ pub(super) struct Inlet {
     context: WebSocketContext,
     /// Bytes from the socket that are not used yet.
     ahead: Ahead,
-    /// How many bytes may still be read in this turn.
+    /// How many bytes may still be read in this turn; at 0 the turn is over.
     turn: usize,
     /// How many bytes were read since the last text frame.
     without_text: usize,
@@ -71,6 +71,7 @@ pub(super) struct Inlet {
 #[derive(Debug, Default)]
 struct Ahead {
     bytes: Vec<u8>,
+    /// How many of them were used.
     used: usize,
 }
 
@@ -118,8 +119,8 @@ impl Inlet {
         })
     }
 
-    /// Reads the next frame if it is there and within the turn. Answers to pings and closes are queued in
-    /// `outbox`.
+    /// Reads the next frame if it is there and within the turn. Never waits. Answers to pings and closes are
+    /// queued in `outbox`.
     pub(super) fn next(&mut self, outbox: &Outbox) -> Inbound {
         let before = self.turn;
         let turn = &mut self.turn;

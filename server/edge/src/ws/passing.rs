@@ -1,4 +1,12 @@
 //! Frames of a publisher whose conversations are another hub's, passed on to it in order.
+//!
+//! ```text
+//! pub of this socket ─▶ queue ─▶ owner? ── another hub ─▶ its link, which answers the socket
+//!                                   └──── this hub ────▶ returned, and published here in order
+//! ```
+//!
+//! A frame that cannot be passed on within `PATIENCE` is lost to the socket: it is closed, and its publisher
+//! sends again what was not acked (I10).
 
 use std::sync::Arc;
 
@@ -16,6 +24,7 @@ use crate::state::Shared;
 /// The frames of one socket that are passed on. It takes no memory for a socket that publishes nothing of another hub's.
 #[derive(Debug, Default)]
 pub(super) struct Passing {
+    /// The queue and what is known of it; `None` before the first frame.
     open: Option<(Sender<Pub>, Arc<PublisherLine>)>,
 }
 

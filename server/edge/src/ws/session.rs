@@ -1,4 +1,18 @@
 //! Client frames: what the hub does for each.
+//!
+//! | frame | answer |
+//! |---|---|
+//! | `hello` | `welcome`, or a close |
+//! | `sub` | `subbed` and what follows, or `error` |
+//! | `watch` | `fleet`, now and after changes, or `error` |
+//! | `unsub` | nothing |
+//! | `resync` | the snapshot |
+//! | `hb_ack` | nothing; a subscription that stays behind begins again |
+//! | `pub` | `ack` at the durability that was asked for (I9), or `error` |
+//! | `command` | `done` or `refused` |
+//!
+//! A frame that cannot be read is answered with an error that names the place, and the socket stays open.
+//! Before `hello` it closes the socket.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -145,8 +159,9 @@ impl Connection {
         self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
     }
 
-    /// Publishes the events of a frame. A socket that is lost leaves its runs as they are, because their
-    /// publisher may come back on another one; [`hub::orphans`] deals with those that do not.
+    /// Publishes the events of a frame, or passes it on to the hub that has the conversation. A socket that
+    /// is lost leaves its runs as they are, because their publisher may come back on another one;
+    /// `hub::orphans` deals with those that do not.
     fn publish(&mut self, frame: Pub) {
         if !self.may_publish(frame.id) {
             return;
@@ -161,7 +176,8 @@ impl Connection {
         self.publish_here(frame);
     }
 
-    /// Publishes the events of a frame to a conversation of this hub.
+    /// Publishes the events of a frame to a conversation of this hub. The ack is queued at once for `memory`,
+    /// otherwise when the log has come so far. Viewers are woken after the whole turn of reading.
     pub(super) fn publish_here(&mut self, frame: Pub) {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);

@@ -1,4 +1,8 @@
 //! The subscriptions of one socket: how they begin, begin again and end.
+//!
+//! A subscription is entered at its conversation's pump and at the same moment added to the socket's feed,
+//! which sends what the client lacks; so no event is missed in between (I2). An error of one subscription
+//! never closes the socket.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +20,9 @@ use super::feed::Feed;
 use super::waiting::{Begin, WaitingSubscription};
 
 impl Connection {
-    /// Whether the number `sub` is free and there is room for a subscription. If not, the client is told.
+    /// Whether the number `sub` is free and there is room for a subscription: `SUBSCRIPTIONS_PER_SOCKET_MAX`
+    /// for clients, one for each conversation in memory for other hubs. If not, the client is told
+    /// `subscription_in_use` or `too_many`.
     fn is_free(&self, sub: SubscriptionId) -> bool {
         if self.subscription(sub).is_some() || self.waiting.iter().any(|waiting| waiting.sub == sub) {
             self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
@@ -34,7 +40,8 @@ impl Connection {
         true
     }
 
-    /// Begins a subscription to a conversation. Where that may be another hub's, it waits until it is in memory.
+    /// Begins a subscription to a conversation, which need not exist yet. Where that may be another hub's, it
+    /// waits until it is in memory. `have` is the position that the client has.
     pub(super) fn subscribe(
         &mut self,
         sub: SubscriptionId,
@@ -57,7 +64,8 @@ impl Connection {
         self.waiting.push(WaitingSubscription::new(&self.shared, &self.outbox, of, begin, wish));
     }
 
-    /// Enters a conversation that is in memory, or is this hub's; `begin` begins the subscription.
+    /// Enters a conversation that is in memory, or is this hub's; `begin` begins the subscription. Other hubs
+    /// get their events one by one and only from the owner; they are told `elsewhere` by any other hub.
     fn seat(
         &mut self,
         sub: SubscriptionId,
@@ -98,7 +106,8 @@ impl Connection {
         }
     }
 
-    /// Begins anew the subscriptions whose conversations were replaced.
+    /// Begins anew the subscriptions whose conversations were replaced, as when this hub has taken one over.
+    /// Their clients keep the number and get a snapshot.
     pub(super) fn begin_again(&mut self) {
         let is_over = |subscription: &Arc<Subscription>| match &subscription.place {
             SubscriptionTarget::Conversation(stage, _) => stage.conversation.is_over(),
@@ -114,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Begins a subscription to the list.
+    /// Begins a subscription to the list, of at most `limit` rows to begin with.
     pub(super) fn watch(&mut self, sub: SubscriptionId, limit: Option<u64>) {
         if !self.is_free(sub) {
             return;
@@ -126,7 +135,7 @@ impl Connection {
         self.subscriptions.push(subscription);
     }
 
-    /// Ends a subscription.
+    /// Ends a subscription, also one that waits. If there is none of this number, the client is told.
     pub(super) fn unsubscribe(&mut self, sub: SubscriptionId) {
         let before = self.waiting.len();
         self.waiting.retain(|waiting| waiting.sub != sub);
@@ -148,7 +157,8 @@ impl Connection {
         Some(self.subscriptions.swap_remove(place))
     }
 
-    /// Begins the subscription anew with the snapshot. A client that asks too often is closed.
+    /// Begins the subscription anew with the snapshot, since the client has found that its view is wrong. A
+    /// client that asks too often is closed with 4410.
     pub(super) fn resync(&mut self, sub: SubscriptionId) {
         if !self.resyncs.take(Instant::now()) {
             return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
@@ -156,7 +166,8 @@ impl Connection {
         self.renew(sub, Feed::resync);
     }
 
-    /// Sends again what did not arrive, from the position that the client has.
+    /// Sends again what did not arrive, from the position that the client has said in its answer to a
+    /// heartbeat.
     pub(super) fn revive(&mut self, at: &BTreeMap<SubscriptionId, Seq>) {
         let busy = self.outbox.waiting() > 0;
         let behind = &self.behind;

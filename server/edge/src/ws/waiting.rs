@@ -9,7 +9,8 @@ use model::{ConversationId, Position};
 use crate::peers;
 use crate::state::Shared;
 
-/// A subscription that waits.
+/// A subscription that waits. Owned by the socket's task. Dropping it ends the subscription; the task that
+/// prepares the conversation finishes all the same.
 #[derive(Debug)]
 pub(super) struct WaitingSubscription {
     pub(super) sub: SubscriptionId,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::Seq;
 use model::frame::SubscriptionId;
 
-/// The positions that a client has acknowledged at its last heartbeats.
+/// The positions that a client has acknowledged at its last heartbeats. One for each socket.
 #[derive(Debug, Default)]
 pub(super) struct Zombies {
     /// The heads of the conversations when the last heartbeat was sent.

@@ -1,4 +1,11 @@
 //! Bodies that end when their sender or reader is no longer admitted.
+//!
+//! ```text
+//! body ── frames ──▶ Ending ── frames ──▶ connection
+//! Gate::over ── ready with a denial ──▶ the body is dropped; the last thing is an error, or an event `bye`
+//! ```
+//!
+//! An error makes the server cut the connection, so that nobody takes a part for the whole.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,18 +22,22 @@ type Over = Pin<Box<dyn Future<Output = Denial> + Send>>;
 /// Bodies of a known length up to this, in bytes, are passed on whole: they end by themselves soon.
 const WHOLE_BYTES_MAX: u64 = 64 << 10;
 
-/// A body, and what may end it early. Dropping it drops both.
+/// A body, and what may end it early. The connection owns it; dropping it drops both, and with them whatever
+/// the future holds.
 pub(super) struct Ending {
+    /// The body that is passed on; empty once it was cut off.
     body: Body,
     /// `None` for a small body, and after it has happened.
     over: Option<Over>,
     /// Whether the last event says why the stream ends.
     says_goodbye: bool,
+    /// Whether the body was cut off, so that nothing more comes.
     is_over: bool,
 }
 
 impl Ending {
-    /// Wraps `body`, which is cut off when `over` is ready.
+    /// Wraps `body`, which is cut off when `over` is ready. A body of at most [`WHOLE_BYTES_MAX`] bytes is
+    /// never cut, and `over` is dropped at once.
     pub(super) fn wrap(body: Body, over: impl Future<Output = Denial> + Send + 'static) -> Self {
         let is_small = HttpBody::size_hint(&body).exact().is_some_and(|size| size <= WHOLE_BYTES_MAX);
         let is_there = body.is_end_stream() || is_small;

@@ -1,5 +1,6 @@
-//! What one address and one principal may do over HTTP, so that nobody takes what others need: connections, requests, what is published,
-//! logins that fail. Who does more is answered with 429 and `Retry-After`.
+//! What one address and one principal may do over HTTP, so that nobody takes what others need: connections,
+//! requests, what is published, logins that fail. Who does more is answered with 429 and `Retry-After`. The
+//! numbers are those of `[access.limits]`; without access control nothing is counted.
 
 use std::net::IpAddr;
 
@@ -14,8 +15,8 @@ use crate::http::hubs::known::FromHub;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
-/// The address for which something is counted. Behind a named proxy it is the last that the proxy has added, and without one nothing is
-/// counted, since everybody would pay for one.
+/// The address for which something is counted. Behind a named proxy it is the last that the proxy has added
+/// to `X-Forwarded-For`. `None` behind a proxy that says none: everybody would pay for one.
 pub(crate) fn address(shared: &Shared, headers: &HeaderMap, extensions: &Extensions) -> Option<IpAddr> {
     let peer = extensions.get::<Peer>().copied().unwrap_or_default().address;
     if !shared.gate.is_proxy(peer) {
@@ -25,7 +26,8 @@ pub(crate) fn address(shared: &Shared, headers: &HeaderMap, extensions: &Extensi
     forwarded.rsplit(',').next()?.trim().parse().ok()
 }
 
-/// Fails with a problem if so many logins from that address failed that its credentials are not looked at now.
+/// Fails with `too_many` if so many logins from that address failed within a minute that its credentials are
+/// not looked at now. Only requests that show or send a credential are tries.
 pub(super) fn may_try(shared: &Shared, parts: &Parts) -> Result<(), Problem> {
     let Some(counted) = shared.gate.counted() else { return Ok(()) };
     let shows = [header::AUTHORIZATION, TOKEN].iter().any(|name| parts.headers.contains_key(name));
@@ -43,7 +45,7 @@ pub(super) fn may_try(shared: &Shared, parts: &Parts) -> Result<(), Problem> {
     Err(Problem::busy(detail))
 }
 
-/// Counts a login that failed.
+/// Counts a login that failed. A request without any credential is none.
 pub(super) fn failed(shared: &Shared, parts: &Parts, denial: Denial) {
     let is_try = denial.is_about_credentials() && denial != Denial::Missing;
     let from = is_try.then(|| address(shared, &parts.headers, &parts.extensions)).flatten();
@@ -52,7 +54,8 @@ pub(super) fn failed(shared: &Shared, parts: &Parts, denial: Denial) {
     }
 }
 
-/// A place for a request of `principal`, which lasts until it is answered; a problem if it has as many as it may, or publishes too fast.
+/// A place for a request of `principal`, which lasts until it is answered. Fails with `too_many` if the
+/// principal has as many as it may, or publishes too fast. `None` if nothing is counted.
 pub(super) fn seat(
     shared: &Shared,
     need: Need,
@@ -71,7 +74,7 @@ pub(super) fn seat(
     seat.map(Some).ok_or_else(|| Problem::busy(format!("this principal has {max} requests open already")))
 }
 
-/// What somebody hears who publishes too fast.
+/// What somebody hears who publishes too fast, over HTTP or a socket.
 pub(crate) fn too_fast(counted: &Counted) -> String {
     format!(
         "this principal publishes faster than {} frames or requests a second: send more events in each, or wait",

@@ -11,11 +11,13 @@ use super::Peer;
 use crate::access::{GROUPS_CLAIM, USER_CLAIM};
 use crate::state::Shared;
 
-/// Most groups of one user that are looked at.
+/// Most groups of one user that are looked at; the others are ignored.
 const GROUPS_MAX: usize = 500;
 
-/// Takes the headers out of the request, so that nobody behind the hub sees them, and returns what they say; `None` if the settings name no
-/// proxy, or if the request has no such header.
+/// Takes the headers out of the request, so that nobody behind the hub sees them, and returns what they say
+/// as the claims `user` and `groups`; `None` if the settings name no proxy, or if the request has no such
+/// header. Fails with `ForgedIdentity` if they come from an address that is not a proxy's, come twice, or
+/// name groups without a user.
 pub(super) fn take(shared: &Shared, parts: &mut Parts) -> Result<Option<Map<String, Value>>, Denial> {
     let Some(trusted) = shared.gate.trusted() else { return Ok(None) };
     let user = only(&mut parts.headers, &trusted.user)?;

@@ -1,5 +1,13 @@
 //! Login: a form of the hub's own, without scripts, that takes a token and gives the browser a session in a
 //! cookie.
+//!
+//! ```text
+//! page without a session ─▶ 401 with the form ─▶ POST /login ─▶ 303 to the page, with the cookie
+//! ```
+//!
+//! The form works without the page's program, so that somebody who is not admitted gets nothing but it. Its
+//! policy allows its own style alone. The session lasts 12 hours at
+//! most and ends with its token.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -45,7 +53,7 @@ fn policy() -> &'static HeaderValue {
 }
 
 /// The form as an answer. `next` is the path to which the browser goes afterwards, `why` says what went wrong
-/// before.
+/// before. If a provider of identities is set, the form has a link to it.
 pub(super) fn page(shared: &Shared, status: StatusCode, next: &str, why: Option<&str>) -> Response {
     let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
     html.push_str(
@@ -92,7 +100,8 @@ pub(super) fn ask(shared: &Shared, parts: &Parts, denial: Denial) -> Response {
     page(shared, StatusCode::UNAUTHORIZED, next, why.as_deref())
 }
 
-/// Makes a browser that came from elsewhere go to a path of the hub by itself, so that it sends its cookie.
+/// Makes a browser that came from elsewhere go to a path of the hub by itself, so that it sends its cookie: a
+/// cookie that is `SameSite=Strict` is withheld from the first request after a link on another site.
 pub(super) fn again(status: StatusCode, next: &str) -> Response {
     let again = format!(
         "<!doctype html><title>Fanlight</title><meta http-equiv=\"refresh\" content=\"0;url={}\">",
@@ -106,7 +115,7 @@ pub(super) fn again(status: StatusCode, next: &str) -> Response {
     (status, headers, again).into_response()
 }
 
-/// The address that a request came from.
+/// The address at the other end of the connection; behind a proxy that of the proxy.
 pub(super) fn peer(parts: &Parts) -> IpAddr {
     parts.extensions.get::<Peer>().copied().unwrap_or_default().address
 }
@@ -122,12 +131,14 @@ pub(super) fn word(denial: Denial) -> &'static str {
     }
 }
 
-/// `GET /login`: the form.
+/// `GET /login`: the form, which leads to the first page.
 pub(crate) async fn form(State(shared): State<Arc<Shared>>) -> Response {
     page(&shared, StatusCode::OK, "/", None)
 }
 
-/// `POST /login`: takes a form with `token`, and `next` for the path to go to afterwards.
+/// `POST /login`: takes a form with `token`, and `next` for the path to go to afterwards. Answers 303 with
+/// the session's cookie, or 401 with the form and the reason. A `next` that is no path of this hub becomes
+/// `/`. Successes and refusals are noted in the audit log; failures count against the address.
 pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     if !shared.gate.is_on() {
         return to("/", None);
@@ -161,7 +172,8 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     }
 }
 
-/// `POST /logout`: ends the session of this browser.
+/// `POST /logout`: ends the session of this browser, removes its cookie and answers 303 to the form. Does the
+/// same without a session.
 pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let channel = channel(&shared, &parts);
@@ -174,7 +186,8 @@ pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request)
     to("/login", Some(cookie::clear(channel)))
 }
 
-/// Redirects a browser to a path of the hub, with a cookie if there is one.
+/// Redirects a browser with 303 to a path of the hub or an address, with a cookie if there is one. The cookie
+/// is marked as sensitive, so that no trace prints it.
 pub(super) fn to(path: &str, cookie: Option<String>) -> Response {
     let mut response = StatusCode::SEE_OTHER.into_response();
     let mut insert = |name: HeaderName, text: &str| match HeaderValue::from_str(text) {

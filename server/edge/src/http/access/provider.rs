@@ -1,4 +1,13 @@
-//! Login at a provider of identities: `GET /login/oidc` sends a browser there, `GET /login/callback` is where it comes back.
+//! Login at a provider of identities: `GET /login/oidc` sends a browser there, `GET /login/callback` is where
+//! it comes back.
+//!
+//! ```text
+//! GET /login/oidc?next=/c/x ─▶ 303 to the provider, with `state`, and a cookie with the same secret
+//! GET /login/callback?code&state ─▶ the cookie has that state? ─▶ ID token ─▶ 200 that goes to `next`
+//! ```
+//!
+//! What is asked of the provider, and what its token must hold, is in `crate::access::login` and the crate
+//! `access`.
 
 use std::sync::Arc;
 
@@ -19,18 +28,21 @@ use crate::access::LoginFault;
 use crate::http::params::Query;
 use crate::state::Shared;
 
-/// What a browser asks for.
+/// The query of a browser that begins a login.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Wanted {
-    /// The path to which it goes afterwards.
+    /// The path to which it goes afterwards; `/` if it is missing or no path of this hub.
     #[serde(default)]
     next: String,
 }
 
-/// What a browser brings back.
+/// The query that a browser brings back from the provider. Nothing in it is believed before `state` fits the
+/// cookie.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Brought {
+    /// The code that the provider exchanges once for a token.
     code: Option<String>,
+    /// The secret with which the login began.
     state: Option<String>,
     /// The provider, if it says so.
     iss: Option<String>,
@@ -38,7 +50,8 @@ pub(crate) struct Brought {
     error: Option<String>,
 }
 
-/// `GET /login/oidc`: begins a login and sends the browser to the provider.
+/// `GET /login/oidc?next`: begins a login and sends the browser to the provider with 303. 401 with the form
+/// if the provider cannot be used now; 303 to the form if no provider is set.
 pub(crate) async fn begin_login(
     State(shared): State<Arc<Shared>>,
     Query(wanted): Query<Wanted>,
@@ -55,7 +68,9 @@ pub(crate) async fn begin_login(
     }
 }
 
-/// `GET /login/callback`: ends a login and begins a session.
+/// `GET /login/callback`: ends a login and begins a session. Answers 200 with a document that leads on, since
+/// a redirect would be sent without the new cookie; 401 with the form and the reason if anything does not
+/// fit.
 pub(crate) async fn end_login(
     State(shared): State<Arc<Shared>>,
     Query(brought): Query<Brought>,
@@ -69,6 +84,9 @@ pub(crate) async fn end_login(
     }
 }
 
+/// Checks what came back, exchanges the code and begins the session. Fails with [`LoginFault::NoLogin`] if
+/// this browser has begun no login, with `Provider` if the provider refuses or answers what it must not, with
+/// `Denied` if nobody of that identity is admitted.
 async fn finish(
     shared: &Shared,
     parts: &Parts,

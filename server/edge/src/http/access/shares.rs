@@ -1,5 +1,13 @@
 //! Links to one conversation: `POST /v1/shares`, `GET /v1/shares`, `DELETE /v1/shares/{id}`, and `GET
 //! /s/{secret}`, which the receiver of a link opens.
+//!
+//! ```json
+//! {"conversation": "c", "expires_s": 3600, "views": 5, "role": "guest"}
+//! {"id": "k3f…", "url": "/s/SECRET", "conversation": "c", "expires": 1795300000000}
+//! ```
+//!
+//! The secret is told once, in the answer that makes the link; the hub keeps its hash. Links are stored
+//! beside the log, so they outlive a restart; the sessions that came by them do not.
 
 use std::sync::Arc;
 
@@ -31,15 +39,16 @@ const WANTED_BYTES_MAX: usize = 4 << 10;
 /// How long a link lives if the request does not say, in seconds: a day.
 const LIVES_S: u64 = 24 * 60 * 60;
 
-/// The body of a request for a link.
+/// The body of a request for a link. Unknown fields are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
     /// The conversation that the link opens.
     conversation: ConversationId,
-    /// No role exists yet; naming one is refused.
+    /// The role with which the conversation is shown; that of the caller unless said, and no other if the
+    /// caller has one.
     role: Option<CompactString>,
-    /// How long the link lives, in seconds.
+    /// How long the link lives, in seconds; [`LIVES_S`] unless said.
     expires_s: Option<u64>,
     /// How often the link may be opened; unbounded if absent.
     views: Option<u32>,
@@ -60,10 +69,12 @@ pub(crate) struct Made {
 /// A link in a list, without its secret.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
+    /// The short name, by which it can be revoked.
     id: String,
     conversation: ConversationId,
     /// The name of whoever made it.
     by: CompactString,
+    /// The role with which it shows the conversation, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
     /// When it expires, in milliseconds since 1970.
@@ -96,7 +107,9 @@ fn is_of(caller: &Caller, share: &Share) -> bool {
     share.by == caller.0.name() || caller.0.may_everywhere(Right::Admin)
 }
 
-/// The role of a new link: the one that is wanted, which there must be. Whoever has a role themselves shares no more than they see.
+/// The role of a new link: the one that is wanted, or the caller's own. Fails with `bad_request` for a role
+/// that the hub does not have, and for any other than their own for callers with a role: they share no more
+/// than they see.
 fn role_of(
     shared: &Shared,
     caller: &Caller,
@@ -114,7 +127,9 @@ fn role_of(
     Ok(role)
 }
 
-/// `POST /v1/shares`: makes a link. A caller that came by a link cannot make further ones.
+/// `POST /v1/shares`: makes a link, 201. The caller needs `view` and `export` on the conversation, so one
+/// that came by a link cannot make further ones. 400 for a body that is none, or a lifetime or role that is
+/// not allowed; 403 without the grants; 429 if there are as many links as may be.
 pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -147,7 +162,7 @@ pub(crate) async fn share(
     Ok((StatusCode::CREATED, Json(made)))
 }
 
-/// `GET /v1/shares`: the links that the caller may revoke.
+/// `GET /v1/shares`: the links that the caller may revoke: their own, and all of them for `admin`.
 pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) -> Json<Rows> {
     let shares = shared.gate.shares(|share| is_of(&caller, share));
     let rows = shares.into_iter().map(|share| Row {
@@ -161,7 +176,8 @@ pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) ->
     Json(Rows { shares: rows.collect() })
 }
 
-/// `DELETE /v1/shares/{id}`: revokes a link. Whoever came by it is cut off.
+/// `DELETE /v1/shares/{id}`: revokes a link, 204. Whoever came by it is cut off at once. 404 if there is none
+/// that the caller may revoke.
 pub(crate) async fn unshare(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -177,7 +193,8 @@ pub(crate) async fn unshare(
     Err(Problem::new(ErrorCode::NotFound, "there is no such link, or it is somebody else's"))
 }
 
-/// `GET /s/{secret}`: begins a session for the one conversation of the link, and redirects the browser to it.
+/// `GET /s/{secret}`: begins a session for the one conversation of the link, and redirects the browser to it
+/// with 303. Each answer of that kind uses up one view. 401 for a link that is unknown, expired or used up.
 pub(crate) async fn follow(
     State(shared): State<Arc<Shared>>,
     Path(secret): Path<String>,

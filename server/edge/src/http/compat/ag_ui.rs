@@ -1,6 +1,18 @@
 //! AG-UI: `POST /compat/ag-ui/{agent}` takes the input of a run and answers with its events. The thread is
 //! the conversation. The client's tools are offered to the model, and a run that calls one of them ends with
 //! the call.
+//!
+//! ```json
+//! {"threadId": "t1", "runId": "r1", "state": {}, "context": [],
+//!  "messages": [{"id": "m1", "role": "user", "content": "What time is it?"},
+//!               {"role": "tool", "toolCallId": "c1", "content": "noon"}],
+//!  "tools": [{"name": "clock", "description": "…", "parameters": {}}],
+//!  "resume": [{"interruptId": "c2", "status": "resolved", "payload": {"approved": true}}]}
+//! ```
+//!
+//! `messages` is the history, of which only what is new is said; `role: "tool"` are results of the client's
+//! tools; `resume` answers calls that wait for a person. `state`, `context` and `forwardedProps` have no
+//! place in the hub: the header `Fanlight-Left-Out` names them.
 
 use std::sync::Arc;
 
@@ -13,8 +25,8 @@ use model::code::ErrorCode;
 use model::{Json, MessageId, RunId, ToolCallId};
 use serde_json::Value;
 
-use super::answer::{Manner, Wish, answer};
-use super::{Asked, Consent, Given, Thread, object, of_thread, read};
+use super::answer::{AnswerStyle, DoorRequest, answer};
+use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::state::Shared;
@@ -25,21 +37,29 @@ use agents::Spoken;
 /// The media type of the protocol's binary form, which is not served.
 const BINARY: &str = "application/vnd.ag-ui.event+proto";
 
-/// The input of a run, parsed.
+/// The input of a run, parsed. [`wish`] turns it into what every door asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Input {
+    /// `threadId`: the client's name for the conversation, never empty.
     thread: String,
-    /// The id that the client has given the run.
+    /// `runId`: the id that the client has given the run, never empty. The run has it in the hub too.
     run: String,
+    /// What users, assistants and the system said, in order. Reasoning and activities are left out.
     messages: Vec<Spoken>,
-    results: Vec<Given>,
+    /// The messages with the role `tool`.
+    results: Vec<CallResult>,
+    /// The tools that the client can execute, those without a name left out.
     tools: Vec<OfferedTool>,
+    /// The entries of `resume`.
     consents: Vec<Consent>,
     /// Fields of the input that the hub ignores, and files, by name.
     left_out: Vec<String>,
 }
 
-/// Starts a run of `agent` and answers with its events as server-sent events.
+/// `POST /compat/ag-ui/{agent}`: starts a run of `agent`, or lets a waiting one go on, and answers with its
+/// events as server-sent events. A request that is wrong is answered with a problem before the stream begins:
+/// 400 `bad_request` with the field, 404 `unknown_agent`, 409 `not_running` for an answer to a call that no
+/// run has.
 pub(super) async fn run(
     State(shared): State<Arc<Shared>>,
     Path(agent): Path<String>,
@@ -49,21 +69,24 @@ pub(super) async fn run(
     Ok(answer(&shared, wish(&agent, &headers, request).await?).await?)
 }
 
-/// Reads the request.
-async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
+/// Reads the request. Fails with `bad_request` if the client accepts only the protocol's binary form, or if a
+/// field is missing or wrong.
+async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<DoorRequest, Refusal> {
     if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == BINARY) {
         return Err(Refusal::new(ErrorCode::BadRequest, "events are sent as server-sent events alone"));
     }
     let Input { thread, run, messages, results, tools, consents, left_out } =
         Input::of(&object(&read(headers, request).await?)?)?;
-    let asked = Asked::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
-    let asked = Asked { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
-    let manner = Manner { thread: Some(thread.into()), ..Manner::default() };
-    Ok(Wish { asked, dialect: "ag-ui", manner, left_out })
+    let asked = TurnRequest::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
+    let asked = TurnRequest { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
+    let style = AnswerStyle { thread: Some(thread.into()), ..AnswerStyle::default() };
+    Ok(DoorRequest { asked, dialect: "ag-ui", style, left_out })
 }
 
 impl Input {
-    /// Parses the input; a field that is missing or of the wrong type is named in the refusal.
+    /// Parses the input. `threadId`, `runId` and `messages` are required; the refusal names the field that is
+    /// missing or of the wrong type. Messages and tools that make no sense are left out, answers in `resume`
+    /// that make none are refused.
     fn of(fields: &Value) -> Result<Self, Refusal> {
         let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, what.to_owned());
         let text = |name: &str| {
@@ -91,7 +114,8 @@ impl Input {
         Ok(input)
     }
 
-    /// Adds one message of the history.
+    /// Adds one message of the history: results of calls to `results`, everything that was said to
+    /// `messages`. A message with no text adds nothing.
     fn hear(&mut self, message: &Value) {
         let field = |name: &str| message.get(name).and_then(Value::as_str);
         let text = content(message.get("content"), &mut self.left_out);
@@ -100,7 +124,7 @@ impl Input {
                 let failed = field("error");
                 let tool = ToolCallId::new(field("toolCallId").unwrap_or_default());
                 let output = Json::string(failed.unwrap_or(&text));
-                return self.results.push(Given { tool, output, is_error: failed.is_some() });
+                return self.results.push(CallResult { tool, output, is_error: failed.is_some() });
             }
             "system" | "developer" => "system",
             "assistant" => "assistant",
@@ -141,6 +165,8 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
 }
 
 /// Parses an answer to a call that waits for consent. The id of an interrupt is the id of its call.
+/// `resolved` with `approved: true` is a yes, perhaps with `editedArgs`; `approved: false` and `cancelled`
+/// are a no, perhaps with a `reason`. Anything else is refused, so that no answer is guessed.
 fn consent(entry: &Value) -> Result<Consent, Refusal> {
     let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, format!("resume: {what}"));
     let field = |name: &str| entry.get(name).and_then(Value::as_str);
@@ -160,7 +186,8 @@ fn consent(entry: &Value) -> Result<Consent, Refusal> {
     Ok(Consent { tool: ToolCallId::new(id), answer })
 }
 
-/// Parses a tool of the client; `None` if it has no name.
+/// Parses a tool of the client; `None` if it has no name. The schema is `parameters`, as AG-UI writes it, or
+/// `inputSchema`, as the AI SDK does.
 pub(super) fn offered(tool: &Value) -> Option<OfferedTool> {
     let field = |name: &str| tool.get(name).and_then(Value::as_str);
     let schema = ["parameters", "inputSchema"].iter().find_map(|name| tool.get(*name));

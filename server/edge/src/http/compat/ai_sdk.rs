@@ -1,6 +1,17 @@
 //! The AI SDK's `useChat`: `POST /compat/ai-sdk/{agent}` takes all messages of the chat and answers with a
 //! stream of UI message parts; `GET …/{chat}/stream` resumes a run that goes on. If a message is regenerated
 //! or edited, the run goes into a fork, and the chat continues in it.
+//!
+//! ```json
+//! {"id": "chat1", "trigger": "submit-message",
+//!  "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "What time is it?"}]},
+//!               {"id": "r1", "role": "assistant", "parts": [
+//!                 {"type": "tool-clock", "toolCallId": "c1", "state": "output-available", "output": "noon"}]}]}
+//! ```
+//!
+//! Of a message, parts of type `text` are what was said. Parts of tools count where they have a result
+//! (`output-available`, `output-error`) or a person's answer (`approval-responded`). Files are replaced by
+//! their names.
 
 use std::sync::Arc;
 
@@ -15,8 +26,8 @@ use model::{Json, MessageId, ToolCallId};
 use serde_json::Value;
 
 use super::ag_ui::offered;
-use super::answer::{self, Manner, Wish};
-use super::{Asked, Consent, Given, Thread, object, of_thread, read};
+use super::answer::{self, AnswerStyle, DoorRequest};
+use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::http::stream;
@@ -28,14 +39,18 @@ use agents::Spoken;
 /// The dialect of its answers.
 const DIALECT: &str = "ai-sdk";
 
-/// The body of a request, parsed.
+/// The body of a request, parsed. [`send`] turns it into what every door asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Chat {
+    /// The client's name for the chat, which is the conversation. Never empty.
     id: String,
+    /// What was said, in order. Ids of the client are kept for messages of users alone.
     messages: Vec<Spoken>,
-    results: Vec<Given>,
+    /// The results of calls that the client has executed.
+    results: Vec<CallResult>,
+    /// The tools that the client can execute. `useChat` itself sends none; a page may add the field `tools`.
     tools: Vec<OfferedTool>,
-    /// Answers in the last message to calls that wait for consent.
+    /// Answers in the last message to calls that wait for consent. None if an answer is regenerated.
     consents: Vec<Consent>,
     /// Files, by name.
     left_out: Vec<String>,
@@ -43,7 +58,9 @@ struct Chat {
     answer: Option<CompactString>,
 }
 
-/// `POST`: takes a person's message, the results of calls, or the wish to regenerate an answer.
+/// `POST /compat/ai-sdk/{agent}`: takes a person's message, the results of calls, answers to calls that wait,
+/// or the wish to regenerate an answer, and streams the run that follows. Fails before the stream with a
+/// problem: 400 `bad_request` with the field, 404 `unknown_agent`, 409 `not_running`.
 pub(super) async fn send(
     State(shared): State<Arc<Shared>>,
     Path(agent): Path<String>,
@@ -52,14 +69,15 @@ pub(super) async fn send(
 ) -> Result<Response, Problem> {
     let Chat { id, messages, results, tools, consents, left_out, answer } =
         Chat::of(&object(&read(&headers, request).await?)?)?;
-    let asked = Asked::new(DIALECT, agent.into(), Thread::Named(of_thread(&id)), messages);
-    let asked = Asked { results, tools, consents, ..asked };
-    let manner = Manner { caller: Caller { message: answer, ..Caller::default() }, ..Manner::default() };
-    let wish = Wish { asked, dialect: DIALECT, manner, left_out };
+    let asked = TurnRequest::new(DIALECT, agent.into(), Thread::Named(of_thread(&id)), messages);
+    let asked = TurnRequest { results, tools, consents, ..asked };
+    let style =
+        AnswerStyle { caller: Caller { message: answer, ..Caller::default() }, ..AnswerStyle::default() };
+    let wish = DoorRequest { asked, dialect: DIALECT, style, left_out };
     Ok(answer::answer(&shared, wish).await?)
 }
 
-/// The parameters in the path.
+/// The parameters in the path. The agent is not looked at: the chat alone says which conversation is meant.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct ChatPath {
     #[serde(rename = "agent")]
@@ -67,7 +85,8 @@ pub(super) struct ChatPath {
     chat: String,
 }
 
-/// `GET`: the run of a chat that is going on, from its beginning; 204 if none is.
+/// `GET /compat/ai-sdk/{agent}/{chat}/stream`: the run of a chat that is going on, from its beginning, for a
+/// page that was loaded anew. 204 if none is going on or the chat is unknown.
 pub(super) async fn resume(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<ChatPath>,
@@ -85,7 +104,8 @@ pub(super) async fn resume(
 }
 
 impl Chat {
-    /// Parses a body; a field that is missing or wrong is named in the refusal.
+    /// Parses a body. `id` and at least one message are required, and a `trigger` must be one of the two that
+    /// are known; the refusal names the field.
     fn of(fields: &Value) -> Result<Self, Refusal> {
         let wrong = |what: &str| Refusal::new(ErrorCode::BadRequest, what.to_owned());
         let id = fields.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
@@ -114,7 +134,8 @@ impl Chat {
         Ok(chat)
     }
 
-    /// Adds one message with its parts.
+    /// Adds one message with its parts. The texts of a message become one text with a line for each; a
+    /// message without text adds only its results.
     fn hear(&mut self, message: &Value) {
         let role = match message.get("role").and_then(Value::as_str) {
             Some("user") => "user",
@@ -156,11 +177,12 @@ impl Chat {
             Some("output-error") => (Json::string(field("errorText").unwrap_or_default()), true),
             _ => return,
         };
-        self.results.push(Given { tool: ToolCallId::new(id), output, is_error });
+        self.results.push(CallResult { tool: ToolCallId::new(id), output, is_error });
     }
 }
 
-/// Parses the answer of a part to a call that waits for consent.
+/// Parses the answer of a part to a call that waits for consent; `None` for a part that has none. The AI SDK
+/// has no edited arguments.
 fn consent(part: &Value) -> Option<Consent> {
     let field = |name: &str| part.get(name).and_then(Value::as_str);
     let approval = part.get("approval").filter(|_| field("state") == Some("approval-responded"))?;

@@ -1,4 +1,9 @@
 //! Answers: one run as a stream in the caller's dialect, from its beginning to its end.
+//!
+//! The stream is made by the `Reader` of `http/stream`, which encodes only what the connection asks for. It
+//! ends with the run, or where the run waits for a person if the dialect has words for that. A run that fails
+//! is told in the dialect's own words; a dialect without words for it has its connection cut, so that nobody
+//! takes half an answer for a whole one.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +18,7 @@ use model::Json;
 use model::event::Kind;
 use model::view::TopItem;
 
-use super::{Asked, Attended, Begun, begin};
+use super::{Attended, Begun, TurnRequest, begin};
 use crate::http::problem::Problem;
 use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
@@ -21,28 +26,28 @@ use crate::state::Shared;
 use agents::Refusal;
 use agents::ag_ui_messages;
 
-/// A request and how it is answered.
+/// A request of a caller and how it is answered. A door makes one for each request; [`answer`] consumes it.
 #[derive(Debug)]
-pub(super) struct Wish {
-    pub(super) asked: Asked,
-    /// The dialect of the answer.
+pub(super) struct DoorRequest {
+    pub(super) asked: TurnRequest,
+    /// The dialect of the answer, a name of `encode::ENCODINGS`.
     pub(super) dialect: &'static str,
-    /// What the dialect says of the caller.
-    pub(super) manner: Manner,
-    /// What of the request the hub ignores, by name. The answer tells it in a header.
+    /// What the encoder is told of the caller.
+    pub(super) style: AnswerStyle,
+    /// What of the request the hub ignores, by name. The answer tells it in the header `Fanlight-Left-Out`.
     pub(super) left_out: Vec<String>,
 }
 
-impl Wish {
-    /// Answers what was asked in `dialect`.
-    pub(super) fn new(asked: Asked, dialect: &'static str) -> Self {
-        Self { asked, dialect, manner: Manner::default(), left_out: Vec::new() }
+impl DoorRequest {
+    /// Answers what was asked in `dialect`, with nothing left out and nothing said of the caller.
+    pub(super) fn new(asked: TurnRequest, dialect: &'static str) -> Self {
+        Self { asked, dialect, style: AnswerStyle::default(), left_out: Vec::new() }
     }
 }
 
 /// How a door writes its answer.
 #[derive(Debug, Default)]
-pub(super) struct Manner {
+pub(super) struct AnswerStyle {
     /// What the encoder needs to know of the caller.
     pub(super) caller: Caller,
     /// The caller's own name for the conversation, if its dialect has one.
@@ -50,28 +55,31 @@ pub(super) struct Manner {
 }
 
 /// Begins the run and answers with it as a stream. What happens when the caller hangs up is set for each
-/// door.
-pub(super) async fn answer(shared: &Arc<Shared>, wish: Wish) -> Result<Response, Refusal> {
-    let Wish { asked, dialect, mut manner, mut left_out } = wish;
-    manner.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
+/// door. Fails, before anything is streamed, with whatever `begin` refuses: `unknown_agent`, `not_running`,
+/// `shutting_down`, `gone`, and what the registry of agents has no room for.
+pub(super) async fn answer(shared: &Arc<Shared>, wish: DoorRequest) -> Result<Response, Refusal> {
+    let DoorRequest { asked, dialect, mut style, mut left_out } = wish;
+    style.caller.tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
     let run = asked.run.clone();
     let door = asked.door;
     let begun = begin(shared, asked).await?;
     if begun.has_waited {
-        manner.caller.run = run.map(|run| run.as_str().into());
+        style.caller.run = run.map(|run| run.as_str().into());
     }
     left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
-    Ok(with_left_out(stream_of(begun, (door, dialect), manner).await, &left_out))
+    Ok(with_left_out(stream_of(begun, (door, dialect), style).await, &left_out))
 }
 
-/// Makes the response that streams the run in `dialect`.
-async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) -> Response {
+/// Makes the response that streams the run in `dialect`. It has the headers of [`told`]. A caller whose run
+/// had waited first gets what its encoder needs to continue; an AG-UI client that lacks messages of the
+/// conversation gets them after the beginning of the run.
+async fn stream_of(begun: Begun, (door, dialect): (&str, &str), style: AnswerStyle) -> Response {
     let Some(encoding) = encoding(dialect) else {
         return Problem::new(model::code::ErrorCode::Internal, "a door without a dialect").into_response();
     };
     let headers = told(&begun);
-    let conversation = manner.thread.unwrap_or_else(|| begun.conversation().as_str().into());
-    let options = EncodeOptions { conversation, caller: Some(manner.caller), ..EncodeOptions::default() };
+    let conversation = style.thread.unwrap_or_else(|| begun.conversation().as_str().into());
+    let options = EncodeOptions { conversation, caller: Some(style.caller), ..EncodeOptions::default() };
     let encoder = encoding.encoder(&options);
     let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
     let Begun { seat, started, has_waited, attended, .. } = begun;
@@ -89,7 +97,8 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), manner: Manner) 
     response
 }
 
-/// The stream of an answer.
+/// The stream of an answer, the body of the response. The connection owns it; dropping it before the end
+/// means that the caller hung up.
 struct AnswerStream {
     /// Encodes the run, piece by piece.
     reader: Reader,
@@ -100,7 +109,8 @@ struct AnswerStream {
 }
 
 impl AnswerStream {
-    /// The next piece, and the stream itself if more may come.
+    /// The next piece, and the stream itself if more may come. `None` at the end. An error, which cuts the
+    /// connection, is the last item of a failed run in a dialect that has no words for failures.
     async fn next(mut self) -> Option<(io::Result<Bytes>, Option<Self>)> {
         let piece = self.reader.piece().await;
         if self.reader.is_over() {
@@ -118,7 +128,8 @@ impl AnswerStream {
     }
 }
 
-/// Everything that was said before the run, for a client that does not have all of it.
+/// Everything that was said before the run, for a client that does not have all of it. It is an event of the
+/// encoder alone, which makes AG-UI's `MESSAGES_SNAPSHOT` of it; it is in no log.
 fn snapshot(begun: &Begun) -> Kind {
     let mut view = begun.seat.conversation.view();
     view.items.retain(|item| !matches!(item, TopItem::Run(run) if run == begun.run()));
@@ -137,7 +148,9 @@ fn says_waits(encoding: &EncoderSpec) -> bool {
     matches!(encoding.name, "ag-ui" | "ai-sdk")
 }
 
-/// Headers that say where the run can be found.
+/// Headers that say where the run can be found: `Fanlight-Conversation`, `Fanlight-Run`, and the run again in
+/// `X-Request-Id`, where clients of OpenAI's API look for the id of a request. A name that no header can hold
+/// is left out.
 pub(super) fn told(begun: &Begun) -> Vec<(header::HeaderName, HeaderValue)> {
     let told = [
         (super::CONVERSATION, begun.conversation().as_str()),
@@ -151,7 +164,8 @@ pub(super) fn told(begun: &Begun) -> Vec<(header::HeaderName, HeaderValue)> {
     told.collect()
 }
 
-/// Adds a header with what of the request the hub ignores.
+/// Adds the header `Fanlight-Left-Out` with what of the request the hub ignores, between commas. Characters
+/// outside of ASCII are dropped; without anything to say there is no header.
 pub(super) fn with_left_out(mut response: Response, left_out: &[String]) -> Response {
     let text: String =
         left_out.join(", ").chars().filter(|c| c.is_ascii() && !c.is_ascii_control()).collect();

@@ -1,4 +1,8 @@
 //! Callers that hang up before their run has ended.
+//!
+//! A caller is known to be gone when the server drops the body of its answer. Nothing else says so, which is
+//! why the drop does the work: it cannot wait, so whatever may touch the disk is spawned as a task of the
+//! hub.
 
 use std::sync::Arc;
 
@@ -14,14 +18,17 @@ use agents::RunAddress;
 use hub::Publication;
 
 /// Watches the caller of a run. If it is dropped before [`Attended::over`] was called, the caller has hung
-/// up: then the run is stopped, or a note is left for the caller's return, as its door says.
+/// up: then the run is stopped, or a note is left for the caller's return, as its door says. It is owned by
+/// the answer, next to the reader, and never keeps the run alive.
 #[derive(Debug)]
 pub(super) struct Attended {
     shared: Arc<Shared>,
     place: RunAddress,
-    /// How the caller is recognised when it returns; `None` if it need not be.
+    /// How the caller is recognised when it returns; `None` if it need not be, because its requests name the
+    /// conversation.
     trace: Option<Trace>,
-    /// What its door does with the run then.
+    /// What its door does with the run if the caller hangs up: the setting `hang_up` of the door, or its
+    /// default.
     hang_up: HangUp,
     /// Whether the caller was told everything.
     is_over: bool,
@@ -60,8 +67,9 @@ impl Drop for Attended {
     }
 }
 
-/// Appends to the run that its caller has hung up, for a hub that restarts. Nothing is appended after the end
-/// of a run.
+/// Appends to the run that its caller has hung up, so that a hub that restarts recognises it too. Nothing is
+/// appended after the end of a run. The work is a task of `shared.tasks`, which the drain waits for; a
+/// failure is only logged, and then a restarted hub may begin a new conversation for that caller.
 fn note(shared: &Arc<Shared>, place: &RunAddress, left: Kind) {
     let (shared, place) = (Arc::clone(shared), place.clone());
     let tasks = shared.tasks.clone();

@@ -1,4 +1,18 @@
 //! Begins what callers ask for: finds the conversation, what of the request is new in it, and starts the run.
+//!
+//! ```text
+//! named, or found by its history ─▶ answers to waiting calls? ── yes ─▶ pass them on, the run goes on
+//!                                        │ no
+//!                                        ▼
+//!                  results of the caller's tools are appended
+//!                                        │
+//!             where does the history part from the conversation?
+//!              nowhere: go on here  │  before an item: fork there
+//!                                   ▼
+//!                      the rest of the messages begins a run
+//! ```
+//!
+//! A run of the conversation that was told to stop is waited for, so that the new one comes after its end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +26,7 @@ use model::event::{Kind, ToolResult, ToolState};
 use model::view::{RunView, TopItem};
 use model::{Position, RunId, Seq, ToolCallId, View};
 
-use super::{Asked, Attended, Begun, Consent, Given, Thread, fresh};
+use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh};
 use crate::fork::{Cut, fork};
 use crate::http::conversations::Seat;
 use crate::state::Shared;
@@ -33,13 +47,18 @@ const HEARD_WITHIN: Duration = Duration::from_secs(10);
 /// How long a run that was told to stop is waited for.
 const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Begins what a caller asks for. Only one begins at a time, because a caller that sends the same twice at
-/// once must not start two runs.
-pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, Refusal> {
+/// Begins what a caller asks for. Only one begins at a time in the whole hub, because a caller that sends the
+/// same twice at once must not start two runs.
+///
+/// Fails with `shutting_down` when the hub drains, with `bad_conversation` if a fresh name is not allowed,
+/// with `gone` if the log no longer has the place of a fork, with `not_running` if none of the answered calls
+/// waits, and with whatever the registry of agents refuses. What was begun before a failure stays: results
+/// that were appended, or a fork.
+pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Begun, Refusal> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
     }
-    let Asked { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
+    let TurnRequest { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
     let one_begins = shared.threads.one().await;
     shared.threads.remembered(&shared.hub).await;
     let id = match &thread {
@@ -104,7 +123,8 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: Asked) -> Result<Begun, R
     Ok(Begun { left_out, has_gap, ..begun(shared, started, attended, false)? })
 }
 
-/// The caller's tools that the agent can be offered, and what of the request it cannot take into account.
+/// The caller's tools that the agent can be offered, and what of the request it cannot take into account:
+/// `tools`, `enable_tools`. All of the tools are offered or none.
 fn takes(
     shared: &Shared,
     agent: &str,
@@ -143,7 +163,8 @@ async fn stopped(shared: &Shared, conversation: &Conversation) {
     drop(tokio::time::timeout(STOPPED_WITHIN, all).await);
 }
 
-/// Enters the conversation of a run for its caller.
+/// Enters the conversation of a run for its caller. Fails if the conversation cannot be opened, with the code
+/// of that; the run then goes on without the caller.
 pub(super) fn begun(
     shared: &Arc<Shared>,
     started: Started,
@@ -163,6 +184,9 @@ fn questions(view: &View) -> usize {
 
 /// Passes a caller's answers on to calls that wait for consent. The caller is told what the run does after it
 /// began to wait, even if somebody else has answered before.
+///
+/// Fails with `not_running` if no run of the conversation has any of the calls, with `gone` if the log no
+/// longer has the answers that somebody else gave, and with whatever the agent refuses of an answer.
 pub(super) async fn go_on(
     shared: &Arc<Shared>,
     found: Option<Arc<Conversation>>,
@@ -224,8 +248,14 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress,
     }
 }
 
-/// Appends results of calls that a run has left to its caller. True if there were any.
-fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given]) -> Result<bool, Refusal> {
+/// Appends results of calls that the newest run has left to its caller: those that are pending while the run
+/// is over. Results of other calls are ignored, since each history repeats all results. True if there were
+/// any.
+fn take_results(
+    shared: &Shared,
+    conversation: &Conversation,
+    results: &[CallResult],
+) -> Result<bool, Refusal> {
     let mut said = Decoded::default();
     let mut by = By::Outside;
     conversation.look(|view| {
@@ -252,7 +282,8 @@ fn take_results(shared: &Shared, conversation: &Conversation, results: &[Given])
     Ok(true)
 }
 
-/// The head of the conversation before `item` began.
+/// The head of the conversation before `item` began; 0 if it began with the first event. Reads the log from
+/// the beginning, page by page. Fails with `gone` if the log no longer has the item.
 pub(super) async fn seq_before(
     shared: &Shared,
     conversation: &Arc<Conversation>,
@@ -265,7 +296,9 @@ pub(super) async fn seq_before(
     Ok(first(shared, conversation, begins).await?.saturating_sub(1))
 }
 
-/// The seq of the first event for which `wanted` is true. Fails if the log no longer has the beginning.
+/// The seq of the first event for which `wanted` is true. Fails with `gone` if the log no longer has the
+/// beginning, or if no event is wanted. Reads [`EVENTS_AT_ONCE`] events at a time, so little of a long
+/// conversation is in memory.
 async fn first(
     shared: &Shared,
     conversation: &Arc<Conversation>,

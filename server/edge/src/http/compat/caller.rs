@@ -1,4 +1,9 @@
 //! What distinguishes the caller of a request from others that send the same history.
+//!
+//! Two people with the same program and the same first question must not end in one conversation. So a caller
+//! is known by its door, its keys, its program and page, and the names that it gives its user. None of these
+//! says who somebody is: that is access control's, and callers that nothing distinguishes are told apart only
+//! by what they were answered.
 
 use axum::http::HeaderMap;
 use exchange::continuation::Caller;

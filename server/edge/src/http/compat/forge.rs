@@ -1,6 +1,15 @@
 //! Forge: `/compat/forge/…`, the API that forge-ui expects of its orchestrator. Each request contains the
 //! whole history, and the conversation is found by it. Questions of forge-ui about keys and models of
 //! providers are answered with the agents: they are the models.
+//!
+//! ```json
+//! {"user_message": "What time is it?", "model": "fanlight::helper", "system_prompt": "…",
+//!  "messages": [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}],
+//!  "enable_tools": true}
+//! ```
+//!
+//! The question is in `user_message` and not among the `messages`. `enable_tools: false` offers the model no
+//! tools.
 
 use std::sync::Arc;
 
@@ -12,8 +21,8 @@ use axum::{Json, Router};
 use model::code::ErrorCode;
 use serde_json::{Value, json};
 
-use super::answer::{Wish, answer};
-use super::{Asked, Thread, behind, caller, history, object, of_header, read};
+use super::answer::{DoorRequest, answer};
+use super::{Thread, TurnRequest, behind, caller, history, object, of_header, read};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
@@ -43,7 +52,9 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .route("/compat/forge/providers/{provider}", put(models::turn))
 }
 
-/// `POST /compat/forge/chat/stream`: starts a run and streams it.
+/// `POST /compat/forge/chat/stream`: starts a run and streams it in the dialect `forge`. Fails before the
+/// stream with a problem: 400 `bad_request` if `user_message` is missing, 404 `unknown_agent` if the hub has
+/// no agent.
 async fn chat(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -53,7 +64,7 @@ async fn chat(
 }
 
 /// Reads the request.
-async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<Wish, Refusal> {
+async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<DoorRequest, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let (messages, left_out) = said(&fields)?;
     let model = fields.get("model").and_then(Value::as_str);
@@ -67,11 +78,13 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     };
     let without_tools = fields.get("enable_tools") == Some(&Value::Bool(false));
     let terms = Terms { without_tools, ..Terms::default() };
-    let asked = Asked { terms, ..Asked::new("forge", agent, thread, messages) };
-    Ok(Wish { left_out, ..Wish::new(asked, "forge") })
+    let asked = TurnRequest { terms, ..TurnRequest::new("forge", agent, thread, messages) };
+    Ok(DoorRequest { left_out, ..DoorRequest::new(asked, "forge") })
 }
 
-/// The messages of a request, and what of it the hub ignores.
+/// The messages of a request, and what of it the hub ignores: files, and fields of [`OF_THE_AGENT`] that ask
+/// for something. `system_prompt` comes first, `user_message` last. Fails with `bad_request` without a
+/// `user_message`.
 fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
     let text = fields.get("user_message").and_then(Value::as_str).filter(|text| !text.is_empty());
     let text = text.ok_or_else(|| Refusal::new(ErrorCode::BadRequest, "user_message: a text is expected"))?;
@@ -109,7 +122,7 @@ async fn config() -> Json<Value> {
     Json(json!({"server_providers": known, "allow_byok": false}))
 }
 
-/// `GET /compat/forge/tools`: the tools of the agent behind the door.
+/// `GET /compat/forge/tools`: the tools of the MCP servers of the agent behind the door.
 async fn tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(tools_of(&shared).await.into())
 }
@@ -119,7 +132,7 @@ async fn refresh_tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"status": "refreshed", "tool_count": tools_of(&shared).await.len()}))
 }
 
-/// The tools of the agent behind the door; none without an agent.
+/// The tools of the agent behind the door, as its servers list them; none without an agent.
 async fn tools_of(shared: &Shared) -> Vec<Value> {
     match behind(shared, "forge", None) {
         Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,

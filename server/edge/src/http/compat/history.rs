@@ -1,21 +1,32 @@
-//! The history in a request whose messages have a role and a content, as most callers send it.
+//! The history in a request whose messages have a role and a content, as most callers send it:
+//!
+//! ```json
+//! {"messages": [{"role": "system", "content": "Be brief."},
+//!               {"role": "user", "content": [{"type": "text", "text": "What is this?"},
+//!                                            {"type": "image_url", "image_url": {}}]},
+//!               {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {}}]},
+//!               {"role": "tool", "tool_call_id": "c1", "content": "noon"}]}
+//! ```
+//!
+//! It is parsed by the reader that the proxy uses for OpenAI's API, so whatever is recognised there is
+//! recognised here.
 
 use exchange::{MessagePiece, ModelApi, ModelRequest, RequestMessage, RequestRole};
 use model::ToolCallId;
 use model::code::ErrorCode;
 use serde_json::{Value, json};
 
-use super::Given;
+use super::CallResult;
 use agents::Refusal;
 use agents::Spoken;
 
-/// The messages of a request, sorted.
+/// The messages of a request, sorted by what the hub does with them.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// What was said, in order.
+    /// What was said, in order, the system's instructions first. None has an id.
     pub(super) messages: Vec<Spoken>,
     /// The results of calls that the caller has executed.
-    pub(super) results: Vec<Given>,
+    pub(super) results: Vec<CallResult>,
     /// Files, which the hub does not keep. Each is replaced by its name in the text.
     pub(super) left_out: Vec<String>,
 }
@@ -34,7 +45,8 @@ impl History {
         history
     }
 
-    /// Adds one message.
+    /// Adds one message. Its texts become one text with a line for each; the calls of an assistant are left
+    /// out, since the conversation has them. A role that nobody knows counts as a user's.
     fn hear(&mut self, said: &RequestMessage) {
         let mut texts = Vec::new();
         for piece in &said.pieces {
@@ -46,7 +58,7 @@ impl History {
                 }
                 MessagePiece::Result { id, output, is_error, .. } => {
                     let (tool, output, is_error) = (ToolCallId::new(id), output.clone(), *is_error);
-                    self.results.push(Given { tool, output, is_error });
+                    self.results.push(CallResult { tool, output, is_error });
                 }
                 MessagePiece::Call { .. } | MessagePiece::Consent { .. } => {}
             }
@@ -62,7 +74,8 @@ impl History {
     }
 }
 
-/// The messages of the field `messages`. What the hub ignores of them is added to `left_out`.
+/// The messages of the field `messages`. What the hub ignores of them is added to `left_out`. Fails with
+/// `bad_request` if the field is no list or nothing is said in it.
 pub(super) fn history(messages: Option<&Value>, left_out: &mut Vec<String>) -> Result<Vec<Spoken>, Refusal> {
     let wrong = |why: &str| Refusal::new(ErrorCode::BadRequest, format!("messages: {why}"));
     let all = messages.and_then(Value::as_array).ok_or_else(|| wrong("a list is expected"))?;

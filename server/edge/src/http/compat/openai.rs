@@ -4,6 +4,10 @@
 //! Calls of the agent's own tools are not in the answer, because such a client would execute every call that
 //! it sees. Clients that ask for them (with the field `tool_progress` or the header `Fanlight-Tools: show`,
 //! or through `/compat/bernard`) get Bernard's form of the stream, with whole calls, progress and results.
+//!
+//! A run whose field `stream` is true is a stream of chunks; otherwise the answer waits for the end of the
+//! run and is one object. A failed run is an error and never a short answer. Answers say where the run is in
+//! `Fanlight-Conversation` and `Fanlight-Run`.
 
 use std::sync::Arc;
 
@@ -19,8 +23,8 @@ use model::event::RunStatus;
 use model::view::RunView;
 use serde_json::{Value, json};
 
-use super::answer::{self, Manner, told, with_left_out};
-use super::{Asked, Begun, Thread, begin, behind, of_header, of_thread, over, read};
+use super::answer::{self, AnswerStyle, told, with_left_out};
+use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read};
 use crate::http::params::Path;
 use crate::state::Shared;
 use agents::Refusal;
@@ -29,12 +33,15 @@ mod fault;
 mod request;
 
 use fault::Fault;
-use request::Wish;
+use request::ChatRequest;
 
 /// The header that asks for calls of the agent's own tools, with the value `show`.
 const TOOLS: &str = "fanlight-tools";
 
-/// `POST /v1/chat/completions`: starts a run of the agent that the model names.
+/// `POST /v1/chat/completions`: starts a run of the agent that the model names. Answers 200 with a stream or
+/// an object; 400 with `invalid_json` or `invalid_value` and the field, or with `context_length_exceeded` if
+/// the model could not take the conversation; 404 with `model_not_found`; 502 for a run that failed or was
+/// stopped; and the statuses of the hub's own codes in OpenAI's form.
 pub(crate) async fn chat(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -43,7 +50,8 @@ pub(crate) async fn chat(
     answer(&shared, &headers, request, false).await.unwrap_or_else(Fault::into_response)
 }
 
-/// Does the same for Bernard's clients, whose models need not be agents.
+/// `POST /compat/bernard/v1/chat/completions`, with or without `/api` before `/v1`: does the same for
+/// Bernard's clients, whose models need not be agents and whose streams show calls of the agent's tools.
 pub(crate) async fn bernard(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -52,7 +60,9 @@ pub(crate) async fn bernard(
     answer(&shared, &headers, request, true).await.unwrap_or_else(Fault::into_response)
 }
 
-/// Reads the request, starts the run, and answers as a stream or in one piece.
+/// Reads the request, starts the run, and answers as a stream or in one piece. The conversation is that of
+/// the header, that of the body's thread (Bernard's clients alone), or the one whose history the request
+/// repeats.
 async fn answer(
     shared: &Arc<Shared>,
     headers: &HeaderMap,
@@ -60,7 +70,7 @@ async fn answer(
     is_bernard: bool,
 ) -> Result<Response, Fault> {
     let body = read(headers, request).await?;
-    let wish = Wish::read(&body)?;
+    let wish = ChatRequest::read(&body)?;
     let agent =
         if is_bernard { behind(shared, "bernard", wish.model.as_deref())? } else { agent(shared, &wish)? };
     let door = if is_bernard { "bernard" } else { "openai" };
@@ -71,17 +81,17 @@ async fn answer(
             _ => Thread::Told(super::caller(door, headers, &wish.whose)),
         },
     };
-    let Wish { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
+    let ChatRequest { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
     let mut caller = Caller { wants_usage, ..Caller::default() };
     if !streams {
         caller.tools = tools.iter().map(|tool| tool.name.clone()).collect();
     }
-    let asked = Asked { results, tools, ..Asked::new(door, agent, thread, messages) };
+    let asked = TurnRequest { results, tools, ..TurnRequest::new(door, agent, thread, messages) };
     if streams {
         let dialect = if shows { "bernard" } else { "openai-chat" };
-        let manner = Manner { caller, ..Manner::default() };
-        return Ok(answer::answer(shared, answer::Wish { asked, dialect, manner, left_out }).await?);
+        let style = AnswerStyle { caller, ..AnswerStyle::default() };
+        return Ok(answer::answer(shared, answer::DoorRequest { asked, dialect, style, left_out }).await?);
     }
     let mut begun = begin(shared, asked).await?;
     let left_out: Vec<String> =
@@ -91,8 +101,9 @@ async fn answer(
     Ok(with_left_out(answer?, &left_out))
 }
 
-/// The agent that the model names.
-fn agent(shared: &Shared, wish: &Wish) -> Result<CompactString, Fault> {
+/// The agent that the model names. Fails with `invalid_value` without a model and with `model_not_found` if
+/// it is no agent; the text lists those that there are.
+fn agent(shared: &Shared, wish: &ChatRequest) -> Result<CompactString, Fault> {
     let model = wish.model.as_deref().filter(|model| !model.is_empty());
     let model = model.ok_or_else(|| Fault::of_field("model", "the request names no model"))?;
     if shared.agents.knows(model) { Ok(model.into()) } else { Err(no_model(shared, model)) }
@@ -108,7 +119,8 @@ fn no_model(shared: &Shared, model: &str) -> Fault {
     Fault::no_model(format!("The model `{model}` does not exist: {there_are}"))
 }
 
-/// Waits for the end of the run and answers in one piece.
+/// Waits for the end of the run and answers in one piece. Fails if the run did not complete, or if the hub
+/// drains.
 async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
     let run = over(begun).await?;
     if run.status != RunStatus::Complete {
@@ -122,8 +134,9 @@ async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
     Ok(response)
 }
 
-/// A failed run as an error. The agent has already tried as often as it may, so clients are told not to
-/// repeat the request.
+/// A failed run as an error: 400 `context_length_exceeded` where the conversation is too long for the model,
+/// otherwise 502 with the run's own code. The agent has already tried as often as it may, so clients are told
+/// not to repeat the request.
 fn failed(run: &RunView) -> Fault {
     let (code, message) = match (run.status, &run.error) {
         (RunStatus::Cancelled, _) => ("cancelled", "the run was stopped"),
@@ -151,6 +164,8 @@ pub(crate) async fn model(State(shared): State<Arc<Shared>>, Path(model): Path<S
     }
 }
 
+/// An agent in the form of OpenAI's list of models. The hub does not know when an agent was made, so
+/// `created` is 0.
 fn told_model(name: &str) -> Value {
     json!({"id": name, "object": "model", "created": 0, "owned_by": "fanlight"})
 }

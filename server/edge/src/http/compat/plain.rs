@@ -1,5 +1,13 @@
 //! The doors of Deep Agent and Ralph: one path each, messages with a role and a text, and always a stream.
 //! Ralph's clients name their user and their chat.
+//!
+//! ```json
+//! {"model": "helper", "messages": [{"role": "user", "content": "What time is it?"}],
+//!  "user_id": "u1", "chat_id": "c1"}
+//! ```
+//!
+//! `user_id` and `chat_id` are Ralph's. `stream: false` is named as ignored. Both kinds of clients send the
+//! whole chat each time, so a changed first question begins the conversation anew.
 
 use std::sync::Arc;
 
@@ -11,14 +19,15 @@ use model::code::ErrorCode;
 use model::print::Fingerprint;
 use serde_json::Value;
 
-use super::answer::{Wish, answer};
-use super::{Asked, Extent, Thread, behind, caller, history, object, of_header, of_thread, read};
+use super::answer::{DoorRequest, answer};
+use super::{Extent, Thread, TurnRequest, behind, caller, history, object, of_header, of_thread, read};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::Terms;
 
-/// `POST /compat/deep-agent/chat/stream`: starts a run and streams it.
+/// `POST /compat/deep-agent/chat/stream`: starts a run and streams it. The dialect has no words for failures:
+/// the connection of a run that fails is cut. 400 `bad_request` if nothing is said.
 pub(super) async fn deep_agent(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -27,7 +36,8 @@ pub(super) async fn deep_agent(
     Ok(answer(&shared, wish(&shared, &headers, request, "deep-agent").await?).await?)
 }
 
-/// `POST /compat/ralph/chat/stream`: starts a run and streams it.
+/// `POST /compat/ralph/chat/stream`: starts a run and streams it. 400 `bad_request` without `user_id` or
+/// `chat_id`, or if nothing is said.
 pub(super) async fn ralph(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -36,13 +46,14 @@ pub(super) async fn ralph(
     Ok(answer(&shared, wish(&shared, &headers, request, "ralph").await?).await?)
 }
 
-/// Reads the request.
+/// Reads the request of either door; `dialect` is the door's name and that of its answers. The conversation
+/// is that of the header, that of Ralph's user and chat, or the one whose history the request repeats.
 async fn wish(
     shared: &Shared,
     headers: &HeaderMap,
     request: Request,
     dialect: &'static str,
-) -> Result<Wish, Refusal> {
+) -> Result<DoorRequest, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let agent = behind(shared, dialect, fields.get("model").and_then(Value::as_str))?;
     let mut left_out = Vec::new();
@@ -61,18 +72,21 @@ async fn wish(
     if fields.get("stream") == Some(&Value::Bool(false)) {
         left_out.push(String::from("stream: false"));
     }
-    let asked = Asked { extent, terms, ..Asked::new(dialect, agent, thread, messages) };
-    Ok(Wish { left_out, ..Wish::new(asked, dialect) })
+    let asked = TurnRequest { extent, terms, ..TurnRequest::new(dialect, agent, thread, messages) };
+    Ok(DoorRequest { left_out, ..DoorRequest::new(asked, dialect) })
 }
 
-/// A chat of one user, as Ralph's clients name it.
+/// A chat of one user, as Ralph's clients name it. Agents elsewhere of the kind `ralph` are told both names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chat {
+    /// `user_id`, never empty.
     user: CompactString,
+    /// `chat_id`, never empty.
     chat: CompactString,
 }
 
 impl Chat {
+    /// Reads both names. Fails with `bad_request` if one is missing, empty or no text.
     fn of(fields: &Value) -> Result<Self, Refusal> {
         let field = |name: &str| {
             let text = fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());

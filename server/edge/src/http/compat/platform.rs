@@ -3,10 +3,14 @@
 //! two messages or runs.
 //!
 //! ```text
-//! POST …/runs/stream ── wire ──▶ Ask ── start ──▶ Begun ── told ──▶ events in the modes that were asked for
+//! POST …/runs/stream ── wire ──▶ RunRequest ── start ──▶ Begun ── told ──▶ events in the modes that were asked for
 //!                                  └─ a checkpoint that is not the end, or a message said anew: a fork, the thread goes on there
 //! GET …/state, POST …/history ──▶ states: every place of the thread and of its forks
 //! ```
+//!
+//! A run goes on when its client hangs up, unless the request says `on_disconnect: "cancel"`; the client
+//! joins it again by its id. Answers fail in the platform's form, a status and `{"detail": "…"}`. Handlers
+//! document their paths below the door, such as `/threads/{thread}/runs`.
 
 use std::sync::Arc;
 
@@ -39,7 +43,8 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
         .nest("/compat/bernard/api", paths("bernard"))
 }
 
-/// The routes of one door.
+/// The routes of one door, relative to its address. Each handler gets the door as an extension. Bodies have
+/// at most `REQUEST_BYTES_MAX` bytes.
 fn paths(door: &'static str) -> Router<Arc<Shared>> {
     let assistants = Router::new()
         .route("/ok", get(assistants::ok))

@@ -1,4 +1,5 @@
-//! The figures that can be asked for, and what of the log each is made of.
+//! The figures that can be asked for, and what of the log each is made of. What each means is in
+//! docs/protocol.md, section 10.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +7,38 @@ use event_log::measure::quantile;
 use event_log::{MeasureSum, Metric};
 use serde::Serialize;
 
-/// A figure over time.
+/// A figure over time, by the name in [`NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Figure {
+    /// Runs that began.
     Runs,
+    /// Runs that ended, in whatever way.
     Ended,
+    /// Runs that ended otherwise than complete.
     Failures,
+    /// Tool calls that ended with a result.
     Calls,
+    /// Those of them that failed.
     CallFailures,
-    /// A percentile of a latency.
+    /// A percentile of a latency: what took the time, and which percentile.
     Latency(Latency, u64),
+    /// Tokens, read and written.
     Tokens,
+    /// Tokens read that came from no cache: those read without those cached.
     FreshTokens,
+    /// Tokens read from a cache.
     CachedTokens,
+    /// Tokens written without those of thinking.
     AnswerTokens,
+    /// Tokens written while thinking.
     ThinkingTokens,
+    /// Tokens of runs of which no cost is known.
     UnpricedTokens,
+    /// Money, a line for each currency.
     Cost,
+    /// Calls for which a person was asked and answered.
     Waits,
+    /// How long those waited together.
     WaitMs,
 }
 
@@ -42,8 +57,11 @@ pub(super) enum Latency {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Unit {
+    /// Things, such as runs.
     Count,
+    /// Milliseconds.
     Ms,
+    /// Tokens of models.
     Tokens,
     /// Millionths of a currency.
     Micros,
@@ -77,6 +95,7 @@ const NAMES: [(&str, Figure); 23] = [
 ];
 
 impl Figure {
+    /// The figure of that name; the error lists all names.
     pub(super) fn parse(word: &str) -> Result<Self, String> {
         let found = NAMES.iter().find(|(name, _)| *name == word);
         found.map(|(_, figure)| *figure).ok_or_else(|| format!("there are {}", Self::names()))
@@ -135,10 +154,13 @@ impl Figure {
     }
 }
 
-/// The value of a figure in one step, while it is added up.
+/// The value of a figure in one step, while it is added up. Amounts are in the log's units: money in picos of
+/// a currency.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Value {
+    /// The sum of everything but latencies. Subtracted are the parts of a whole that the log counts too.
     amount: i128,
+    /// For latencies: how many values fell into each bucket of the histogram.
     buckets: BTreeMap<u32, i128>,
 }
 
@@ -158,7 +180,8 @@ impl Value {
         }
     }
 
-    /// How much weight it has among others.
+    /// How large it is among others: the amount, or the number of values of a latency. Lines are sorted by
+    /// it.
     pub(super) fn weight(&self) -> i128 {
         self.amount.saturating_add(self.buckets.values().sum())
     }

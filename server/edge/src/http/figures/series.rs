@@ -1,4 +1,6 @@
-//! Figures over time.
+//! Figures over time: one line for each figure and group, with a number for each step. Of more than
+//! `SERIES_GROUPS_MAX` groups of a figure the largest have lines of their own, and the rest is one line
+//! `(others)`.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +12,30 @@ use serde::Serialize;
 use super::Group;
 use super::metric::{Figure, Unit, Value};
 
-/// What was asked for.
+/// The answer to `GET /v1/series`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Series {
     /// When the first step begins, in milliseconds since 1970.
     from: u64,
-    /// When the last one ends.
+    /// When the last one ends, in milliseconds since 1970.
     to: u64,
+    /// How long a step is; the last one may be shorter.
     step_ms: u64,
-    /// What happened before was not counted; 0 where all was.
+    /// When counting began, in milliseconds since 1970: what happened before was not counted. 0 where all
+    /// was.
     since: u64,
+    /// One entry for each figure, in the order of the request.
     metrics: Vec<MetricSeries>,
 }
 
+/// The lines of one figure.
 #[derive(Debug, Serialize)]
 struct MetricSeries {
+    /// The name of the figure.
     metric: &'static str,
+    /// What its numbers count.
     unit: Unit,
+    /// The lines, the largest first.
     series: Vec<Line>,
 }
 
@@ -37,10 +46,11 @@ struct Line {
     of: Key,
     /// All steps together; for a percentile that of all.
     total: Option<i64>,
+    /// A number for each step, in order; null for a percentile of nothing.
     values: Vec<Option<i64>>,
 }
 
-/// What a line is about.
+/// What a line is about: a name for each group that was asked for, and the currency of money.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Key {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +66,7 @@ struct Key {
 }
 
 impl Key {
+    /// The line to which `sum` belongs. Only figures about ended runs have a reason.
     fn of(figure: Figure, groups: &[Group], sum: &MeasureSum) -> Self {
         let name = |group: Group, text: &str| groups.contains(&group).then(|| text.to_owned());
         let is_ended = matches!(figure, Figure::Failures | Figure::Ended);
@@ -106,6 +117,8 @@ impl Series {
     }
 }
 
+/// The lines of one figure. Two passes: the first finds the largest groups by their totals, the second adds
+/// up the steps of those and puts all others together.
 fn lines(
     figure: Figure,
     groups: &[Group],

@@ -18,10 +18,12 @@ use super::Group;
 pub(super) struct Usage {
     /// What happened before was not counted, in milliseconds since 1970; 0 where all was.
     since: u64,
+    /// The rows, in the order of day, agent, model and tool.
     rows: Vec<Row>,
 }
 
-/// A row. What models used stands in rows without a tool, since no tool used it.
+/// A row. What models used stands in rows without a tool, since no tool used it. The numbers have the meaning
+/// of the figures of the same names in `metric`.
 #[derive(Debug, Clone, Default, Serialize)]
 struct Row {
     #[serde(flatten)]
@@ -40,7 +42,7 @@ struct Row {
     cost: Vec<Cost>,
 }
 
-/// What a row is about.
+/// What a row is about: a name for each group that was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 struct Key {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,7 +62,8 @@ impl Usage {
         Metric::ALL.into_iter().filter(|metric| !is_latency(metric)).collect()
     }
 
-    /// The table of `measured`, by `groups`. Fails when it is too long.
+    /// The table of `measured`, by `groups`. Fails with `BadQuery` when it has more than `USAGE_ROWS_MAX`
+    /// rows.
     pub(super) fn of(groups: &[Group], measured: &Measured) -> Result<Self, LogError> {
         let mut rows = BTreeMap::<Key, (Row, BTreeMap<String, i128>)>::new();
         for sum in &measured.sums {
@@ -96,6 +99,8 @@ impl Usage {
         (headers, self.csv_text()).into_response()
     }
 
+    /// A line with the names of the columns and one for each row, with `\r\n` between them (RFC 4180). A
+    /// table without rows is empty.
     fn csv_text(&self) -> String {
         let code = |cost: &Cost| cost.currency().as_str().to_owned();
         let currencies: BTreeSet<String> = self.rows.iter().flat_map(|row| &row.cost).map(code).collect();
@@ -118,20 +123,22 @@ impl Usage {
     }
 }
 
+/// Appends a line of CSV; the cells are quoted already.
 fn line(text: &mut String, cells: impl Iterator<Item = String>) {
     let cells: Vec<String> = cells.collect();
     // A string takes everything.
     writeln!(text, "{}\r", cells.join(",")).unwrap_or_default();
 }
 
-/// A text as a cell. Programs that show tables take what begins with some signs for a formula, and names come from anywhere.
+/// A text as a cell, quoted if it must be. Programs that show tables take what begins with some signs for a
+/// formula, and names come from anywhere: such a text gets an apostrophe in front.
 fn cell(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if is_formula { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
-/// Money by currency; of one that has no code nothing is told.
+/// Money by currency, from picos; of one that has no code nothing is told.
 fn costs(money: &BTreeMap<String, i128>) -> Vec<Cost> {
     let cost = |(code, picos): (&String, &i128)| {
         Some(Cost::new(u64::try_from(*picos).ok()?, Currency::parse(code)?))
@@ -140,6 +147,7 @@ fn costs(money: &BTreeMap<String, i128>) -> Vec<Cost> {
 }
 
 impl Key {
+    /// The columns with names, those that were asked for alone.
     fn cells(&self) -> Vec<(&'static str, &str)> {
         let all = [("day", &self.day), ("agent", &self.agent), ("model", &self.model), ("tool", &self.tool)];
         all.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?))).collect()
@@ -147,6 +155,8 @@ impl Key {
 }
 
 impl Row {
+    /// Adds a sum of the log to the fields that it belongs to. Cached and thinking tokens are part of others
+    /// in the log and are taken off there.
     fn add(&mut self, sum: &MeasureSum) {
         let amount = i64::try_from(sum.amount).unwrap_or(i64::MAX);
         let add = |fields: &mut [(&mut i64, i64)]| {
@@ -174,6 +184,7 @@ impl Row {
         }
     }
 
+    /// The columns with numbers, in the order of the file.
     fn numbers(&self) -> [(&'static str, i64); 11] {
         [
             ("runs", self.runs),

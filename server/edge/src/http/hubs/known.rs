@@ -1,5 +1,10 @@
 //! Who is another hub of the same log: whoever shows the token that they have in common. Such a request says for whom it is made, and is
 //! never passed on again.
+//!
+//! ```text
+//! Fanlight-On-Behalf: %7B%22name%22%3A%22ann%22%2C%22grants%22%3A%5B…%5D%7D     (JSON, percent-encoded)
+//! Authorization: Bearer TOKEN-OF-THE-HUBS
+//! ```
 
 use std::sync::Arc;
 
@@ -22,20 +27,23 @@ pub(super) const ON_BEHALF: HeaderName = HeaderName::from_static("fanlight-on-be
 /// The header with the token of a call through the proxy, whose `Authorization` is the vendor's.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
 
-/// The request is made by another hub of the log. Requests have it as an extension.
+/// The request is made by another hub of the log, for this principal if one is named. [`recognise`] puts it
+/// into the request as an extension; nobody else can.
 #[derive(Debug, Clone)]
 pub(crate) struct FromHub(pub(crate) Option<Arc<Principal>>);
 
-/// A principal, as one hub tells it to another.
+/// A principal, as one hub tells it to another: the JSON of the header. The grants are believed as they are,
+/// since only who has the token of the hubs can send them.
 #[derive(Debug, Serialize, Deserialize)]
 struct OnBehalf {
     name: CompactString,
     grants: Vec<Grant>,
+    /// The name of the role, which the receiving hub must have too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
 }
 
-/// The value of the header for requests of `principal`.
+/// The value of the header for requests of `principal`. `None` only if it cannot be written as a header.
 pub(super) fn on_behalf(principal: &Principal) -> Option<HeaderValue> {
     let told = OnBehalf {
         name: principal.name().into(),
@@ -46,7 +54,8 @@ pub(super) fn on_behalf(principal: &Principal) -> Option<HeaderValue> {
     HeaderValue::from_str(&utf8_percent_encode(&json, NON_ALPHANUMERIC).to_string()).ok()
 }
 
-/// Reads the header. The role is one of this hub's.
+/// Reads the header. Fails, with the reason, if it is no such JSON or names a role that this hub does not
+/// have.
 fn principal(value: &HeaderValue, shared: &Shared) -> Result<Principal, String> {
     let text = value.to_str().map_err(|error| error.to_string())?;
     let json = percent_decode_str(text).decode_utf8().map_err(|error| error.to_string())?;
@@ -66,7 +75,8 @@ fn shows(headers: &HeaderMap, token: &Secret) -> bool {
     parsed.map(|secret| secret.hash()).any(|hash| hash == token.hash())
 }
 
-/// The middleware: notes that a request is made by another hub, and refuses one that claims so without the token.
+/// The middleware: notes that a request is made by another hub, and refuses with 401 one that claims so
+/// without the token. The header is removed in any case, so no handler and no upstream sees it.
 pub(crate) async fn recognise(
     State(shared): State<Arc<Shared>>,
     mut request: Request,

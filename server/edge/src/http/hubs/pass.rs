@@ -1,4 +1,18 @@
 //! Requests about one conversation that another hub has: passed on to it as they are, for the same principal, and the answer as it comes.
+//!
+//! ```text
+//! request ─▶ who has the conversation? ── this hub ─▶ handler
+//!                  │ another one
+//!                  ▼
+//!           send it there ── answered ─▶ the answer, as it comes
+//!                  │ not reached
+//!                  ▼
+//!           ask again who has it, for up to `PATIENCE`, then 503 `elsewhere`
+//! ```
+//!
+//! A request that changes something is sent again only if it certainly did not arrive. Only paths below
+//! `/v1/` with a conversation in them and calls through the proxy that name one are passed on; sockets are
+//! followed by `crate::peers`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +68,8 @@ const LEFT_OUT: [HeaderName; 11] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// The middleware: passes a request about a conversation of another hub on to it.
+/// The middleware: passes a request about a conversation of another hub on to it. What another hub has passed
+/// on is served here or refused with `elsewhere`, never passed on again.
 pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     if shared.peers.is_none() {
         return next.run(request).await;
@@ -112,11 +127,14 @@ enum Passed {
 
 /// A body that can be sent once, or again.
 enum Outgoing {
+    /// A small body in memory, which can be sent as often as needed.
     Kept(Bytes),
+    /// A large or streamed body; `None` once it was sent.
     Once(Option<Body>),
 }
 
 impl Outgoing {
+    /// The body for the next attempt; `None` if it can be sent no more.
     fn next(&mut self) -> Option<Body> {
         match self {
             Self::Kept(bytes) => Some(Body::from(bytes.clone())),
@@ -125,7 +143,9 @@ impl Outgoing {
     }
 }
 
-/// Sends a request to the owner of `conversation`, and to the next one where it cannot be reached.
+/// Sends a request to the owner of `conversation`, and to the next one where it cannot be reached. Fails with
+/// `elsewhere` (503) if no owner was reached within [`PATIENCE`], if the hub drains, or if it is not known
+/// whether the request was carried out. Dropping the future drops the connection.
 async fn to_owner(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
@@ -186,11 +206,14 @@ async fn moved(shared: &Arc<Shared>, conversation: &ConversationId, address: &Ar
     }
 }
 
+/// The problem for an owner that could not be reached: `elsewhere`, after which a client tries again in a
+/// moment.
 fn unreachable(why: &str) -> Problem {
     Problem::new(ErrorCode::Elsewhere, format!("the hub that has the conversation cannot be reached: {why}"))
 }
 
-/// Keeps a small body, so that it can be sent again.
+/// Keeps a body of a known length of at most [`KEPT_BYTES_MAX`] bytes, so that it can be sent again. Fails
+/// with `bad_request` if it breaks off.
 async fn kept(headers: &HeaderMap, body: Body) -> Result<Outgoing, Problem> {
     use axum::body::HttpBody as _;
 
@@ -204,7 +227,7 @@ async fn kept(headers: &HeaderMap, body: Body) -> Result<Outgoing, Problem> {
 }
 
 impl Peers {
-    /// The way to the hub at `address`, whose connections are shared.
+    /// The way to the hub at `address`. Made once for each address, so all requests share its connections.
     fn sender(&self, address: &Arc<str>) -> Result<Sender<PassedBody>, Problem> {
         let mut senders = self.senders.lock();
         if let Some(known) = senders.get(address) {
@@ -283,7 +306,8 @@ pub(crate) enum Carried {
     There(Result<Done, Refusal>),
 }
 
-/// Has a command carried out by the hub that has the conversation.
+/// Has a command carried out by the hub that has the conversation; a socket's commands come here. A repeated
+/// command gets the answer that the owner remembers.
 pub(crate) async fn command(
     shared: &Arc<Shared>,
     principal: &Principal,

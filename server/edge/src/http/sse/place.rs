@@ -27,9 +27,11 @@ impl Event {
     }
 }
 
-/// The position of a stream in one conversation. Dropping it leaves the conversation as a viewer.
+/// The position of a stream in one conversation: what a subscription is on a socket. Owned by the stream's
+/// reader. Dropping it leaves the conversation as a viewer.
 #[derive(Debug)]
 pub(super) struct StreamPosition {
+    /// The conversation, entered as a viewer.
     seat: Seat,
     /// The index of the conversation in the stream.
     sub: SubscriptionId,
@@ -71,7 +73,8 @@ impl StreamPosition {
     }
 
     /// The next events of the stream, each with whether it changes the client's position. Empty if nothing is
-    /// new.
+    /// new. What comes is one batch from the cursor, or the snapshot if that is cheaper or the ring no longer
+    /// has what follows (I2).
     pub(super) fn news(&mut self) -> Vec<(Event, bool)> {
         let mut news = Vec::new();
         let conversation = &self.seat.conversation;
@@ -116,7 +119,8 @@ impl StreamPosition {
         Event("batch", vec![self.sight.ready(slice, self.sub).json(self.sub).into()])
     }
 
-    /// The events of the snapshot, one for each piece.
+    /// The events of the snapshot, one for each piece. Only the last has the position as its id: a client
+    /// that was cut between two pieces gets the snapshot again.
     fn snapshot(&mut self, news: &mut Vec<(Event, bool)>) {
         let conversation = &self.seat.conversation;
         let Snapshot { seq, pieces } = self.sight.snapshot(conversation);

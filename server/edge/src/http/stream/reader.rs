@@ -1,5 +1,9 @@
 //! The reader of a conversation in a foreign dialect. It encodes the next events only when the connection
-//! asks for more, so for a slow reader the deltas that came meanwhile are joined.
+//! asks for more, so for a slow reader the deltas that came meanwhile are joined (I5). It keeps no queue: it
+//! is a cursor, and an encoder that remembers what it has begun.
+//!
+//! Events come from the ring; those that the ring no longer has are read back from the log. A foreign dialect
+//! has no snapshot that could replace missing events, so a reader for whom they are gone ends with an error.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -56,6 +60,7 @@ pub(super) enum Wanted {
 /// conversation as a viewer.
 #[derive(Debug)]
 pub(in crate::http) struct Reader {
+    /// The conversation, entered as a viewer.
     seat: Seat,
     encoder: Box<dyn Encode>,
     encoding: &'static EncoderSpec,
@@ -70,6 +75,7 @@ pub(in crate::http) struct Reader {
     ended: Option<RunStatus>,
     /// How long the stream may be silent before it sends a keep-alive message.
     ping: Duration,
+    /// Set if the reader is the caller of the run: it is told how the run ends, whatever happens.
     answering: Option<Answering>,
     /// Encoded right after the beginning of the run.
     prologue: Option<Kind>,
@@ -80,6 +86,8 @@ pub(in crate::http) struct Reader {
 }
 
 impl Reader {
+    /// A reader at the beginning of the conversation. Call [`Reader::join`] first for the short form of what
+    /// there is.
     pub(super) fn new(
         seat: Seat,
         encoder: Box<dyn Encode>,
@@ -404,6 +412,7 @@ impl Reader {
         }
     }
 
+    /// Encodes an event if it is wanted, and ends the stream with the run if that was asked for.
     fn take(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         if self.is_over || !self.wants(envelope) {
             return;
@@ -426,6 +435,7 @@ impl Reader {
         }
     }
 
+    /// Passes an event to the encoder, with its whole result, and numbers the items if they get ids.
     fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
         let envelope = self.seat.shared.hub.made_whole(&self.seat.conversation, envelope);
         let Some((seq, told)) = self.places.filter(|_| envelope.seq > 0) else {
@@ -437,6 +447,7 @@ impl Reader {
         number(&events, envelope.seq, skipped, out);
     }
 
+    /// Whether the event is of a wanted run. The first beginning decides for `Latest` and `Next`.
     fn wants(&mut self, envelope: &Envelope) -> bool {
         let event = &envelope.event;
         if matches!(self.wanted, Wanted::Latest | Wanted::Next) {

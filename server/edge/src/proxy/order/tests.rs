@@ -3,11 +3,11 @@
 use futures_util::FutureExt as _;
 
 use super::*;
-use crate::proxy::tape::{Asked, End};
+use crate::proxy::tape::{End, RequestState};
 
 fn tape() -> Arc<Tape> {
     let tape = Tape::new(&Arc::default());
-    tape.asked(Asked::Whole);
+    tape.asked(RequestState::Whole);
     Arc::new(tape)
 }
 

@@ -1,4 +1,5 @@
-//! What is known of a call, and parsing of its request.
+//! What is known of a call, and parsing of its request. Parsing is total: a request that is too large, was
+//! cut off or cannot be unpacked is recorded as one of which nothing is known, with the reason.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use model::ConversationId;
 use super::LONG_BYTES;
 use crate::proxy::inflate::{Encoding, Inflate};
 use crate::proxy::secrets::Secrets;
-use crate::proxy::tape::{Asked, Held};
+use crate::proxy::tape::{Held, RequestState};
 use event_log::clock;
 
 /// What is known of a call besides its bytes.
@@ -55,12 +56,12 @@ impl Facts {
 
     /// Parses the body of the request. If it cannot be read, the result says why, and the call is recorded
     /// without it.
-    pub(super) fn read(&self, body: Vec<u8>, asked: Asked, held: &mut Held) -> ModelRequest {
+    pub(super) fn read(&self, body: Vec<u8>, asked: RequestState, held: &mut Held) -> ModelRequest {
         let unread = |why: &str| ModelRequest::unread(self.api, &self.path, why);
         match asked {
-            Asked::TooLarge => return unread("it is larger than the proxy keeps"),
-            Asked::Broken | Asked::Open => return unread("the caller did not send all of it"),
-            Asked::Whole => {}
+            RequestState::TooLarge => return unread("it is larger than the proxy keeps"),
+            RequestState::Broken | RequestState::Open => return unread("the caller did not send all of it"),
+            RequestState::Whole => {}
         }
         let Some(encodings) = &self.encodings else {
             return unread("it is packed in a way that is not known here");

@@ -1,6 +1,14 @@
 //! Removes the keys of one call from its events before they are published: from the request, from the answer,
 //! and from what is said about both. A key that an upstream repeats in pieces, over several deltas, is found
 //! too: text at the end of a delta that may be the beginning of a key waits for the next delta.
+//!
+//! ```text
+//! delta "the key is sk-li"   ─▶ "the key is "           held: "sk-li"
+//! delta "ve-1234 as I said"  ─▶ "[key] as I said"
+//! ```
+//!
+//! What is held back comes with the next delta, or at the end of its text, so the text of a part is complete
+//! but for the keys. At most `PROXY_PARTS_HELD_MAX` texts are held back in one call (I7).
 
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -38,8 +46,10 @@ enum GrowingText {
 
 /// The end of a text that is not published yet, because it may be the beginning of a key.
 struct Held {
+    /// The run to which the text belongs.
     run: RunId,
     agent: Option<AgentId>,
+    /// The bytes that wait: a beginning of a key, at most.
     text: String,
 }
 
@@ -56,7 +66,8 @@ impl Striker {
         Self { secrets: Arc::clone(secrets), held: BTreeMap::new() }
     }
 
-    /// Removes the keys from `decoded`.
+    /// Removes the keys from `decoded`, and its offsets of deltas, which are no longer right. A delta of
+    /// which nothing is left is dropped.
     pub(in crate::proxy) fn strike(&mut self, decoded: &mut Decoded) {
         if self.secrets.is_empty() {
             return;

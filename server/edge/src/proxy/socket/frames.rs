@@ -4,6 +4,9 @@
 //! ```text
 //! | FIN RSV1-3 opcode | MASK length | longer length: 0, 2 or 8 bytes | mask: 0 or 4 bytes | payload |
 //! ```
+//!
+//! It only reads: nothing of what passes is changed or held up. Input that is no WebSocket, and a message
+//! over the bound, end the reading for good, because nobody knows where the next message begins.
 
 /// The longest head of a frame, in bytes.
 const HEAD_BYTES_MAX: usize = 14;
@@ -22,11 +25,14 @@ pub(super) struct Message {
 enum Kind {
     #[default]
     None,
+    /// A text message, whose bytes are kept.
     Text,
+    /// A binary message, of which only the end is looked for.
     Other,
 }
 
-/// Reads one direction of a connection, wherever its bytes are cut.
+/// Reads one direction of a connection, wherever its bytes are cut. Holds at most `bytes_max` bytes of a
+/// message and one head.
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "none depends on another")]
 pub(super) struct Frames {

@@ -2,6 +2,22 @@
 //! request, and the `response.…` events of the server are its answer, as if they had come over HTTP. Codex
 //! and OpenAI's SDKs speak this protocol. The Realtime API is similar, but there the input is sent item by
 //! item before, and servers may answer without a request.
+//!
+//! ```json
+//! {"type": "response.create", "model": "gpt-5", "input": [{"role": "user", "content": "Hello"}]}
+//! {"type": "response.output_text.delta", "delta": "Hi"}
+//! {"type": "response.completed", "response": {"id": "resp_1"}}
+//! ```
+//!
+//! | message | becomes |
+//! |---|---|
+//! | `response.create` of the caller | the request of a new call, with the items and the session before it |
+//! | `conversation.item.create`, `session.update` | part of the next request |
+//! | `response.…` of the server | events of the oldest call that is not over |
+//! | `response.completed`, `.failed`, `.incomplete`, `.cancelled`, `error` | the last event of that call |
+//! | audio, and everything else | nothing |
+//!
+//! Answers come in the order of their requests, so the oldest call is always the one that is answered.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +26,7 @@ use model::limits::{PROXY_SOCKET_ANSWERS_MAX, PROXY_SOCKET_ITEMS_MAX};
 use serde_json::{Map, Value, json};
 
 use crate::proxy::record::{self, Facts, Started};
-use crate::proxy::tape::{Asked, End, Head};
+use crate::proxy::tape::{End, Head, RequestState};
 use crate::state::Shared;
 
 /// The calls that one `WebSocket` carries. Owned by its recorder.
@@ -34,6 +50,7 @@ pub(super) struct Talk {
 #[derive(Debug)]
 struct Call {
     started: Started,
+    /// Whether the tape has the head of its answer.
     has_begun: bool,
 }
 
@@ -56,7 +73,7 @@ impl Talk {
         self.calls.len()
     }
 
-    /// Takes a message of the caller.
+    /// Takes a message of the caller. What is no JSON object, or of no known type, is ignored.
     pub(super) fn caller_says(&mut self, text: &[u8]) {
         let Ok(Value::Object(mut message)) = serde_json::from_slice::<Value>(text) else { return };
         match message.get("type").and_then(Value::as_str).unwrap_or_default() {
@@ -75,7 +92,8 @@ impl Talk {
         }
     }
 
-    /// Takes a message of the server.
+    /// Takes a message of the server. What belongs to no call is ignored, except the beginning of an answer
+    /// for which nobody asked.
     pub(super) fn server_says(&mut self, text: &[u8]) {
         let Ok(Value::Object(mut message)) = serde_json::from_slice::<Value>(text) else { return };
         let kind = message.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -179,7 +197,7 @@ impl Talk {
         Value::Object(fields).to_string().into_bytes()
     }
 
-    /// Begins to record a call with this request.
+    /// Begins to record a call with this request, unless `PROXY_SOCKET_ANSWERS_MAX` are on their way.
     fn begin(&mut self, request: &[u8]) {
         if self.calls.len() >= PROXY_SOCKET_ANSWERS_MAX {
             return;
@@ -187,16 +205,18 @@ impl Talk {
         let started = record::start(&self.shared, self.facts.clone());
         let tape = started.recorded.tape();
         tape.ask(request);
-        tape.asked(Asked::Whole);
+        tape.asked(RequestState::Whole);
         self.calls.push_back(Call { started, has_begun: false });
     }
 
+    /// Keeps an item for the next request; beyond `PROXY_SOCKET_ITEMS_MAX` it is dropped.
     fn note_item(&mut self, item: Option<Value>) {
         if self.items.len() < PROXY_SOCKET_ITEMS_MAX {
             self.items.extend(item);
         }
     }
 
+    /// Keeps what a session says about requests: model, instructions and tools.
     fn note_session(&mut self, session: Option<Value>) {
         let Some(Value::Object(session)) = session else { return };
         let kept = ["model", "instructions", "tools", "tool_choice"];

@@ -19,7 +19,9 @@ use crate::proxy::tape::{Budget, Held};
 /// The side of a connection that sends something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
+    /// The program that called the proxy.
     Caller,
+    /// The server that it called.
     Upstream,
 }
 
@@ -46,15 +48,16 @@ impl Between {
     }
 }
 
-/// The relay's end of the copy. Dropping it ends the recording.
+/// The relay's end of the copy. Dropping it ends the recording once everything that was copied is read.
 #[derive(Debug)]
 pub(super) struct Tap {
+    /// Where pieces go, at most `PROXY_SOCKET_PIECES_MAX`; `None` for a connection that nobody records.
     to: Option<mpsc::Sender<(Side, Bytes, Held)>>,
     budget: Arc<Budget>,
     between: Arc<Between>,
 }
 
-/// The recorder's end of the copy.
+/// The recorder's end of the copy, consumed by [`Sink::run`].
 #[derive(Debug)]
 pub(super) struct Sink {
     from: mpsc::Receiver<(Side, Bytes, Held)>,
@@ -195,6 +198,7 @@ impl Packing {
 struct Unpack {
     /// Kept from message to message if they refer to each other.
     machine: Option<Decompress>,
+    /// Whether messages refer to those before them.
     keeps: bool,
     /// Most bytes of a decompressed message.
     bytes_max: usize,

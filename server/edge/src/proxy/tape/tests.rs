@@ -11,9 +11,9 @@ async fn what_was_said_is_read_once_and_in_order() {
     let tape = tape();
     tape.ask(b"as");
     tape.ask(b"ked");
-    tape.asked(Asked::Whole);
+    tape.asked(RequestState::Whole);
     let (request, asked, held) = tape.request().await;
-    assert_eq!((request, asked), (b"asked".to_vec(), Asked::Whole));
+    assert_eq!((request, asked), (b"asked".to_vec(), RequestState::Whole));
     // It is in memory for as long as it is read.
     assert_eq!(tape.budget.held(), 5);
     drop(held);
@@ -39,13 +39,13 @@ async fn i7_a_request_over_the_limit_is_not_kept() {
     }
     assert_eq!(tape.budget.held(), 0);
     let (request, asked, _held) = tape.request().await;
-    assert_eq!((request, asked), (Vec::new(), Asked::TooLarge));
+    assert_eq!((request, asked), (Vec::new(), RequestState::TooLarge));
 }
 
 #[tokio::test]
 async fn i7_what_the_recorder_does_not_take_is_lost_from_there_on() {
     let tape = tape();
-    tape.asked(Asked::Whole);
+    tape.asked(RequestState::Whole);
     let piece = vec![b'x'; 1 << 20];
     for _ in 0..(PROXY_LAG_BYTES_MAX >> 20) {
         tape.say(&piece);
@@ -87,7 +87,7 @@ fn nothing_that_was_said_is_printed() {
 async fn i7_a_request_that_is_unpacked_counts_as_what_it_is() {
     let tape = tape();
     tape.ask(b"packed");
-    tape.asked(Asked::Whole);
+    tape.asked(RequestState::Whole);
     let (.., mut held) = tape.request().await;
     assert!(held.resize(1_000));
     assert_eq!(tape.budget.held(), 1_000);

@@ -30,7 +30,7 @@ fn an_input_is_read_whole_and_what_has_no_place_is_named() {
         [("system", "Be brief."), ("user", "Look\n[image: image/png]"), ("assistant", "I ask.")]
     );
     assert_eq!(input.messages[1].id, Some(MessageId::new("1")));
-    let given = Given { tool: "c".into(), output: Json::string("blue"), is_error: false };
+    let given = CallResult { tool: "c".into(), output: Json::string("blue"), is_error: false };
     assert_eq!((input.results, input.tools.len()), (vec![given], 1));
     assert_eq!(input.left_out, ["[image: image/png]", "state"]);
     let wrong = |body: Value| Input::of(&body).unwrap_err().why;

@@ -28,8 +28,8 @@ fn a_chat_is_read_with_its_parts() {
     let said: Vec<_> = chat.messages.iter().map(|it| (it.role.as_str(), it.text.as_str())).collect();
     assert_eq!(said, [("user", "Look\n[file: image/png]"), ("assistant", "I ask.")]);
     let given = [
-        Given { tool: "c".into(), output: Json::of(&json!({"a": 1})), is_error: false },
-        Given { tool: "d".into(), output: Json::string("no"), is_error: true },
+        CallResult { tool: "c".into(), output: Json::of(&json!({"a": 1})), is_error: false },
+        CallResult { tool: "d".into(), output: Json::string("no"), is_error: true },
     ];
     assert_eq!((chat.results.as_slice(), chat.answer.as_deref()), (given.as_slice(), Some("run")));
     let wrong = |body: Value| Chat::of(&body).unwrap_err().why;

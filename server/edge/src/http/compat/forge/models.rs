@@ -21,17 +21,19 @@ use agents::Refusal;
 use event_log::clock;
 
 /// How long an MCP server may take to list its tools.
+/// A person looks at the form meanwhile.
 const VALIDATED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The provider and the model in a path.
 type Named = Path<(String, String)>;
 
-/// The models that are shown.
+/// The models that are shown: the agents and the names that users added, without those that were hidden.
 fn models_of(shared: &Shared) -> Vec<Model> {
     shared.forge.models(shared.agents.names())
 }
 
-/// `GET /compat/forge/models`: all models.
+/// `GET /compat/forge/models`: all models. The hub knows neither prices nor lengths of contexts, so these are
+/// 0; all claim tools and no images.
 pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let models = models_of(&shared);
     let told = |model: &Model| {
@@ -47,7 +49,7 @@ pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
     Json(json!({"providers": providers, "models": models, "cached_at": null}))
 }
 
-/// `POST /compat/forge/models/refresh`: counts the models and their providers.
+/// `POST /compat/forge/models/refresh`: counts the models and their providers. There is nothing to fetch.
 pub(super) async fn refresh(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let models = models_of(&shared);
     let mut providers: Vec<&str> = models.iter().map(|model| model.provider.as_str()).collect();
@@ -88,7 +90,8 @@ pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> 
     Json(json!({"providers": providers.into_iter().map(told).collect::<Vec<_>>()}))
 }
 
-/// `POST /compat/forge/models`: adds a name for the agent behind the door.
+/// `POST /compat/forge/models` with `provider` and `model_id`: adds a name for the agent behind the door. 400
+/// if a field is missing; the shelf refuses more models than it may hold.
 pub(super) async fn add(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -103,7 +106,7 @@ pub(super) async fn add(
 }
 
 /// `PUT /compat/forge/models/{provider}/{model}`: makes a model a favourite, renames it, or changes what it
-/// claims to support.
+/// claims to support. Fields that the body leaves out stay as they are.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path((provider, id)): Named,
@@ -115,7 +118,8 @@ pub(super) async fn update(
     Ok(Json(json!({"status": "updated", "model": model.told()})))
 }
 
-/// `DELETE /compat/forge/models/{provider}/{model}`: hides a model.
+/// `DELETE /compat/forge/models/{provider}/{model}`: hides a model. The agent stays, and `fetch` shows it
+/// again.
 pub(super) async fn remove(
     State(shared): State<Arc<Shared>>,
     Path((provider, id)): Named,
@@ -139,7 +143,8 @@ pub(super) async fn fetch(
     })))
 }
 
-/// `GET /compat/forge/models/suggestions/{provider}`: the agents; the one behind the door is recommended.
+/// `GET /compat/forge/models/suggestions/{provider}`: the agents; the one behind the door is recommended. Any
+/// provider other than the hub's own is refused.
 pub(super) async fn suggestions(
     State(shared): State<Arc<Shared>>,
     Path(provider): Path<String>,
@@ -153,7 +158,7 @@ pub(super) async fn suggestions(
     Ok(Json(json!({"provider": provider, "suggestions": suggestions})))
 }
 
-/// `PUT /compat/forge/providers/{provider}`: sets whether its models are shown.
+/// `PUT /compat/forge/providers/{provider}` with `enabled`: sets whether its models are shown.
 pub(super) async fn turn(
     State(shared): State<Arc<Shared>>,
     Path(provider): Path<String>,
@@ -168,7 +173,8 @@ pub(super) async fn turn(
     Ok(Json(json!({"status": "updated", "provider": provider, "enabled": enabled})))
 }
 
-/// `POST /compat/forge/mcp/validate`: tries to reach an MCP server and lists its tools.
+/// `POST /compat/forge/mcp/validate` with `url` and perhaps `api_key`: tries to reach an MCP server and lists
+/// its tools. A server that fails is an answer with `valid: false` and not an error. Nothing is kept.
 pub(super) async fn validate(
     State(shared): State<Arc<Shared>>,
     headers: HeaderMap,
@@ -189,7 +195,8 @@ fn text(fields: &Value, name: &str) -> Result<String, Refusal> {
     text.map(str::to_owned).ok_or_else(|| wrong(&format!("{name}: a text is expected")))
 }
 
-/// Parses the fields that describe a model.
+/// Parses the fields that describe a model; unknown ones are ignored as the type says. Fails with
+/// `bad_request`.
 fn said<T: DeserializeOwned>(fields: &Value) -> Result<T, Refusal> {
     serde_json::from_value(fields.clone())
         .map_err(|error| wrong(&format!("what is said of the model: {error}")))

@@ -1,4 +1,13 @@
-//! Failures in the form of OpenAI's API: `{"error": {"message", "type", "param", "code"}}`.
+//! Failures in the form of OpenAI's API:
+//!
+//! ```json
+//! {"error": {"message": "n: an agent gives one answer", "type": "invalid_request_error",
+//!            "param": "n", "code": "invalid_value"}}
+//! ```
+//!
+//! `type` follows from the status: `rate_limit_error` for 429, `invalid_request_error` for other 4xx,
+//! `server_error` for the rest. Clients decide by the status and by `x-should-retry` whether they repeat a
+//! request.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -7,7 +16,9 @@ use serde_json::json;
 /// A failure in the form of OpenAI's API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
+    /// The status of the answer, from which `type` is made.
     pub(super) status: StatusCode,
+    /// What went wrong, for programs: a code of OpenAI's where it has one, otherwise one of the hub's.
     pub(super) code: String,
     /// What is wrong, for a person.
     pub(super) message: String,
@@ -23,19 +34,20 @@ impl Fault {
         Self { status, code: code.to_owned(), message: message.to_owned(), param: None, is_final: false }
     }
 
-    /// A field has a wrong value.
+    /// A field has a wrong value: 400 `invalid_value`. The message begins with the name of the field.
     pub(super) fn of_field(field: &str, message: &str) -> Self {
         let param = Some(field.to_owned());
         Self { param, ..Self::new(StatusCode::BAD_REQUEST, "invalid_value", &format!("{field}: {message}")) }
     }
 
-    /// The model does not exist.
+    /// The model does not exist: 404 `model_not_found`.
     pub(super) fn no_model(message: String) -> Self {
         let param = Some(String::from("model"));
         Self { message, param, ..Self::new(StatusCode::NOT_FOUND, "model_not_found", "") }
     }
 
-    /// The answer, with headers for clients that repeat requests.
+    /// The answer, with headers for clients that repeat requests: `x-should-retry: false` on what is final,
+    /// `Retry-After` of a second with 503.
     pub(super) fn into_response(self) -> Response {
         let Self { status, code, message, param, is_final } = self;
         let kind = match status.as_u16() {

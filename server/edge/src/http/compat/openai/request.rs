@@ -7,7 +7,7 @@ use exchange::{ModelApi, ModelRequest, OfferedTool};
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use crate::http::compat::Given;
+use crate::http::compat::CallResult;
 use crate::http::compat::history::History;
 use agents::Spoken;
 
@@ -33,12 +33,16 @@ const OF_THE_MODEL: [&str; 16] = [
 
 /// A request for a chat completion, as far as the hub uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Wish {
+pub(super) struct ChatRequest {
+    /// The field `model`. For OpenAI's clients it must name an agent.
     pub(super) model: Option<CompactString>,
     /// The name of the conversation, which Bernard's clients put into the body.
     pub(super) thread: Option<String>,
+    /// What was said, in order, the system's instructions among it.
     pub(super) messages: Vec<Spoken>,
-    pub(super) results: Vec<Given>,
+    /// The messages with the role `tool`.
+    pub(super) results: Vec<CallResult>,
+    /// The tools that the caller can execute; none with `tool_choice: "none"`.
     pub(super) tools: Vec<OfferedTool>,
     /// Whether the answer is a stream.
     pub(super) streams: bool,
@@ -52,8 +56,10 @@ pub(super) struct Wish {
     pub(super) left_out: Vec<String>,
 }
 
-impl Wish {
-    /// Reads a body. The error names the field that is wrong.
+impl ChatRequest {
+    /// Reads a body. Fails with `invalid_json` if it is no object, and with `invalid_value` and the name of
+    /// the field for `messages` that are missing or empty, and for whatever [`refuse`] and [`ChatRequest::offer`]
+    /// refuse.
     pub(super) fn read(body: &[u8]) -> Result<Self, Fault> {
         let fields: Map<String, Value> = serde_json::from_slice(body).map_err(|error| {
             Fault::new(
@@ -86,7 +92,9 @@ impl Wish {
         Ok(wish)
     }
 
-    /// Takes over the tools that the caller can execute, if it wants them to be used.
+    /// Takes over the tools that the caller can execute, if it wants them to be used. Fails for tools that
+    /// are no functions, for the old field `functions`, and for a `tool_choice` other than `auto` and `none`:
+    /// an agent cannot be forced to call a tool.
     fn offer(&mut self, fields: &Map<String, Value>, request: &ModelRequest) -> Result<(), Fault> {
         if fields.get("functions").is_some_and(|functions| !functions.is_null()) {
             return Err(Fault::of_field("functions", "they are called tools since 2023"));
@@ -108,7 +116,8 @@ impl Wish {
     }
 }
 
-/// The name of the thread in the body, if it has one.
+/// The name of the thread in the body, `thread_id` or `chatId`; `None` without one or if it is empty. Fails
+/// if it is no text.
 fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
     for name in ["thread_id", "chatId"] {
         match fields.get(name) {
@@ -121,7 +130,8 @@ fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
     Ok(None)
 }
 
-/// Refuses fields that the hub cannot fulfil and whose absence the caller would notice.
+/// Refuses fields that the hub cannot fulfil and whose absence the caller would notice: more than one answer
+/// (`n`), an answer in another form than text (`response_format`, `modalities`, `audio`).
 fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
     if fields.get("n").and_then(Value::as_u64).is_some_and(|count| count > 1) {
         return Err(Fault::of_field("n", "an agent gives one answer"));
@@ -139,7 +149,8 @@ fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The fields that name the person behind the client.
+/// The fields that name the person behind the client, as an object; null if there are none. They only
+/// distinguish callers and are stored as hashes.
 fn whose(fields: &Map<String, Value>) -> Value {
     let named = ["user", "safety_identifier"].into_iter();
     let named: Map<String, Value> =

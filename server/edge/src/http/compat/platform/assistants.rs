@@ -1,4 +1,5 @@
 //! `/assistants`, `/info` and `/ok`: each agent of the hub is an assistant with a graph of the same name.
+//! Assistants are read-only: what an agent is stands in the settings of the hub.
 
 use std::sync::Arc;
 
@@ -20,19 +21,21 @@ use crate::state::Shared;
 /// Most assistants in one answer; a request may ask for less.
 const LISTED_MAX: usize = 1_000;
 
-/// `GET /ok`: the hub is there.
+/// `GET /ok`: answers `{"ok": true}` as long as the hub serves.
 pub(super) async fn ok() -> Json<Value> {
     Json(json!({"ok": true}))
 }
 
-/// `GET /info`: which parts of the platform are served.
+/// `GET /info`: the version of the hub, and which parts of the platform are served: assistants, but neither
+/// crons nor the store.
 pub(super) async fn info() -> Json<Value> {
     let flags = json!({"assistants": true, "crons": false, "langsmith": false, "store": false});
     Json(json!({"version": env!("CARGO_PKG_VERSION"), "host": {"kind": "fanlight"}, "flags": flags}))
 }
 
 /// The agent that `name` means, by its name or its assistant's id; otherwise the one that is set for the
-/// door. Fails if there is none.
+/// door. Below `/compat/bernard` any agent will do, since Bernard's page names a graph of its own. Fails with
+/// 404, and lists the agents, if there is none.
 pub(super) fn agent(shared: &Shared, Door(door): Door, name: &str) -> Result<CompactString, Fault> {
     let meant = shared.agents.names().find(|agent| *agent == name || id_of(agent) == name);
     if let Some(agent) = meant {
@@ -49,7 +52,8 @@ pub(super) fn agent(shared: &Shared, Door(door): Door, name: &str) -> Result<Com
     Err(Fault::unknown(format!("Assistant {name:?} not found: {there_are}")))
 }
 
-/// The id of an agent's assistant, a UUID made from its name: some clients accept nothing else.
+/// The id of an agent's assistant: some clients accept nothing but a UUID, so it is made from the name. It is
+/// the same in every hub and after every restart.
 pub(super) fn id_of(agent: &str) -> String {
     uuid(&Sha256::digest(format!("fanlight assistant {agent}")))
 }
@@ -72,14 +76,16 @@ pub(super) fn uuid(bytes: &[u8]) -> String {
     text
 }
 
-/// An assistant in the platform's form.
+/// An assistant in the platform's form. The hub does not know when an agent was made, so its times are those
+/// of 1970.
 fn told(agent: &str) -> Value {
     json!({"assistant_id": id_of(agent), "graph_id": agent, "name": agent, "description": null, "version": 1,
         "config": {}, "context": {}, "metadata": {"created_by": "system"},
         "created_at": "1970-01-01T00:00:00.000Z", "updated_at": "1970-01-01T00:00:00.000Z"})
 }
 
-/// The assistants that fit the filter in `body`.
+/// The assistants that fit the filter in `body`: `graph_id` is compared as a whole, `name` may be a part of
+/// the name. Other filters are ignored.
 fn found(shared: &Shared, body: &Value) -> Vec<Value> {
     let graph = body.get("graph_id").and_then(Value::as_str);
     let name = body.get("name").and_then(Value::as_str);
@@ -89,7 +95,8 @@ fn found(shared: &Shared, body: &Value) -> Vec<Value> {
     shared.agents.names().filter(wanted).map(told).collect()
 }
 
-/// `POST /assistants/search`: the assistants that fit.
+/// `POST /assistants/search` with `graph_id`, `name`, `limit` and `offset`: the assistants that fit, at most
+/// [`LISTED_MAX`], as a list. An empty body lists all.
 pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let number = |name: &str| body.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
@@ -98,13 +105,13 @@ pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     Ok(Json(found.into_iter().skip(number("offset").unwrap_or(0)).take(limit).collect()))
 }
 
-/// `POST /assistants/count`: how many fit.
+/// `POST /assistants/count` with `graph_id` and `name`: how many fit, as a number.
 pub(super) async fn count(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     Ok(Json(found(&shared, &body(&said)?).len().into()))
 }
 
-/// `POST /assistants`: refused unless the existing assistant will do, because agents are made in the hub's
-/// settings.
+/// `POST /assistants`: answers with the existing assistant if the body says `if_exists: "do_nothing"`,
+/// otherwise 409, because agents are made in the hub's settings. 404 if no agent has that graph.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -131,7 +138,8 @@ pub(super) async fn get(
     Ok(Json(told(&agent(&shared, door, &name)?)))
 }
 
-/// `GET /assistants/{assistant}/graph`: the two nodes as which its runs are told.
+/// `GET /assistants/{assistant}/graph`: the graph with two nodes, `model` and `tools`, as which its runs are
+/// told. Which tools an agent has is not shown.
 pub(super) async fn graph(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -147,7 +155,8 @@ pub(super) async fn graph(
     Ok(Json(json!({"nodes": nodes, "edges": edges})))
 }
 
-/// `GET /assistants/{assistant}/schemas`: a state with messages.
+/// `GET /assistants/{assistant}/schemas`: JSON Schemas of a state with `messages`, and of settings without
+/// any field.
 pub(super) async fn schemas(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -161,7 +170,7 @@ pub(super) async fn schemas(
         "config_schema": nothing, "context_schema": nothing})))
 }
 
-/// `GET /assistants/{assistant}/subgraphs`: none.
+/// `GET /assistants/{assistant}/subgraphs`: none, an empty object. 404 if the assistant is unknown.
 pub(super) async fn subgraphs(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,

@@ -1,4 +1,5 @@
-//! Failures in the form of the platform: a status and `{"detail": "…"}`.
+//! Failures in the form of the platform: a status and `{"detail": "…"}`. Refusals of the hub get the status
+//! of their code, and the code stands at the beginning of the text.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -10,7 +11,7 @@ use agents::Refusal;
 use agents::StartError;
 use hub::{OpenError, PublishError};
 
-/// A failure in the form of LangGraph's platform.
+/// A failure in the form of LangGraph's platform. Handlers return it; it becomes the answer.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) status: StatusCode,
@@ -24,12 +25,12 @@ impl Fault {
         Self { status, detail: detail.into() }
     }
 
-    /// Nothing has that name.
+    /// Nothing has that name: 404.
     pub(super) fn unknown(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
-    /// The request is not valid.
+    /// The request is not valid: 422, as the platform answers it.
     pub(super) fn wrong(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail)
     }

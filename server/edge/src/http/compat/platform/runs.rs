@@ -1,4 +1,8 @@
 //! `/threads/{thread}/runs` and `/runs`: begins runs, streams them, waits for them and stops them.
+//!
+//! A run is found by its id in the conversation of its thread and in the forks of it. Answers that begin a
+//! run have `Content-Location` with its place and `Location` with the address where its stream can be taken
+//! up again.
 
 use std::sync::Arc;
 
@@ -18,8 +22,8 @@ use super::assistants::{agent, id_of};
 use super::fault::Fault;
 use super::start::{fresh_uuid, start};
 use super::states::{Branch, Thread, waiting};
-use super::told::{Telling, locate, settled, stream_of, told, values};
-use super::wire::{Ask, body, modes};
+use super::told::{RunStreamOptions, locate, settled, stream_of, told, values};
+use super::wire::{RunRequest, body, modes};
 use super::{Door, threads};
 use crate::http::compat::begin::seq_before;
 use crate::http::compat::{Begun, of_thread};
@@ -37,20 +41,22 @@ const RUNS_USUAL: usize = 10;
 /// Most runs that an answer lists.
 const RUNS_MAX: usize = 1_000;
 
-/// The header with which a client takes up a stream again.
+/// The header with which a client takes up a stream again: the id of the last event that it has.
 const LAST_EVENT: &str = "last-event-id";
 
 /// The modes of a stream for a client that joins a run and names none.
 const MODES_USUAL: [&str; 4] = ["values", "messages-tuple", "updates", "custom"];
 
-/// Begins the run that the body `said` asks for, in the thread `name` or in a fresh one.
+/// Begins the run that the body `said` asks for, in the thread `name` or in a fresh one. Fails with 404 if
+/// the assistant or the thread is unknown (a thread may be made with `if_not_exists: "create"`), with 422 if
+/// the body is not valid, and with whatever [`start`] refuses.
 async fn begin(
     shared: &Arc<Shared>,
     door: Door,
     name: Option<&str>,
     said: &[u8],
-) -> Result<(Begun, Telling), Fault> {
-    let mut ask = Ask::of(&body(said)?)?;
+) -> Result<(Begun, RunStreamOptions), Fault> {
+    let mut ask = RunRequest::of(&body(said)?)?;
     let agent = agent(shared, door, &ask.assistant)?;
     let thread = of_thread(name.unwrap_or(&fresh_uuid()));
     if name.is_some() && !ask.makes_thread && !threads::is_known(shared, &thread)? {
@@ -60,18 +66,18 @@ async fn begin(
     metadata.insert("graph_id".into(), agent.as_str().into());
     metadata.insert("assistant_id".into(), id_of(&agent).into());
     shared.threads.rows.describe(&thread, metadata);
-    let telling = Telling {
+    let wanted = RunStreamOptions {
         thread: thread.clone(),
         modes: std::mem::take(&mut ask.modes),
-        is_leashed: ask.is_leashed,
+        stops_on_hang_up: ask.stops_on_hang_up,
         left_out: std::mem::take(&mut ask.left_out),
     };
     let begun = start(shared, agent, &thread, ask).await?;
-    Ok((begun, telling))
+    Ok((begun, wanted))
 }
 
 /// `POST /threads/{thread}/runs/stream` and `POST /runs/stream` (in a fresh thread): begins a run and streams
-/// it.
+/// it in the modes of the body. A `command.goto` to the end stops the running run instead.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -82,14 +88,15 @@ pub(super) async fn stream(
     if let Some(ended) = ended(&shared, name, &said).await? {
         return Ok(ended);
     }
-    let (begun, telling) = begin(&shared, door, name, &said).await?;
-    stream_of(&shared, begun, telling).await
+    let (begun, wanted) = begin(&shared, door, name, &said).await?;
+    stream_of(&shared, begun, wanted).await
 }
 
-/// Answers a command that sends the graph to its end: the running run is stopped and no new one begins.
-/// `None` for other requests.
+/// Answers a command that sends the graph to its end: the running run is stopped and no new one begins. The
+/// answer is a stream of two events, `metadata` and the `values` as they are then. `None` for other requests,
+/// and for those without a thread.
 async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<Option<Response>, Fault> {
-    let ask = Ask::of(&body(said)?)?;
+    let ask = RunRequest::of(&body(said)?)?;
     let Some(name) = name.filter(|_| ask.ends) else { return Ok(None) };
     let thread = Thread::read(shared, &of_thread(name)).await?;
     let run = thread.head().and_then(|head| head.view.runs.iter().next_back());
@@ -105,7 +112,8 @@ async fn ended(shared: &Arc<Shared>, name: Option<&str>, said: &[u8]) -> Result<
     Ok(Some(([(axum::http::header::CONTENT_TYPE, "text/event-stream")], body).into_response()))
 }
 
-/// Waits until a run that was stopped has ended, or the hub drains.
+/// Waits until a run that was stopped has ended. Returns too when the hub drains while the run waits for a
+/// person.
 async fn settled_for_good(
     shared: &Arc<Shared>,
     conversation: &Conversation,
@@ -126,7 +134,8 @@ async fn settled_for_good(
     }
 }
 
-/// `POST /threads/{thread}/runs` and `POST /runs` (in a fresh thread): begins a run and answers at once.
+/// `POST /threads/{thread}/runs` and `POST /runs` (in a fresh thread): begins a run and answers at once with
+/// its row.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -134,17 +143,18 @@ pub(super) async fn create(
     said: Bytes,
 ) -> Result<Response, Fault> {
     let name = name.as_ref().map(|Path(name)| name.as_str());
-    let (begun, telling) = begin(&shared, door, name, &said).await?;
+    let (begun, wanted) = begin(&shared, door, name, &said).await?;
     let run = begun.run().clone();
     let row =
-        begun.seat.conversation.look(|view| view.runs.get(&run).map(|it| row(&telling.thread, &run, it)));
+        begun.seat.conversation.look(|view| view.runs.get(&run).map(|it| row(&wanted.thread, &run, it)));
     let mut response = Json(row.unwrap_or_default()).into_response();
-    locate(&mut response, &telling.thread, &run, &telling.modes);
+    locate(&mut response, &wanted.thread, &run, &wanted.modes);
     Ok(response)
 }
 
 /// `POST /threads/{thread}/runs/wait` and `POST /runs/wait` (in a fresh thread): begins a run and answers
-/// with the values at its end.
+/// with the values at its end, or when it waits for a person. A failed run is an answer too: its values have
+/// `__error__`.
 pub(super) async fn wait(
     State(shared): State<Arc<Shared>>,
     Extension(door): Extension<Door>,
@@ -152,11 +162,11 @@ pub(super) async fn wait(
     said: Bytes,
 ) -> Result<Response, Fault> {
     let name = name.as_ref().map(|Path(name)| name.as_str());
-    let (begun, telling) = begin(&shared, door, name, &said).await?;
+    let (begun, wanted) = begin(&shared, door, name, &said).await?;
     settled(&shared, &begun.seat.conversation, &begun.started.place).await?;
-    let values = values(&shared, &telling.thread, begun.run()).await?;
+    let values = values(&shared, &wanted.thread, begun.run()).await?;
     let mut response = Json(values).into_response();
-    locate(&mut response, &telling.thread, begun.run(), &telling.modes);
+    locate(&mut response, &wanted.thread, begun.run(), &wanted.modes);
     Ok(response)
 }
 
@@ -167,7 +177,7 @@ pub(super) struct AtPath {
     run: String,
 }
 
-/// Finds a run and the branch of its thread that contains it.
+/// Finds a run and the branch of its thread that contains it, the newest branch first. Fails with 404.
 async fn found(shared: &Shared, path: &AtPath) -> Result<(ConversationId, RunId, Branch), Fault> {
     let (id, run) = (of_thread(&path.thread), RunId::new(&path.run));
     let thread = Thread::read(shared, &id).await?;
@@ -178,7 +188,8 @@ async fn found(shared: &Shared, path: &AtPath) -> Result<(ConversationId, RunId,
     Ok((id, run, branch))
 }
 
-/// A run in the platform's form.
+/// A run in the platform's form. Its status is `running`, `interrupted` (it waits for a person, or was
+/// stopped), `success` or `error`.
 fn row(thread: &ConversationId, id: &RunId, run: &RunView) -> Value {
     let status = match run.status {
         RunStatus::Running if waiting(run).is_empty() => "running",
@@ -192,15 +203,19 @@ fn row(thread: &ConversationId, id: &RunId, run: &RunView) -> Value {
         "updated_at": format::iso(run.ended_at.unwrap_or(run.started_at))})
 }
 
-/// The query parameters of a list.
+/// The query parameters of a list of runs.
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
+    /// How many runs, [`RUNS_USUAL`] unless said, at most [`RUNS_MAX`].
     limit: Option<usize>,
+    /// How many of those that fit are skipped.
     offset: Option<usize>,
+    /// Only runs with this status, in the words of [`row`].
     status: Option<String>,
 }
 
-/// `GET /threads/{thread}/runs`: the runs of a thread, newest first.
+/// `GET /threads/{thread}/runs?limit&offset&status`: the runs of a thread and its forks, newest first, each
+/// once. 404 if the thread is unknown.
 pub(super) async fn list(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -233,7 +248,7 @@ pub(super) async fn get(
     Ok(Json(branch.view.runs.get(&run).map(|view| row(&thread, &run, view)).unwrap_or_default()))
 }
 
-/// `DELETE /threads/{thread}/runs/{run}`: always refused, because the log keeps what was said.
+/// `DELETE /threads/{thread}/runs/{run}`: always refused with 409, because the log keeps what was said.
 pub(super) async fn delete(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -243,13 +258,15 @@ pub(super) async fn delete(
     Err(Fault::new(StatusCode::CONFLICT, why))
 }
 
-/// The query parameters of a cancellation.
+/// The query parameters of a cancellation. Others of the platform's, such as `action`, are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct CancelQuery {
+    /// `1` or `true` to be answered only when the run has ended.
     wait: Option<String>,
 }
 
-/// `POST /threads/{thread}/runs/{run}/cancel`: stops a run; with `wait`, answers when it has ended.
+/// `POST /threads/{thread}/runs/{run}/cancel?wait`: stops a run. 202 at once; with `wait`, 204 when it has
+/// ended. A run that is over already is answered with 202.
 pub(super) async fn cancel(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -265,8 +282,8 @@ pub(super) async fn cancel(
     Ok((StatusCode::ACCEPTED, Json(json!({}))).into_response())
 }
 
-/// `GET /threads/{thread}/runs/{run}/join`: waits until the run is over or waits for a person, and answers
-/// with the values.
+/// `GET /threads/{thread}/runs/{run}/join` and `…/wait`: waits until the run is over or waits for a person,
+/// and answers with the values.
 pub(super) async fn join(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -281,7 +298,9 @@ pub(super) async fn join(
 type ModesQuery = Query<Vec<(String, String)>>;
 
 /// `GET /threads/{thread}/runs/{run}/stream`: streams a run from where the client was cut off
-/// (`Last-Event-ID`; `-1` is the beginning), otherwise from now on.
+/// (`Last-Event-ID`; `-1` is the beginning), otherwise from now on. `stream_mode` names the modes;
+/// `cancel_on_disconnect=1` stops the run when this client hangs up. 422 for an id that is none of this
+/// hub's.
 pub(super) async fn join_stream(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -292,7 +311,8 @@ pub(super) async fn join_stream(
     join_at(&shared, (thread, run), branch, &said, &headers).await
 }
 
-/// `GET /threads/{thread}/stream`: does the same for the newest run.
+/// `GET /threads/{thread}/stream`: does the same for the newest run of the branch in which the thread goes
+/// on. 404 if it has none.
 pub(super) async fn join_thread(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -325,14 +345,14 @@ async fn join_at(
     };
     let item = model::view::TopItem::Run(run.clone());
     let seq = seq_before(shared, &branch.conversation, &item).await?;
-    let is_leashed = said.iter().any(|(name, value)| name == "cancel_on_disconnect" && value == "1");
+    let stops_on_hang_up = said.iter().any(|(name, value)| name == "cancel_on_disconnect" && value == "1");
     let (modes, left_out) = modes(Some(&modes_said(said)))?;
-    let telling = Telling { thread, modes, is_leashed, left_out };
+    let wanted = RunStreamOptions { thread, modes, stops_on_hang_up, left_out };
     let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
     let seat = Seat { shared: Arc::clone(shared), conversation };
-    told(shared, seat, &started, from, telling).await
+    told(shared, seat, &started, from, wanted).await
 }
 
 /// The modes in a query: one, several, or a list as JSON, which is how the TypeScript package writes it.

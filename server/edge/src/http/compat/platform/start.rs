@@ -15,7 +15,7 @@ use tokio::sync::MutexGuard;
 use super::assistants::uuid;
 use super::fault::Fault;
 use super::states::{Branch, Thread, no_checkpoint, waiting};
-use super::wire::{Ask, Strategy, consents};
+use super::wire::{RunRequest, Strategy, consents};
 use crate::fork::{Cut, fork};
 use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
@@ -28,7 +28,8 @@ use event_log::clock;
 use exchange::continuation::Trace;
 use hub::Conversation;
 
-/// The place where a run begins, and what of the request is new there.
+/// The place where a run begins, and what of the request is new there. Made by [`find`]; whoever has it
+/// begins the run or appends the messages, and then drops it, which lets others begin.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     /// The conversation: that of the thread, or a fork.
@@ -52,11 +53,15 @@ pub(super) fn fresh_uuid() -> String {
 }
 
 /// Begins the run that a request asks for in `thread`, or passes its answers on to the waiting run.
+///
+/// Fails with 422 if nothing is said and nothing is unanswered, with 404 for an unknown checkpoint, with 409
+/// if the thread is busy and the request says `reject`, or if there is nothing to resume, with 503 when the
+/// hub drains, and with whatever the registry of agents refuses.
 pub(super) async fn start(
     shared: &Arc<Shared>,
     agent: CompactString,
     thread: &ConversationId,
-    ask: Ask,
+    ask: RunRequest,
 ) -> Result<Begun, Fault> {
     if shared.is_draining() {
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment").into());
@@ -81,7 +86,7 @@ pub(super) async fn start(
 }
 
 /// Enters the conversation of a run for its caller. What happens when the caller hangs up is in each request,
-/// not in the settings.
+/// not in the settings, so the watch that other doors use is switched off.
 fn taken(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Begun, Fault> {
     let mut attended = Attended::new(shared, "langgraph", &started.place, None);
     attended.over();
@@ -89,7 +94,9 @@ fn taken(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Beg
 }
 
 /// Finds the conversation for `messages`: after the checkpoint, or at the end of the thread. A run that is
-/// going on there is dealt with first, as `strategy` says.
+/// going on there is dealt with first, as `strategy` says, and then the search begins again, since the thread
+/// has changed. The lock on beginning runs is released while it waits, so a slow run keeps nobody else from
+/// beginning.
 pub(super) async fn find<'a>(
     shared: &'a Arc<Shared>,
     id: &ConversationId,
@@ -113,12 +120,12 @@ pub(super) async fn find<'a>(
         }
         let place = match &from {
             Some(id) => Some(thread.find(id).ok_or_else(|| no_checkpoint(id))?),
-            None => head.map(|head| (head, head.moments.len().saturating_sub(1))),
+            None => head.map(|head| (head, head.states.len().saturating_sub(1))),
         };
         let Some((branch, number)) = place else {
             return Ok(Found { into: id.clone(), messages, is_open: false, turn });
         };
-        let count = branch.moments.get(number).map_or(0, |moment| moment.count);
+        let count = branch.states.get(number).map_or(0, |state| state.count);
         let (count, messages) = news(&branch.view, count, messages);
         let is_open = is_open(&branch.view, count);
         let into = place_after(shared, branch, count).await?;
@@ -126,7 +133,8 @@ pub(super) async fn find<'a>(
     }
 }
 
-/// The run of this hub's agents that is going on in a branch.
+/// The newest run of this hub's agents that is going on in a branch. Runs of other publishers keep nobody
+/// from beginning.
 fn going(shared: &Shared, branch: &Branch) -> Option<RunId> {
     let goes_on = |run: &RunId| {
         let place = RunAddress { conversation: branch.conversation.id().clone(), run: run.clone() };
@@ -135,17 +143,18 @@ fn going(shared: &Shared, branch: &Branch) -> Option<RunId> {
     branch.view.runs.keys().rev().find(|run| goes_on(run)).cloned()
 }
 
-/// The checkpoint before the messages that `run` answers.
+/// The id of the checkpoint before the messages that `run` answers; `None` if the run is not in the branch.
 fn before(branch: &Branch, run: &RunId) -> Option<String> {
     let place = branch.view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run))?;
     let asked = branch.view.items.get(..place)?.iter().rev();
     let asked = asked.take_while(|item| matches!(item, TopItem::Message(_))).count();
     let count = place.saturating_sub(asked);
-    branch.moments.iter().find(|moment| moment.count == count).map(|moment| moment.id.clone())
+    branch.states.iter().find(|state| state.count == count).map(|state| state.id.clone())
 }
 
 /// Waits until `run` is over; with the strategies other than `Enqueue` it is stopped. A run that waits for a
-/// person is always stopped, because it would wait for ever.
+/// person is always stopped, because it would wait for ever. Fails with 409 for `Reject`, with 503 when the
+/// hub drains.
 async fn make_way(
     shared: &Shared,
     conversation: &Arc<Conversation>,
@@ -177,7 +186,8 @@ async fn make_way(
 }
 
 /// Which of `messages` are new after the first `count` items. A known message with a changed text replaces
-/// the old one: the returned count is then that of the items before it.
+/// the old one: the returned count is then that of the items before it. Messages without an id are always
+/// new.
 fn news(view: &View, count: usize, messages: Vec<Spoken>) -> (usize, Vec<Spoken>) {
     let mut count = count;
     let place = |spoken: &Spoken| {
@@ -208,7 +218,8 @@ fn is_open(view: &View, count: usize) -> bool {
     }
 }
 
-/// The conversation for what comes after the first `count` items: the same one at its end, otherwise a fork.
+/// The conversation for what comes after the first `count` items: the same one at its end, otherwise a fork;
+/// a fresh one if nothing comes before them. Fails with `gone` if the log no longer has the place.
 async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<ConversationId, Fault> {
     let Some(next) = branch.view.items.get(count) else { return Ok(branch.conversation.id().clone()) };
     let at = seq_before(shared, &branch.conversation, next).await?;
@@ -218,7 +229,8 @@ async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<C
     Ok(fork(shared, &branch.conversation, Cut { at: Some(at), ..Cut::default() }, None).await?)
 }
 
-/// Passes the answers of a request on to the calls that wait.
+/// Passes the answers of a request on to the calls of the newest running run that wait. Fails with 409 if
+/// none waits, with 422 if the answers do not fit the calls.
 async fn resumed(
     shared: &Arc<Shared>,
     thread: &ConversationId,

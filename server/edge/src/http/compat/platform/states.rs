@@ -1,6 +1,15 @@
 //! The states of a thread: what it contained after each message and each run, in its conversation and in the
 //! forks. The id of a state is a hash of everything up to it, so that forks share the states before they
 //! part.
+//!
+//! ```text
+//! items of the view    message 1    run a    message 2    run b (waits for a person)
+//! states             0           1         2            3                          4
+//! ```
+//!
+//! State 0 is the empty beginning. A run that is going on has no state until it waits for a person; a message
+//! that was said within a run takes the place of the state before it. Nothing is stored for this: states are
+//! computed from the views each time they are asked for.
 
 use std::sync::Arc;
 
@@ -36,8 +45,9 @@ const STATES_USUAL: usize = 10;
 
 /// One state of a thread.
 #[derive(Debug, Clone)]
-pub(super) struct Moment {
-    /// The id of its checkpoint: its time in milliseconds, and a hash of everything that was said.
+pub(super) struct ThreadState {
+    /// The id of its checkpoint, a UUID of its time in milliseconds and a hash of everything that was said.
+    /// Sorting ids sorts states by time.
     pub(super) id: String,
     /// How many items of the conversation it contains.
     pub(super) count: usize,
@@ -45,26 +55,31 @@ pub(super) struct Moment {
     at: u64,
 }
 
-/// One conversation of a thread: the thread's own or a fork.
+/// One conversation of a thread: the thread's own or a fork. A copy of how it was when it was read, except
+/// for `conversation` itself.
 #[derive(Debug)]
 pub(super) struct Branch {
     pub(super) conversation: Arc<Conversation>,
+    /// What had been said in it. Shares its texts with the conversation.
     pub(super) view: View,
     /// Its states, from the empty beginning on.
-    pub(super) moments: Vec<Moment>,
+    pub(super) states: Vec<ThreadState>,
     /// The messages of each item, in the platform's form.
     messages: Vec<Vec<Value>>,
 }
 
-/// A thread with its forks. The conversation in which it goes on comes first.
+/// A thread with its forks, read for one request. The conversation in which it goes on comes first.
 #[derive(Debug)]
 pub(super) struct Thread {
+    /// The name under which clients know it, also once it goes on in a fork.
     pub(super) id: ConversationId,
     pub(super) branches: Vec<Branch>,
 }
 
 impl Thread {
-    /// Reads the thread `id` and its forks. It has no branches if nothing was said in it yet.
+    /// Reads the thread `id` and its forks, from memory or the log. It has no branches if nothing was said in
+    /// it yet. Waits for a turn of work for each conversation, by its size. Fails if a conversation cannot be
+    /// opened.
     pub(super) async fn read(shared: &Shared, id: &ConversationId) -> Result<Self, Fault> {
         shared.threads.remembered(&shared.hub).await;
         let mut branches = Vec::new();
@@ -87,23 +102,24 @@ impl Thread {
     /// The branch that has the checkpoint, and the index of the state in it.
     pub(super) fn find(&self, checkpoint: &str) -> Option<(&Branch, usize)> {
         self.branches.iter().find_map(|branch| {
-            let number = branch.moments.iter().position(|moment| moment.id == checkpoint)?;
+            let number = branch.states.iter().position(|state| state.id == checkpoint)?;
             Some((branch, number))
         })
     }
 
     /// The messages of the newest state.
     pub(super) fn values(&self) -> Value {
-        self.head().map_or_else(|| json!({}), |head| head.values(head.moments.len().saturating_sub(1)))
+        self.head().map_or_else(|| json!({}), |head| head.values(head.states.len().saturating_sub(1)))
     }
 
-    /// All states, each once, those of the newest conversation first.
+    /// All states in the platform's form, each once: those of the conversation in which the thread goes on,
+    /// newest first, then what each fork has besides.
     fn states(&self) -> Vec<Value> {
         let mut known = std::collections::HashSet::new();
         let mut states = Vec::new();
         for branch in &self.branches {
-            for (number, moment) in branch.moments.iter().enumerate().rev() {
-                if known.insert(moment.id.clone()) {
+            for (number, state) in branch.states.iter().enumerate().rev() {
+                if known.insert(state.id.clone()) {
                     states.push(self.state(branch, number));
                 }
             }
@@ -111,14 +127,14 @@ impl Thread {
         states
     }
 
-    /// A state in the platform's form.
+    /// A state in the platform's form: `values` with the messages, `next` and `tasks` with what follows,
+    /// `interrupts` with the calls that wait, and the checkpoint before it.
     fn state(&self, branch: &Branch, number: usize) -> Value {
-        let checkpoint = |moment: Option<&Moment>| {
-            moment
-                .map(|moment| json!({"thread_id": self.id, "checkpoint_ns": "", "checkpoint_id": moment.id}))
+        let checkpoint = |state: Option<&ThreadState>| {
+            state.map(|state| json!({"thread_id": self.id, "checkpoint_ns": "", "checkpoint_id": state.id}))
         };
-        let moment = branch.moments.get(number);
-        let before = number.checked_sub(1).and_then(|before| branch.moments.get(before));
+        let state = branch.states.get(number);
+        let before = number.checked_sub(1).and_then(|before| branch.states.get(before));
         let run = branch.run_at(number);
         let agent = run.and_then(|(_, run)| run.name.clone());
         let step = i64::try_from(number).unwrap_or(i64::MAX).saturating_sub(1);
@@ -129,8 +145,8 @@ impl Thread {
         let interrupts: Vec<Value> =
             tasks.iter().filter_map(|task| task.get("interrupts")?.as_array().cloned()).flatten().collect();
         json!({"values": branch.values(number), "next": next, "tasks": tasks, "interrupts": interrupts,
-            "checkpoint": checkpoint(moment), "parent_checkpoint": checkpoint(before), "metadata": metadata,
-            "created_at": format::iso(moment.map_or(0, |moment| moment.at))})
+            "checkpoint": checkpoint(state), "parent_checkpoint": checkpoint(before), "metadata": metadata,
+            "created_at": format::iso(state.map_or(0, |state| state.at))})
     }
 }
 
@@ -143,21 +159,21 @@ impl Branch {
             shared.agents.is_waiting(&place).is_some()
         };
         let messages = langgraph::messages(&view);
-        let moments = moments(&view, goes_on);
-        Self { conversation, view, moments, messages }
+        let states = states_of(&view, goes_on);
+        Self { conversation, view, states, messages }
     }
 
     /// The messages of the state with the index `number`.
     fn values(&self, number: usize) -> Value {
-        let count = self.moments.get(number).map_or(0, |moment| moment.count);
+        let count = self.states.get(number).map_or(0, |state| state.count);
         let messages: Vec<&Value> = self.messages.iter().take(count).flatten().collect();
         json!({"messages": messages})
     }
 
     /// The run with which a state ends, if it ends with one.
     fn run_at(&self, number: usize) -> Option<(&RunId, &RunView)> {
-        let count = self.moments.get(number)?.count;
-        let from = number.checked_sub(1).and_then(|it| self.moments.get(it)).map_or(0, |it| it.count);
+        let count = self.states.get(number)?.count;
+        let from = number.checked_sub(1).and_then(|it| self.states.get(it)).map_or(0, |it| it.count);
         let items = self.view.items.get(from..count)?;
         items.iter().find_map(|item| match item {
             TopItem::Run(id) => self.view.runs.get_key_value(id),
@@ -165,7 +181,9 @@ impl Branch {
         })
     }
 
-    /// The next steps of a state, and those of them that have failed or wait for a person.
+    /// The next steps of a state, and those of them that have failed or wait for a person. After a message
+    /// the `model` is next, after a run that waits `tools`, after one that failed `model` again; after any
+    /// other run nothing is.
     fn tasks(number: usize, run: Option<(&RunId, &RunView)>) -> (Vec<&'static str>, Vec<Value>) {
         let task = |id: &str, name: &str, error: Option<String>, interrupts: Vec<Value>| {
             json!({"id": id, "name": name, "error": error, "interrupts": interrupts, "checkpoint": null,
@@ -187,7 +205,8 @@ impl Branch {
     }
 }
 
-/// The error of a failed run in the platform's form.
+/// The error of a failed run in the platform's form. A run without an error of its own is told by how it
+/// ended.
 pub(super) fn failure(run: &RunView) -> Value {
     let (code, message) = match (&run.error, run.status) {
         (Some(error), _) => (error.code.as_str(), error.message.as_str()),
@@ -204,12 +223,12 @@ pub(super) fn waiting(run: &RunView) -> Vec<ToolCallId> {
 }
 
 /// The states of a conversation. A running run is part of one only once it waits for a person.
-fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
+fn states_of(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<ThreadState> {
     let mut chain = Sha256::digest("fanlight thread");
-    let mut moments: Vec<Moment> = Vec::new();
+    let mut states: Vec<ThreadState> = Vec::new();
     // The empty beginning has the same id in all forks.
     let first = view.items.first().map_or(0, |item| at_of(view, item));
-    moments.push(Moment { at: first, ..moment(&chain, 0, 0) });
+    states.push(ThreadState { at: first, ..state_after(&chain, 0, 0) });
     for (number, item) in view.items.iter().enumerate() {
         let mut hasher = Sha256::new();
         hasher.update(chain);
@@ -236,18 +255,18 @@ fn moments(view: &View, goes_on: impl Fn(&RunId) -> bool) -> Vec<Moment> {
             }
         };
         chain = hasher.finalize();
-        if is_inside && moments.len() > 1 {
-            moments.pop();
+        if is_inside && states.len() > 1 {
+            states.pop();
         }
-        moments.push(moment(&chain, number.saturating_add(1), at_of(view, item)));
+        states.push(state_after(&chain, number.saturating_add(1), at_of(view, item)));
     }
-    moments
+    states
 }
 
 /// The state after the first `count` items. Ids sort by time.
-fn moment(chain: &[u8], count: usize, at: u64) -> Moment {
+fn state_after(chain: &[u8], count: usize, at: u64) -> ThreadState {
     let stamp: Vec<u8> = at.to_be_bytes().into_iter().skip(2).chain(chain.iter().copied()).collect();
-    Moment { id: uuid(&stamp), count, at }
+    ThreadState { id: uuid(&stamp), count, at }
 }
 
 /// When an item was appended, in milliseconds since 1970.
@@ -258,7 +277,7 @@ fn at_of(view: &View, item: &TopItem) -> u64 {
     }
 }
 
-/// Reads a thread that must have been created or used.
+/// Reads a thread that must have been created or used; otherwise fails with 404.
 async fn known(shared: &Shared, name: &str) -> Result<Thread, Fault> {
     let thread = Thread::read(shared, &of_thread(name)).await?;
     if thread.branches.is_empty() && shared.threads.rows.get(&thread.id).is_none() {
@@ -273,13 +292,13 @@ fn nothing() -> Value {
         "metadata": {}, "created_at": null})
 }
 
-/// `GET /threads/{thread}/state`: the newest state.
+/// `GET /threads/{thread}/state`: the newest state, also if nothing was said in the thread yet.
 pub(super) async fn current(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     let thread = known(&shared, &name).await?;
-    let state = thread.head().map(|head| thread.state(head, head.moments.len().saturating_sub(1)));
+    let state = thread.head().map(|head| thread.state(head, head.states.len().saturating_sub(1)));
     Ok(Json(state.unwrap_or_else(nothing)))
 }
 
@@ -290,7 +309,7 @@ pub(super) struct AtPath {
     checkpoint: String,
 }
 
-/// `GET /threads/{thread}/state/{checkpoint}`: the state with that id.
+/// `GET /threads/{thread}/state/{checkpoint}`: the state with that id. 404 if no branch of the thread has it.
 pub(super) async fn at(
     State(shared): State<Arc<Shared>>,
     Path(path): Path<AtPath>,
@@ -298,7 +317,8 @@ pub(super) async fn at(
     state_at(&shared, &path.thread, &path.checkpoint).await
 }
 
-/// `POST /threads/{thread}/state/checkpoint`: the state that the body names.
+/// `POST /threads/{thread}/state/checkpoint`: the state whose `checkpoint_id` the body names. 422 if it names
+/// none.
 pub(super) async fn at_checkpoint(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -321,7 +341,8 @@ pub(super) fn no_checkpoint(id: &str) -> Fault {
     Fault::unknown(format!("the thread has no checkpoint {id:?}"))
 }
 
-/// `POST /threads/{thread}/history`: the states, newest first.
+/// `POST /threads/{thread}/history` with `limit` and `before`: the states, newest first, at most
+/// [`STATES_MAX`]. `before` is the id of a checkpoint or an object with one.
 pub(super) async fn history(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -347,7 +368,7 @@ pub(super) struct HistoryQuery {
     before: Option<String>,
 }
 
-/// `GET /threads/{thread}/history`: the same, for clients that use the query.
+/// `GET /threads/{thread}/history?limit&before`: the same, for clients that use the query.
 pub(super) async fn history_by_query(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -356,7 +377,8 @@ pub(super) async fn history_by_query(
     told(&shared, &name, query.limit, query.before).await
 }
 
-/// A page of the states of a thread, those after `before`.
+/// A page of the states of a thread, those after `before` in the list. An unknown `before` is answered with
+/// the first page.
 async fn told(
     shared: &Shared,
     name: &str,
@@ -374,7 +396,9 @@ async fn told(
     Ok(Json(states.into_iter().skip(skipped).take(limit).collect()))
 }
 
-/// `POST /threads/{thread}/state`: adds messages without starting a run.
+/// `POST` and `PUT /threads/{thread}/state` with `values` and perhaps a checkpoint: adds messages without
+/// starting a run. Answers with the checkpoint after them. 409 if a run is going on, 404 if the thread or the
+/// checkpoint is unknown.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -400,7 +424,7 @@ pub(super) async fn update(
     shared.threads.goes_on_in(&thread, &news.into);
     drop(news.turn);
     let thread = Thread::read(&shared, &thread).await?;
-    let state = thread.head().map(|head| thread.state(head, head.moments.len().saturating_sub(1)));
+    let state = thread.head().map(|head| thread.state(head, head.states.len().saturating_sub(1)));
     let checkpoint = state.and_then(|state| state.get("checkpoint").cloned()).unwrap_or_default();
     let configurable = checkpoint.clone();
     Ok(Json(json!({"checkpoint": checkpoint, "configurable": configurable})))

@@ -1,4 +1,5 @@
-//! `/threads`: a thread is a conversation with the metadata that its clients give it.
+//! `/threads`: a thread is a conversation with the metadata that its clients give it. The metadata is in
+//! memory alone and is lost when the hub stops; the conversation is in the log.
 
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ const LISTED_MAX: usize = 100;
 /// Most conversations that are searched for one answer, newest first.
 const LOOKED_THROUGH_MAX: usize = 1_000;
 
-/// Whether the thread exists: it was created, or something was said in it.
+/// Whether the thread exists: it was created, or something was said in it. May wait for the disk. Fails if
+/// the log does.
 pub(super) fn is_known(shared: &Shared, id: &ConversationId) -> Result<bool, Fault> {
     if shared.threads.rows.get(id).is_some() {
         return Ok(true);
@@ -40,7 +42,8 @@ pub(super) fn is_known(shared: &Shared, id: &ConversationId) -> Result<bool, Fau
     Ok(blocking(|| shared.hub.find(&name))?.is_some())
 }
 
-/// A thread in the platform's form.
+/// A thread in the platform's form. Its status is that of its newest run: `busy` while it runs, `interrupted`
+/// while it waits for a person, `error` if it failed, otherwise `idle`.
 fn told(thread: &Thread, row: Option<&Row>) -> Value {
     let head = thread.head();
     let last = head.and_then(|head| head.view.runs.values().next_back());
@@ -60,7 +63,8 @@ fn told(thread: &Thread, row: Option<&Row>) -> Value {
         "error": error, "values": head.map(|_| thread.values()), "interrupts": interrupts})
 }
 
-/// When a thread was created and when it last changed, in milliseconds since 1970.
+/// When a thread was created and when it last changed, in milliseconds since 1970. Both what was said and its
+/// metadata count.
 fn times(head: Option<&Branch>, row: Option<&Row>) -> (u64, u64) {
     let said = head.map(|head| {
         let messages = head.view.messages.values().map(|message| message.at);
@@ -76,7 +80,8 @@ fn times(head: Option<&Branch>, row: Option<&Row>) -> (u64, u64) {
     }
 }
 
-/// The metadata of a thread: what clients gave it, its title, and the agent of its newest run.
+/// The metadata of a thread: the agent of its newest run, its title as `name`, and over these what clients
+/// gave it.
 fn described(head: Option<&Branch>, row: Option<&Row>) -> Map<String, Value> {
     let mut metadata = Map::new();
     let newest = head.and_then(|head| head.view.runs.values().next_back());
@@ -91,7 +96,8 @@ fn described(head: Option<&Branch>, row: Option<&Row>) -> Map<String, Value> {
     metadata
 }
 
-/// `POST /threads`: creates a thread with metadata.
+/// `POST /threads` with `thread_id`, `metadata` and `if_exists`: creates a thread, with a random id unless it
+/// is said. 409 if it exists and `if_exists` is not `do_nothing`; 422 for `supersteps`.
 pub(super) async fn create(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let given = body.get("thread_id").and_then(Value::as_str).filter(|id| !id.is_empty());
@@ -106,7 +112,7 @@ pub(super) async fn create(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     Ok(Json(told(&Thread::read(&shared, &id).await?, Some(&row))))
 }
 
-/// `GET /threads/{thread}`: one thread.
+/// `GET /threads/{thread}`: one thread; 404 if it is unknown.
 pub(super) async fn get(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -114,7 +120,7 @@ pub(super) async fn get(
     one(&shared, &name).await.map(Json)
 }
 
-/// The thread `name`, which must exist.
+/// The thread `name` in the platform's form. Fails with 404 if it does not exist.
 async fn one(shared: &Shared, name: &str) -> Result<Value, Fault> {
     let id = of_thread(name);
     if !is_known(shared, &id)? {
@@ -124,7 +130,8 @@ async fn one(shared: &Shared, name: &str) -> Result<Value, Fault> {
     Ok(told(&Thread::read(shared, &id).await?, row.as_ref()))
 }
 
-/// `PATCH /threads/{thread}`: adds metadata.
+/// `PATCH /threads/{thread}` and `PATCH …/state`: adds to the metadata of a thread, and answers with the
+/// thread.
 pub(super) async fn update(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -135,8 +142,8 @@ pub(super) async fn update(
     one(&shared, &name).await.map(Json)
 }
 
-/// `DELETE /threads/{thread}`: forgets a thread that was only created. One with a conversation is refused,
-/// because the log keeps conversations.
+/// `DELETE /threads/{thread}`: forgets a thread that was only created, 204. One with a conversation is
+/// refused with 409, because the log keeps conversations.
 pub(super) async fn delete(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -154,7 +161,8 @@ pub(super) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// `POST /threads/{thread}/copy`: forks the conversation into a new thread.
+/// `POST /threads/{thread}/copy`: forks the conversation at its end into a new thread with the same metadata,
+/// and answers with that thread.
 pub(super) async fn copy(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
@@ -173,7 +181,10 @@ pub(super) async fn copy(
     one(&shared, into.as_str()).await.map(Json)
 }
 
-/// The threads that fit the search in `body`, in the order that it asks for.
+/// The threads that fit the search in `body` (`metadata`, `status`, `ids`), in the order that it asks for
+/// (`sort_by`, `sort_order`; newest change first unless said). It looks through the newest
+/// [`LOOKED_THROUGH_MAX`] conversations and as many created threads; forks are not threads of their own. Each
+/// is read whole, so this is the slowest request of the door.
 async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     let wanted = body.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let status = body.get("status").and_then(Value::as_str);
@@ -209,7 +220,8 @@ async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     Ok(found)
 }
 
-/// `POST /threads/search`: a page of the threads that fit.
+/// `POST /threads/search` with the fields of [`found`], `limit`, `offset` and `select`: a page of the threads
+/// that fit, at most [`LISTED_MAX`]. `select` names the fields that are told besides the id.
 pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let number = |name: &str| body.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());

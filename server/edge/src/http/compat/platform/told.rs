@@ -33,25 +33,27 @@ const DIALECT: &str = "langgraph";
 
 /// What a caller wants to be told of a run.
 #[derive(Debug)]
-pub(super) struct Telling {
+pub(super) struct RunStreamOptions {
     /// The name of the thread, under which the caller knows the conversation.
     pub(super) thread: ConversationId,
-    /// The modes of the stream.
+    /// The modes of the stream, as the platform calls the kinds of events in it; never empty.
     pub(super) modes: Vec<String>,
     /// Whether the run is stopped when the caller hangs up.
-    pub(super) is_leashed: bool,
+    pub(super) stops_on_hang_up: bool,
     /// What of the request the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
 
-/// Stops its run when it is dropped while it still has one: the caller has hung up.
+/// Stops its run when it is dropped while it still has one: the caller has hung up. The body of the answer
+/// owns it and takes the run out at the end of the stream.
 #[derive(Debug)]
-struct Leash {
+struct StopOnHangUp {
     shared: Arc<Shared>,
+    /// The run to be stopped; `None` if it goes on whatever the caller does, or is over.
     place: Option<RunAddress>,
 }
 
-impl Drop for Leash {
+impl Drop for StopOnHangUp {
     fn drop(&mut self) {
         if let Some(place) = self.place.take() {
             self.shared.agents.stop(&place);
@@ -59,29 +61,31 @@ impl Drop for Leash {
     }
 }
 
-/// Streams the run that a request has begun.
+/// Streams the run that a request has begun, from its beginning, or from where it waited. Adds the headers of
+/// the hub and of the platform.
 pub(super) async fn stream_of(
     shared: &Arc<Shared>,
     begun: Begun,
-    telling: Telling,
+    wanted: RunStreamOptions,
 ) -> Result<Response, Fault> {
     let headers = headers_of(&begun);
     let Begun { seat, started, has_waited, .. } = begun;
     let from = if has_waited { StartAt::GoesOn } else { StartAt::Beginning };
-    let mut response = told(shared, seat, &started, from, telling).await?;
+    let mut response = told(shared, seat, &started, from, wanted).await?;
     response.headers_mut().extend(headers);
     Ok(response)
 }
 
-/// Streams a run from a place in it.
+/// Streams a run from a place in it, each event with an id from which the stream can be taken up again. Ends
+/// with the run or where it waits for a person.
 pub(super) async fn told(
     shared: &Arc<Shared>,
     seat: Seat,
     started: &Started,
     from: StartAt,
-    telling: Telling,
+    wanted: RunStreamOptions,
 ) -> Result<Response, Fault> {
-    let Telling { thread, modes, is_leashed, left_out } = telling;
+    let RunStreamOptions { thread, modes, stops_on_hang_up, left_out } = wanted;
     let encoding = encoding(DIALECT)
         .ok_or_else(|| Fault::from(Refusal::new(ErrorCode::Internal, "a door without a dialect")))?;
     let run = started.place.run.clone();
@@ -98,7 +102,8 @@ pub(super) async fn told(
     let mut reader =
         Reader::answering(seat, encoder, encoding, started, answering).with_places().with_ping(ping);
     let first = reader.begin_at(from).await;
-    let leash = Leash { shared: Arc::clone(shared), place: is_leashed.then(|| started.place.clone()) };
+    let leash =
+        StopOnHangUp { shared: Arc::clone(shared), place: stops_on_hang_up.then(|| started.place.clone()) };
     let pieces = stream::unfold((reader, leash, first), |(mut reader, mut leash, first)| async move {
         if let Some(first) = first.filter(|first| !first.is_empty()) {
             return Some((Ok::<_, Infallible>(first), (reader, leash, None)));
@@ -115,7 +120,7 @@ pub(super) async fn told(
     Ok(with_left_out(response, &left_out))
 }
 
-/// The messages before a run, in the platform's form.
+/// The messages before a run, in the platform's form: the mode `values` repeats them in each of its events.
 fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
     let mut view = seat.conversation.view();
     let place = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run));
@@ -123,7 +128,8 @@ fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
     langgraph::messages(&view).into_iter().flatten().collect()
 }
 
-/// Adds headers that say where the run is and where its stream can be taken up again in the same modes.
+/// Adds headers that say where the run is (`Content-Location`) and where its stream can be taken up again in
+/// the same modes (`Location`).
 pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &RunId, modes: &[String]) {
     let place = format!("/threads/{thread}/runs/{run}");
     let modes: Vec<String> = modes.iter().map(|mode| format!("stream_mode={mode}")).collect();
@@ -136,7 +142,8 @@ pub(super) fn locate(response: &mut Response, thread: &ConversationId, run: &Run
     }
 }
 
-/// Waits until a run is over or waits for a person. Fails when the hub drains.
+/// Waits until a run is over or waits for a person. Fails with 503 when the hub drains. There is no other
+/// limit of time.
 pub(super) async fn settled(
     shared: &Arc<Shared>,
     conversation: &Conversation,
@@ -172,7 +179,8 @@ pub(super) async fn settled(
     }
 }
 
-/// The values at the end of a run: with its error if it failed, with its questions if it waits.
+/// The values at the end of a run: the messages of the thread, with `__error__` if the run failed, with
+/// `__interrupt__` if it waits.
 pub(super) async fn values(shared: &Shared, thread: &ConversationId, run: &RunId) -> Result<Value, Fault> {
     let thread = Thread::read(shared, thread).await?;
     let mut values = thread.values();

@@ -1,5 +1,15 @@
 //! What clients of the platform send: the input of a run, where it begins, and the answers to calls that
 //! wait.
+//!
+//! ```json
+//! {"assistant_id": "helper", "input": {"messages": [{"type": "human", "content": "What time is it?"}]},
+//!  "stream_mode": ["values", "messages-tuple"], "checkpoint": {"checkpoint_id": "…"},
+//!  "multitask_strategy": "enqueue", "on_disconnect": "continue", "if_not_exists": "create",
+//!  "command": {"resume": {"decisions": [{"type": "approve"}]}}}
+//! ```
+//!
+//! Only `assistant_id` is required. Fields that the hub cannot fulfil (`webhook`, `interrupt_before`, …) are
+//! named in the header `Fanlight-Left-Out`; fields with a wrong value are refused with 422.
 
 use axum::http::StatusCode;
 use model::{MessageId, ToolCallId};
@@ -34,28 +44,33 @@ pub(super) enum Strategy {
     Rollback,
 }
 
-/// A request for a run, parsed.
+/// A request for a run, parsed. Made for each request and consumed by `start`.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct RunRequest {
+    /// The name or the id of the assistant, never empty.
     pub(super) assistant: String,
+    /// What is said, of `input` and then of `command.update`. Known messages may be among it.
     pub(super) messages: Vec<Spoken>,
     /// The checkpoint from which the run goes on; `None` for the end of the thread.
     pub(super) checkpoint: Option<String>,
     /// The answers to calls that wait, not parsed yet.
     pub(super) resume: Option<Value>,
-    /// Whether the graph is sent to its end, so that no run begins.
+    /// Whether the graph is sent to its end (`command.goto: "__end__"`), so that no run begins.
     pub(super) ends: bool,
+    /// The modes of the stream without those that are silent; `values` if none is left.
     pub(super) modes: Vec<String>,
+    /// What happens to a run that is going on in the thread.
     pub(super) strategy: Strategy,
     /// Whether the run is stopped when its caller hangs up.
-    pub(super) is_leashed: bool,
+    pub(super) stops_on_hang_up: bool,
     /// Whether a thread that does not exist is created.
     pub(super) makes_thread: bool,
     /// What the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
 
-/// Parses a body that must be an object; an empty body is an object without fields.
+/// Parses a body that must be an object; an empty body is an object without fields. Fails with 400 if it is
+/// no JSON, with 422 if it is no object.
 pub(super) fn body(said: &[u8]) -> Result<Value, Fault> {
     if said.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(Map::new()));
@@ -67,7 +82,8 @@ pub(super) fn body(said: &[u8]) -> Result<Value, Fault> {
     }
 }
 
-/// The metadata in a body, bounded in bytes.
+/// The metadata in a body, at most `METADATA_BYTES_MAX` bytes as JSON. Fails with 422 beyond, or if it is no
+/// object.
 pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
     let metadata = match body.get("metadata") {
         None | Some(Value::Null) => Map::new(),
@@ -82,8 +98,8 @@ pub(super) fn metadata(body: &Value) -> Result<Map<String, Value>, Fault> {
     Ok(metadata)
 }
 
-impl Ask {
-    /// Parses a request; the failure names the field that is wrong.
+impl RunRequest {
+    /// Parses a request. Fails with 422; the text names the field that is wrong.
     pub(super) fn of(body: &Value) -> Result<Self, Fault> {
         let text = |name: &str| body.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let assistant =
@@ -119,7 +135,7 @@ impl Ask {
             ends,
             modes,
             strategy: strategy(text("multitask_strategy"))?,
-            is_leashed: text("on_disconnect") == Some("cancel"),
+            stops_on_hang_up: text("on_disconnect") == Some("cancel"),
             makes_thread: text("if_not_exists") == Some("create"),
             left_out,
         })
@@ -136,7 +152,8 @@ fn is_something(value: &Value) -> bool {
     }
 }
 
-/// The modes that are asked for, and those among them that the hub never has anything for.
+/// The modes that are asked for, and those among them that the hub never has anything for. Fails with 422 for
+/// a mode that the platform does not have.
 pub(super) fn modes(said: Option<&Value>) -> Result<(Vec<String>, Vec<String>), Fault> {
     let names: Vec<String> = match said {
         None | Some(Value::Null) => Vec::new(),
@@ -153,7 +170,7 @@ pub(super) fn modes(said: Option<&Value>) -> Result<(Vec<String>, Vec<String>), 
     Ok((modes, silent))
 }
 
-/// Parses `multitask_strategy`; the default is to wait.
+/// Parses `multitask_strategy`; the default is to wait. Fails with 422 for an unknown word.
 fn strategy(said: Option<&str>) -> Result<Strategy, Fault> {
     Ok(match said {
         None | Some("enqueue") => Strategy::Enqueue,
@@ -168,7 +185,8 @@ fn strategy(said: Option<&str>) -> Result<Strategy, Fault> {
     })
 }
 
-/// The checkpoint that a body names.
+/// The checkpoint that a body names, as an object with `checkpoint_id`, as a text, or in the field
+/// `checkpoint_id`. `None` without one or if it is null.
 pub(super) fn checkpoint(body: &Value) -> Result<Option<String>, Fault> {
     let named = body.get("checkpoint").filter(|it| !it.is_null());
     let id = match named {
@@ -184,7 +202,8 @@ pub(super) fn checkpoint(body: &Value) -> Result<Option<String>, Fault> {
     }
 }
 
-/// Adds the messages of an input to `messages`, and the names of what the hub ignores to `left_out`.
+/// Adds the messages of an input to `messages`, and the names of what the hub ignores to `left_out`. `name`
+/// is the field that has the input, for error texts. Fails with 422 if it is neither null nor an object.
 pub(super) fn hear_input(
     name: &str,
     input: &Value,
@@ -215,8 +234,9 @@ pub(super) fn hear_input(
     Ok(())
 }
 
-/// Adds a message in any of the forms of the library. Results of calls are ignored, because an agent executes
-/// its calls itself.
+/// Adds a message in any of the forms of the library: a text, an object with `type` or `role`, or a
+/// serialised constructor with `kwargs`. Results of calls are ignored, because an agent executes its calls
+/// itself.
 fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>) {
     if let Some(text) = message.as_str() {
         return messages.push(Spoken::user(text));
@@ -269,6 +289,7 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
 }
 
 /// Parses `resume`: one answer for all calls that wait, one for each in their order, or answers by id.
+/// Fails with 422 if their number is neither one nor that of the calls, or if a decision is not understood.
 pub(super) fn consents(resume: &Value, waiting: &[ToolCallId]) -> Result<Vec<Consent>, Fault> {
     let for_all = |said: &Value| -> Result<Vec<Consent>, Fault> {
         let answer = answer(said)?;
@@ -313,7 +334,9 @@ pub(super) fn consents(resume: &Value, waiting: &[ToolCallId]) -> Result<Vec<Con
     }
 }
 
-/// Parses one answer: in the form of the library's middleware, of the agent inbox, or as a plain word.
+/// Parses one answer: in the form of the library's middleware (`approve`, `edit`, `reject`), of the agent
+/// inbox (`accept`, `edit`, `ignore`, `response`), or as a plain word. A text that is none of the known words
+/// is a no with that text as its reason. Fails with 422 for an object without a decision.
 fn answer(said: &Value) -> Result<Answer, Fault> {
     let yes = Answer::Yes { arguments: None };
     let fields = match said {

@@ -1,4 +1,11 @@
 //! Where the telling of a run begins, and the ids by which it is taken up again.
+//!
+//! ```text
+//! id: 57-1        the first item that was made of the event with the seq 57
+//! id: 57-2        the second one
+//! ```
+//!
+//! Encoders may make several items of an event, or none, so a seq alone would not do.
 
 use model::Seq;
 
@@ -21,7 +28,7 @@ pub(in crate::http) enum StartAt {
 }
 
 impl StartAt {
-    /// The place that the id of an item names, see [`Reader::with_places`]. `None` if it is malformed.
+    /// The place that the id of an item names, see `Reader::with_places`. `None` if it is malformed.
     pub(in crate::http) fn place(id: &str) -> Option<Self> {
         let (seq, told) = id.split_once('-')?;
         Some(Self::Behind { seq: seq.parse().ok()?, told: told.parse().ok()? })

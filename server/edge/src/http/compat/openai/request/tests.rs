@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-fn read(body: &Value) -> Result<Wish, Fault> {
-    Wish::read(body.to_string().as_bytes())
+fn read(body: &Value) -> Result<ChatRequest, Fault> {
+    ChatRequest::read(body.to_string().as_bytes())
 }
 
 #[test]

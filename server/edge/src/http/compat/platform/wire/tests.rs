@@ -3,14 +3,14 @@
 use model::ToolCallId;
 use serde_json::{Value, json};
 
-use super::{Ask, Strategy, consents};
+use super::{RunRequest, Strategy, consents};
 use agents::Answer;
 
-fn ask(more: Value) -> Result<Ask, String> {
+fn ask(more: Value) -> Result<RunRequest, String> {
     let mut body = json!({"assistant_id": "helper"});
     let Value::Object(more) = more else { panic!("{more} is no object") };
     body.as_object_mut().unwrap().extend(more);
-    Ask::of(&body).map_err(|fault| fault.detail)
+    RunRequest::of(&body).map_err(|fault| fault.detail)
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn messages_are_heard_in_every_shape() {
     assert_eq!(said, expected);
     assert_eq!(asked.left_out, ["[image: cat.png]", "input.userRole"]);
     assert_eq!(asked.modes, ["values"]);
-    assert_eq!((asked.strategy, asked.is_leashed), (Strategy::Enqueue, false));
+    assert_eq!((asked.strategy, asked.stops_on_hang_up), (Strategy::Enqueue, false));
 }
 
 #[test]

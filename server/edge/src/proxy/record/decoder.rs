@@ -1,4 +1,8 @@
 //! Reading an answer: decompresses it, removes the call's keys if it is an error, and decodes it.
+//!
+//! ```text
+//! head: status, encodings ─▶ body: inflate ─▶ strike keys, if the status is 400 or more ─▶ AnswerReader
+//! ```
 
 use std::sync::Arc;
 
@@ -16,22 +20,23 @@ use crate::proxy::inflate::Inflate;
 use crate::proxy::secrets::{Secrets, Strike};
 use crate::proxy::tape::{End, Head};
 
-/// An answer that is being read.
+/// An answer that is being read. Owned by its recorder.
 #[derive(Debug)]
-pub(super) struct Hearing {
+pub(super) struct AnswerDecoder {
+    /// Decodes the answer's dialect into events of the run.
     pub(super) answer: AnswerReader,
     /// `None` before the head of the answer.
     packed: Option<Inflate>,
     /// Removes keys; only if the answer is an error, which may repeat them.
     strike: Option<Strike>,
     /// Whether the rest of the answer cannot be read.
-    pub(super) is_deaf: bool,
+    pub(super) has_given_up: bool,
 }
 
-impl Hearing {
+impl AnswerDecoder {
     /// Begins to read; nothing has come yet.
     pub(super) fn new(answer: AnswerReader) -> Self {
-        Self { answer, packed: None, strike: None, is_deaf: false }
+        Self { answer, packed: None, strike: None, has_given_up: false }
     }
 
     /// Takes the head of the answer.
@@ -40,14 +45,14 @@ impl Hearing {
         self.strike = (head.status >= 400).then(|| Strike::new(secrets));
         match head.encodings.as_deref().map(Inflate::new) {
             Some(Ok(packed)) => self.packed = Some(packed),
-            Some(Err(error)) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
-            None => self.go_deaf(String::from("the answer is packed in a way that is not known here"), out),
+            Some(Err(error)) => self.give_up(format!("the answer cannot be unpacked: {error}"), out),
+            None => self.give_up(String::from("the answer is packed in a way that is not known here"), out),
         }
     }
 
-    /// Decodes more of the body.
+    /// Decodes more of the body. Bytes that cannot be unpacked end the reading with an anomaly.
     pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Decoded) {
-        if self.is_deaf {
+        if self.has_given_up {
             return;
         }
         let Some(packed) = &mut self.packed else { return };
@@ -61,7 +66,7 @@ impl Hearing {
                 Some(strike) => self.answer.feed(&strike.feed(&plain), out),
                 None => self.answer.feed(&plain, out),
             },
-            Err(error) => self.go_deaf(format!("the answer cannot be unpacked: {error}"), out),
+            Err(error) => self.give_up(format!("the answer cannot be unpacked: {error}"), out),
         }
     }
 
@@ -72,15 +77,16 @@ impl Hearing {
         }
     }
 
-    /// Gives up reading the rest of the answer, and notes an anomaly with `detail`.
-    pub(super) fn go_deaf(&mut self, detail: String, out: &mut Decoded) {
-        self.is_deaf = true;
+    /// Gives up reading the rest of the answer, counts it, and notes an anomaly `copy_lost` with `detail`.
+    pub(super) fn give_up(&mut self, detail: String, out: &mut Decoded) {
+        self.has_given_up = true;
         COPIES_LOST.one();
         out.push(self.answer.run(), Kind::Anomaly(Anomaly { code: AnomalyCode::CopyLost, detail }));
     }
 }
 
-/// The end of a call in the form that the joiner takes.
+/// The end of a call in the form that the joiner takes: complete, cancelled by the caller, or failed with a
+/// code that says at which point.
 pub(super) fn ending(end: End) -> AnswerEnd {
     let failed = |code: &str, message: String| {
         let code = CompactString::new(code);
