@@ -8,7 +8,7 @@ use model::ConversationId;
 use url::Url;
 
 /// The address of a hub, with the token that is sent with every request. Cheap to clone. `Display` and
-/// `Debug` show no token.
+/// `Debug` show neither the token nor the user name and password in the URL.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HubAddress {
     /// The URL without query and fragment. It may have a path, below which the hub is served.
@@ -110,7 +110,7 @@ impl FromStr for HubAddress {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let short = || text.chars().take(200).collect();
+        let short = || without_user(text).chars().take(200).collect();
         let mut base = Url::parse(text).map_err(|_not_a_url| AddressError::NotUrl(short()))?;
         if base.scheme() != "http" || base.host().is_none() {
             return Err(AddressError::NotHttp(short()));
@@ -121,9 +121,23 @@ impl FromStr for HubAddress {
     }
 }
 
+/// `text` without what stands before the last `@` of its authority: an error must not repeat a password.
+fn without_user(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    match authority.rsplit_once('@') {
+        None => text.to_owned(),
+        Some((_user, host)) if scheme.is_empty() => format!("{host}{path}"),
+        Some((_user, host)) => format!("{scheme}://{host}{path}"),
+    }
+}
+
 impl fmt::Display for HubAddress {
+    /// The URL without the user name and password, which must not get into a trace or an error.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.base.as_str().trim_end_matches('/'))
+        f.write_str(self.origin().as_str())?;
+        f.write_str(self.base.path().trim_end_matches('/'))
     }
 }
 

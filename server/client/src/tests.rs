@@ -33,3 +33,17 @@ fn a_token_never_shows_in_a_trace() {
     assert_eq!(hub.token(), Some("sesame"));
     assert!(!format!("{hub:?} {hub}").contains("sesame"));
 }
+
+#[test]
+fn a_password_in_an_address_is_used_and_never_shown() {
+    let hub = address("http://ann:sesame@127.0.0.1:4600/behind/");
+    assert_eq!(format!("{hub}"), "http://127.0.0.1:4600/behind");
+    assert!(!format!("{hub:?}").contains("sesame"));
+    let url = hub.events(&"c".parse().expect("a name"));
+    assert_eq!(url.password(), Some("sesame"), "a server in front of the hub may ask for it");
+    for wrong in ["https://ann:sesame@hub.example/x", "ann:sesame@hub.example:1", "http://ann:ses@me@[::x]/"]
+    {
+        let error = wrong.parse::<HubAddress>().expect_err(wrong).to_string();
+        assert!(!error.contains("ses") && !error.contains("ann"), "{error}");
+    }
+}
