@@ -253,14 +253,17 @@ impl Gate {
     }
 
     /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk. Fails
-    /// while access control is off, for a link that is not allowed, and if the file cannot be written; the
-    /// link holds in memory then, and nobody has its secret.
+    /// while access control is off, for a link that is not allowed, and if the file cannot be written.
     pub(crate) fn share(&self, make: impl FnOnce(access::Hash) -> Share) -> Result<Secret, ShareFault> {
         let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
         let secret = Secret::mint(SecretKind::Share, &random());
         let mut registry = guarded.registry.write();
         registry.shares_mut().add(make(secret.hash()), clock::now_ms())?;
-        guarded.shares.save(registry.shares())?;
+        if let Err(error) = guarded.shares.save(registry.shares()) {
+            // Nobody gets its secret, so it must not count among the links either.
+            registry.shares_mut().revoke(&secret.hash().short(), |_| true);
+            return Err(error.into());
+        }
         Ok(secret)
     }
 

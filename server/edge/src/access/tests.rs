@@ -54,6 +54,19 @@ fn links_outlive_the_hub_and_their_sessions_do_not() {
     assert!(third.follow(link.reveal()).is_err());
 }
 
+#[test]
+fn a_link_that_cannot_be_stored_is_none() {
+    let place = tempfile::tempdir().unwrap();
+    let gate = Gate::new(Some(&config(place.path()))).unwrap();
+    // A folder that is not empty stands where the file belongs.
+    std::fs::create_dir_all(place.path().join("shares.json/x")).unwrap();
+    let refused = gate.share(|hash| share(hash, clock::now_ms() + 1_000_000));
+    assert!(matches!(refused, Err(ShareFault::Store(_))), "{refused:?}");
+    assert_eq!(gate.shares(|_| true).len(), 0);
+    let off = Gate::default().share(|hash| share(hash, 0));
+    assert!(matches!(off, Err(ShareFault::Off)), "{off:?}");
+}
+
 #[tokio::test]
 async fn a_revoked_token_ends_what_it_let_in_and_damage_to_the_file_ends_nothing() {
     let place = tempfile::tempdir().unwrap();

@@ -93,9 +93,8 @@ pub(crate) struct Rows {
 impl From<ShareFault> for Problem {
     fn from(fault: ShareFault) -> Self {
         match fault {
-            ShareFault::Off | ShareFault::Share(access::ShareError::Full) => {
-                Self::new(ErrorCode::TooMany, fault.to_string())
-            }
+            ShareFault::Off => Self::bad_request(fault.to_string()),
+            ShareFault::Share(access::ShareError::Full) => Self::new(ErrorCode::TooMany, fault.to_string()),
             ShareFault::Share(error) => Self::bad_request(error.to_string()),
             ShareFault::Store(error) => Self::new(ErrorCode::Internal, error.to_string()),
         }
