@@ -7,7 +7,9 @@ use tests::scale::load::{PublisherRoute, ViewerRoute};
 use tests::scale::needs::{average, by_share};
 use tests::scale::storms::{Death, RollingRestart, death, rolling_restart};
 use tests::scale::traffic::{Counted, HubSteps};
-use tests::scale::{Design, Dice, Load, Machines, Need, Placed, Steps, Units, expected, needs, plot, simulated, tables};
+use tests::scale::{
+    Design, Dice, Load, Machines, Need, Placed, Steps, Units, expected, needs, plot, simulated, tables,
+};
 
 /// Where all randomness comes from.
 const SEED: u64 = 23;
@@ -63,8 +65,11 @@ fn main() -> Outcome<()> {
     let in_use: Vec<Vec<Need>> = runs.iter().map(|run| worst(run, &units, &machines)).collect();
     writeln!(out, "## In use, busiest hub, simulated\n\n{}", tables::shares(&columns, &in_use))?;
     for (needs, hubs) in in_use.iter().zip(SIZES) {
-        let first: Vec<String> =
-            by_share(needs.clone()).iter().take(4).map(|need| format!("{} {:.2}", need.of, need.share())).collect();
+        let first: Vec<String> = by_share(needs.clone())
+            .iter()
+            .take(4)
+            .map(|need| format!("{} {:.2}", need.of, need.share()))
+            .collect();
         writeln!(out, "* {hubs} hubs: {}", first.join(", "))?;
     }
     writeln!(out, "\n## Costs\n\n{}", tables::costs(&columns, &loads, &units))?;
@@ -79,7 +84,8 @@ fn main() -> Outcome<()> {
         writeln!(out, "{}", tables::costs(&names, &loads, &units))?;
     }
     let lines = lines(&runs, &units, &machines);
-    let title = "In use of each machine, 1,000,000 viewers and 100,000 agents: model (lines), busiest hub simulated (dots)";
+    let title =
+        "How much is in use, by the number of hubs. Lines: the model. Dots: the busiest hub, simulated.";
     std::fs::write(PICTURE, plot::draw(title, &lines))?;
     Ok(())
 }

@@ -7,8 +7,8 @@
 )]
 
 use tests::scale::closed::{expected, followers, last_of_a_rolling_restart, moves_of_a_rolling_restart};
-use tests::scale::needs::{average, by_share};
 use tests::scale::load::{PublisherRoute, ViewerRoute};
+use tests::scale::needs::{average, by_share};
 use tests::scale::storms::{death, rolling_restart};
 use tests::scale::{Design, Dice, Load, Machines, Placed, Units, needs, plot, simulated, tables};
 
@@ -78,7 +78,9 @@ fn one_hub_follows_nobody_and_passes_nothing_on() {
 
 #[test]
 fn the_formulas_are_those_of_the_simulation() {
-    for load in [small(3), small(30), small(30).with(ROUTED), small(30).with(Design { databases: 4, ..ROUTED })] {
+    for load in
+        [small(3), small(30), small(30).with(ROUTED), small(30).with(Design { databases: 4, ..ROUTED })]
+    {
         let counted = simulated(&load, &placed(&load), 30.0, &mut Dice(8));
         let apart = counted.all.differs_from(&expected(&load));
         assert!(apart < 0.05, "{load:?}\n{:?}\n{:?}", counted.all, expected(&load));
@@ -119,7 +121,8 @@ fn the_same_seed_gives_the_same_figures_and_the_same_picture() {
     let load = small(30);
     let run = || simulated(&load, &placed(&load), 1.0, &mut Dice(8)).all;
     assert_eq!(run(), run());
-    let line = plot::Line { name: "a".into(), model: vec![(3.0, 0.1), (300.0, 5.0)], dots: vec![(30.0, 1.0)] };
+    let line =
+        plot::Line { name: "a".into(), model: vec![(3.0, 0.1), (300.0, 5.0)], dots: vec![(30.0, 1.0)] };
     let svg = plot::draw("t", &[line]);
     assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n") && svg.contains("prefers-color-scheme"));
 }

@@ -84,8 +84,7 @@ impl Load {
     /// How many viewers each conversation has on average, the favourite first.
     pub fn audience(&self) -> Vec<f64> {
         let others = f64::from(self.viewers - self.favourite);
-        let weights: Vec<f64> =
-            (1..self.agents).map(|rank| f64::from(rank).powf(-self.exponent)).collect();
+        let weights: Vec<f64> = (1..self.agents).map(|rank| f64::from(rank).powf(-self.exponent)).collect();
         let sum: f64 = weights.iter().sum();
         let mut audience = vec![f64::from(self.favourite)];
         audience.extend(weights.iter().map(|weight| others * weight / sum));
@@ -96,9 +95,7 @@ impl Load {
     pub fn spread(&self, viewers: f64) -> f64 {
         match self.design.viewers {
             ViewerRoute::AnyHub => f64::from(self.hubs),
-            ViewerRoute::FewHubs(each) => {
-                (viewers / f64::from(each)).ceil().clamp(1.0, f64::from(self.hubs))
-            }
+            ViewerRoute::FewHubs(each) => (viewers / f64::from(each)).ceil().clamp(1.0, f64::from(self.hubs)),
         }
     }
 }

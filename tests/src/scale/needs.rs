@@ -159,7 +159,12 @@ pub fn needs(load: &Load, all: &Steps, hub: &HubSteps, (units, machines): (&Unit
         need("hub: network", sent_by(hub, units) * 8e-9, machines.hub_network * 8e-9, "Gbit/s"),
         need("database: CPU", database_cores(all, units) / databases, machines.database_cores, "cores"),
         need("database: transactions", transactions, machines.database_transactions, "/s"),
-        need("database: its log", all.rows * units.wal.amount / databases / 1e6, machines.database_wal / 1e6, "MB/s"),
+        need(
+            "database: its log",
+            all.rows * units.wal.amount / databases / 1e6,
+            machines.database_wal / 1e6,
+            "MB/s",
+        ),
         need("database: connections", hubs * machines.connections, machines.database_connections, ""),
     ]
 }

@@ -14,7 +14,7 @@ pub struct Line {
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 520.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 640.0;
+const RIGHT: f64 = 600.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 460.0;
 
@@ -23,7 +23,7 @@ const NAME_HEIGHT: f64 = 17.0;
 
 /// The bounds of both axes: hubs, and what is in use.
 const HUBS: (f64, f64) = (3.0, 300.0);
-const SHARES: (f64, f64) = (0.01, 100.0);
+const SHARES: (f64, f64) = (0.003, 30.0);
 
 /// Colours that can be told apart on white and on black, also by the colour-blind (those of Okabe and Ito, two of them darker).
 const COLOURS: [&str; 8] =
@@ -50,9 +50,15 @@ pub fn draw(title: &str, lines: &[Line]) -> String {
     );
     axes(&mut svg);
     for (line, colour) in lines.iter().zip(COLOURS.iter().cycle()) {
-        let points: Vec<String> =
-            line.model.iter().map(|(hubs, share)| format!("{:.1},{:.1}", across(*hubs), down(*share))).collect();
-        put(&mut svg, &format!("<polyline class=\"line\" stroke=\"{colour}\" points=\"{}\"/>", points.join(" ")));
+        let points: Vec<String> = line
+            .model
+            .iter()
+            .map(|(hubs, share)| format!("{:.1},{:.1}", across(*hubs), down(*share)))
+            .collect();
+        put(
+            &mut svg,
+            &format!("<polyline class=\"line\" stroke=\"{colour}\" points=\"{}\"/>", points.join(" ")),
+        );
         for (hubs, share) in &line.dots {
             let (x, y) = (across(*hubs), down(*share));
             put(&mut svg, &format!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\" fill=\"{colour}\"/>"));
@@ -64,9 +70,12 @@ pub fn draw(title: &str, lines: &[Line]) -> String {
 }
 
 fn axes(svg: &mut String) {
-    for (share, class) in [(0.01, "grid"), (0.1, "grid"), (1.0, "full"), (10.0, "grid"), (100.0, "grid")] {
+    for (share, class) in [(0.01, "grid"), (0.1, "grid"), (1.0, "full"), (10.0, "grid")] {
         let y = down(share);
-        put(svg, &format!("<line class=\"{class}\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"));
+        put(
+            svg,
+            &format!("<line class=\"{class}\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>"),
+        );
         let (x, y) = (LEFT - 8.0, y + 4.0);
         put(svg, &format!("<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\">{} %</text>", share * 100.0));
     }
@@ -83,8 +92,11 @@ fn axes(svg: &mut String) {
 /// Writes each name beside the end of its line, apart from one another.
 fn names(svg: &mut String, lines: &[Line]) {
     let end = |line: &Line| line.model.last().map_or(BOTTOM, |(_, share)| down(*share));
-    let mut places: Vec<(f64, &str, &str)> =
-        lines.iter().zip(COLOURS.iter().cycle()).map(|(line, colour)| (end(line), line.name.as_str(), *colour)).collect();
+    let mut places: Vec<(f64, &str, &str)> = lines
+        .iter()
+        .zip(COLOURS.iter().cycle())
+        .map(|(line, colour)| (end(line), line.name.as_str(), *colour))
+        .collect();
     places.sort_by(|one, other| one.0.total_cmp(&other.0));
     let mut free = TOP;
     let x = RIGHT + 12.0;
@@ -92,7 +104,12 @@ fn names(svg: &mut String, lines: &[Line]) {
         let y = y.max(free);
         free = y + NAME_HEIGHT;
         let text = y + 4.0;
-        put(svg, &format!("<text x=\"{x}\" y=\"{text:.1}\" style=\"fill:{colour}\" font-weight=\"600\">{name}</text>"));
+        put(
+            svg,
+            &format!(
+                "<text x=\"{x}\" y=\"{text:.1}\" style=\"fill:{colour}\" font-weight=\"600\">{name}</text>"
+            ),
+        );
     }
 }
 

@@ -63,7 +63,8 @@ pub fn death(load: &Load, placed: &Placed, (units, machines): (&Units, &Machines
     let back = arrivals.iter().map(|times| served(times, join_s)).fold(0.0, f64::max);
     let living = f64::from(load.hubs - 1);
     let asked = (orphaned as f64 / AGAIN_S).min(living * CLAIMS_AT_ONCE / CLAIM_S);
-    let answers = (machines.database_cores / 2.0 / (units.lookup.amount / 1e6)).min(machines.database_transactions / 2.0);
+    let answers = (machines.database_cores / 2.0 / (units.lookup.amount / 1e6))
+        .min(machines.database_transactions / 2.0);
     let answered = asked.min(answers * f64::from(load.design.databases));
     Death {
         viewers: viewers[dead as usize] as f64,

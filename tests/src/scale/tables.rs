@@ -65,12 +65,16 @@ pub fn units(units: &Units) -> String {
 
 /// The closed model beside the simulation: what happens in a second at all hubs together.
 pub fn steps(loads: &[Load], simulated: &[Steps]) -> String {
-    let mut table = head("in a second, all hubs together", sizes(loads).map(|size| format!("{size}: model (simulated)")));
+    let mut table =
+        head("in a second, all hubs together", sizes(loads).map(|size| format!("{size}: model (simulated)")));
     let expected: Vec<Steps> = loads.iter().map(closed::expected).collect();
     let Some(names) = expected.first().map(Steps::named) else { return table };
     for (place, (name, _)) in names.iter().enumerate() {
         let value = |steps: &Steps| steps.named().get(place).map_or(0.0, |(_, value)| *value);
-        let cells = expected.iter().zip(simulated).map(|(model, is)| format!("{} ({})", number(value(model)), number(value(is))));
+        let cells = expected
+            .iter()
+            .zip(simulated)
+            .map(|(model, is)| format!("{} ({})", number(value(model)), number(value(is))));
         row(&mut table, std::iter::once((*name).to_owned()).chain(cells));
     }
     table
@@ -110,7 +114,8 @@ pub fn costs(columns: &[String], loads: &[Load], units: &Units) -> String {
         needs::memory_of(f64::from(load.viewers), f64::from(load.agents) + steps.follows, units) / 1e9
     };
     line("**memory of hubs, GB**", loads.iter().zip(&steps).map(memory).collect());
-    let sent = |steps: &Steps| (steps.deliveries + steps.link_frames + steps.passed) * units.frame.amount * 8e-9;
+    let sent =
+        |steps: &Steps| (steps.deliveries + steps.link_frames + steps.passed) * units.frame.amount * 8e-9;
     line("sent by hubs, Gbit/s", steps.iter().map(sent).collect());
     table
 }
@@ -118,7 +123,8 @@ pub fn costs(columns: &[String], loads: &[Load], units: &Units) -> String {
 /// A hub that dies, and all hubs restarted.
 pub fn storms(loads: &[Load], deaths: &[Death], restarts: &[RollingRestart]) -> String {
     let mut table = head("what comes all at once", sizes(loads));
-    let mut line = |name: &str, cells: Vec<String>| row(&mut table, std::iter::once(name.to_owned()).chain(cells));
+    let mut line =
+        |name: &str, cells: Vec<String>| row(&mut table, std::iter::once(name.to_owned()).chain(cells));
     let of = |value: fn(&Death) -> f64| deaths.iter().map(|death| number(value(death))).collect::<Vec<_>>();
     line("a hub dies: viewers who connect again", of(|death| death.viewers));
     line("the most at one hub, within a second", of(|death| death.peak_per_hub));
@@ -134,8 +140,12 @@ pub fn storms(loads: &[Load], deaths: &[Death], restarts: &[RollingRestart]) -> 
         beside(is.moves, closed::moves_of_a_rolling_restart(load.hubs))
     };
     line("rolling restart: moves of a viewer, model (simulated)", pairs().map(moves).collect());
-    let last = |(load, is): (&Load, &RollingRestart)| beside(is.last, closed::last_of_a_rolling_restart(load.hubs));
+    let last =
+        |(load, is): (&Load, &RollingRestart)| beside(is.last, closed::last_of_a_rolling_restart(load.hubs));
     line("viewers of the last hub ÷ average, model (simulated)", pairs().map(last).collect());
-    line("the most at one hub, within half a second", restarts.iter().map(|is| number(is.most_to_one_hub)).collect());
+    line(
+        "the most at one hub, within half a second",
+        restarts.iter().map(|is| number(is.most_to_one_hub)).collect(),
+    );
     table
 }

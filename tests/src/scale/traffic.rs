@@ -88,7 +88,12 @@ pub fn simulated(load: &Load, placed: &Placed, seconds: f64, dice: &mut Dice) ->
 }
 
 /// One agent speaks. Marks the windows of its owner in which something is stored.
-fn speak(load: &Load, one: &PlacedConversation, (seconds, used): (f64, &mut [bool]), dice: &mut Dice) -> Said {
+fn speak(
+    load: &Load,
+    one: &PlacedConversation,
+    (seconds, used): (f64, &mut [bool]),
+    dice: &mut Dice,
+) -> Said {
     let mut said = Said { events: 0.0, rows: 0.0, lookups: 0.0 };
     let (mut last_window, unknown_s) = (usize::MAX, 1.0 / load.events_per_s);
     // The first second finds what any other finds: somewhere between two lookups.
@@ -183,6 +188,8 @@ impl Steps {
     /// The largest difference between these rates and `other`, by `other`.
     pub fn differs_from(&self, other: &Self) -> f64 {
         let pairs = self.named().into_iter().zip(other.named());
-        pairs.map(|((_, is), (_, should))| if should == 0.0 { is } else { (is / should - 1.0).abs() }).fold(0.0, f64::max)
+        pairs
+            .map(|((_, is), (_, should))| if should == 0.0 { is } else { (is / should - 1.0).abs() })
+            .fold(0.0, f64::max)
     }
 }

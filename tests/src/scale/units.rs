@@ -83,8 +83,18 @@ impl Units {
         lookup: unit("a lookup of an owner, at the database", 100.0, "µs", Origin::Measured(UNITS_PY)),
         look: unit("a look at the list, at the database", 3_000.0, "µs", Origin::Measured(UNITS_PY)),
         wal: unit("log of the database for a row", 900.0, "bytes", Origin::Measured(UNITS_PY)),
-        frame: unit("a frame on the wire", 300.0, "bytes", Origin::Derived("an event of 120 bytes, its frame, TCP and IP")),
-        viewer: unit("memory of a viewer", 7_300.0, "bytes", Origin::Derived("`idle` in docs/performance.md, and 4 KiB of the kernel")),
+        frame: unit(
+            "a frame on the wire",
+            300.0,
+            "bytes",
+            Origin::Derived("an event of 120 bytes, its frame, TCP and IP"),
+        ),
+        viewer: unit(
+            "memory of a viewer",
+            7_300.0,
+            "bytes",
+            Origin::Derived("`idle` in docs/performance.md, and 4 KiB of the kernel"),
+        ),
         conversation: unit("memory of a running conversation", 500_000.0, "bytes", Origin::Assumed("x")),
     };
 
