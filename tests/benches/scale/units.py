@@ -2,8 +2,8 @@
 
     python3 tests/benches/scale/units.py target/release/fanlight [--rounds 3] [--seconds 6]
 
-Three hubs of the named binary and a PostgreSQL of their own run on 127.0.0.1, in a folder that goes with them. CPU is the time on a core of
-all threads of a process (/proc/PID/task/*/schedstat), so waiting for a core does not count. On a busy machine trust the ratios alone.
+Three hubs of the named binary and a PostgreSQL of their own run on 127.0.0.1, in a folder that goes with them. CPU is the time that
+a process has been on a core, so waiting for a core does not count. On a busy machine trust the ratios alone.
 """
 
 import argparse
@@ -24,14 +24,11 @@ MASK = bytes(4)
 
 
 def cpu(pid):
-    """Nanoseconds that the threads of a process have been on a core."""
-    total = 0
-    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/schedstat"):
-        try:
-            total += int(task.read_text().split()[0])
-        except (OSError, IndexError):
-            pass
-    return total
+    """Nanoseconds that all threads of a process have been on a core, also those that have ended (CPUCLOCK_SCHED of Linux)."""
+    try:
+        return time.clock_gettime_ns((~pid << 3) | 2)
+    except OSError:
+        return 0
 
 
 def memory(pid):
@@ -317,21 +314,24 @@ class Bench:
         try:
             talk = Talk(load, hub, names)
             talk.talk(50, 4)
-            cost, begun = {n: h.cpu() for n, h in enumerate(self.hubs)}, time.monotonic()
+            cost = [h.cpu() for h in self.hubs]
             before = [h.memory() for h in self.hubs]
             sockets = [load.add(Socket(at)) for _ in range(viewers)]
             for socket_ in sockets:
                 socket_.send({"t": "sub", "sub": 1, "conv": names[0]})
             load.wait("viewers", lambda: all(s.live for s in sockets))
             time.sleep(0.5)
-            joins = [(h.cpu() - cost[n]) / 1e3 / viewers for n, h in enumerate(self.hubs)]
-            held = [(h.memory() - before[n]) / viewers for n, h in enumerate(self.hubs)]
+            joins = [(h.cpu() - cost[n]) / 1e3 / max(1, viewers) for n, h in enumerate(self.hubs)]
+            held = [(h.memory() - before[n]) / max(1, viewers) for n, h in enumerate(self.hubs)]
             cost, frames = [h.cpu() for h in self.hubs], sum(s.batches for s in sockets)
             events = talk.talk(30, self.args.seconds)
             time.sleep(0.3)
             frames = sum(s.batches for s in sockets) - frames
             took = [(h.cpu() - cost[n]) / 1e3 for n, h in enumerate(self.hubs)]
-            return {"events": events, "frames": frames, "cpu": took, "joins": joins, "held": held}
+            each = {f"hub{n} µs": micros / events for n, micros in enumerate(took)}
+            each |= {f"hub{n} µs to join": micros for n, micros in enumerate(joins)}
+            each |= {f"hub{n} bytes to join": size for n, size in enumerate(held)}
+            return each | {"frames": frames / events}
         finally:
             load.close()
 
@@ -427,15 +427,12 @@ def main():
             for name, what in {**stored, **linked}.items():
                 turn(name, what)
         show("each event, CPU in µs", {name: rows[name] for name in {**stored, **linked} if name in rows})
-        ones = {}
+        ones = {"nobody": (0, a), "50 at the owner": (50, a), "50 at a follower": (50, b)}
+        runs = {name: [] for name in ones}
         for _ in range(args.rounds):
-            for name, place in (("viewers at the owner", a), ("viewers at a follower", b)):
-                ones.setdefault(name, []).append(bench.one(a, 50, place))
-        for name, runs in ones.items():
-            place = 0 if "owner" in name else 1
-            each = [r["cpu"][place] / max(1, r["frames"]) for r in runs]
-            print(f"  50 {name}: µs per frame {each}, frames per event and viewer {[r['frames'] / r['events'] / 50 for r in runs]}")
-            print(f"    to join, µs {[r['joins'] for r in runs]}, bytes {[r['held'] for r in runs]}", flush=True)
+            for name, (viewers, place) in ones.items():
+                runs[name].append(bench.one(a, viewers, place))
+        show("one conversation, 30 events a second, for each event", runs)
         sizes = {f"500 conversations of {events} events": events for events in (10, 100)}
         show("to begin to follow", {name: [bench.follow(500, events) for _ in range(args.rounds)] for name, events in sizes.items()})
         show("idle", {"nothing": [bench.idle(False)], "the list is watched": [bench.idle(True)]})

@@ -21,11 +21,15 @@ pub fn expected(load: &Load) -> Steps {
         PublisherRoute::AnyHub => 1.0 - 1.0 / hubs,
         PublisherRoute::Owner => 0.0,
     };
-    let follows: f64 = load.audience().into_iter().map(|viewers| followers(load, viewers)).sum();
+    let audience = load.audience();
+    let sum = |of: fn(&Load, f64) -> f64| audience.iter().map(|viewers| of(load, *viewers)).sum::<f64>();
+    let follows = sum(followers);
     Steps {
         events,
         passed: events * elsewhere,
+        linked: sum(is_followed) * rate,
         link_frames: follows * rate,
+        shown: sum(hubs_with_viewers) * rate,
         deliveries: f64::from(load.viewers) * rate,
         transactions: writers / window * (1.0 - (-events / writers * window).exp()),
         rows: agents / window * (1.0 - (-rate * window).exp()),
@@ -39,6 +43,17 @@ pub fn expected(load: &Load) -> Steps {
 pub fn followers(load: &Load, viewers: f64) -> f64 {
     let spread = load.spread(viewers);
     (spread - 1.0) * (1.0 - (-viewers / spread).exp())
+}
+
+/// On how many hubs at least one of its viewers is.
+fn hubs_with_viewers(load: &Load, viewers: f64) -> f64 {
+    let spread = load.spread(viewers);
+    spread * (1.0 - (-viewers / spread).exp())
+}
+
+/// How probable it is that at least one of its viewers is not at the owner.
+fn is_followed(load: &Load, viewers: f64) -> f64 {
+    1.0 - (-viewers * (1.0 - 1.0 / load.spread(viewers))).exp()
 }
 
 /// How many viewers the hub has that is restarted as the last of all, by the average: those of each hub before it went to the others.

@@ -66,8 +66,10 @@ impl Need {
 /// The CPU of hubs by what it is for, in cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cores {
-    /// Taking events in, storing included.
+    /// Taking events in.
     pub events: f64,
+    /// Storing them.
+    pub stored: f64,
     /// Passing events on to their owners.
     pub passed: f64,
     /// Frames between hubs, at both ends.
@@ -79,7 +81,7 @@ pub struct Cores {
 impl Cores {
     /// All of it.
     pub fn sum(&self) -> f64 {
-        self.events + self.passed + self.links + self.viewers
+        self.events + self.stored + self.passed + self.links + self.viewers
     }
 }
 
@@ -87,10 +89,12 @@ impl Cores {
 pub fn hub_cores(steps: &Steps, units: &Units) -> Cores {
     let cores = |count: f64, micros: f64| count * micros / 1e6;
     Cores {
-        events: cores(steps.events, units.event.amount + units.stored.amount),
+        events: cores(steps.events, units.event.amount),
+        stored: cores(steps.rows, units.stored.amount) + cores(steps.transactions, units.storing.amount),
         passed: cores(steps.passed, units.passed.amount),
-        links: cores(steps.link_frames, units.link_out.amount + units.link_in.amount),
-        viewers: cores(steps.deliveries, units.delivery.amount),
+        links: cores(steps.linked, units.linked.amount)
+            + cores(steps.link_frames, units.link_out.amount + units.link_in.amount),
+        viewers: cores(steps.shown, units.shown.amount) + cores(steps.deliveries, units.delivery.amount),
     }
 }
 
@@ -111,7 +115,9 @@ pub fn average(steps: &Steps, load: &Load) -> HubSteps {
         steps: Steps {
             events: steps.events / hubs,
             passed: steps.passed / hubs,
+            linked: steps.linked / hubs,
             link_frames: steps.link_frames / hubs,
+            shown: steps.shown / hubs,
             deliveries: steps.deliveries / hubs,
             transactions: steps.transactions / hubs,
             rows: steps.rows / hubs,
@@ -127,12 +133,9 @@ pub fn average(steps: &Steps, load: &Load) -> HubSteps {
 /// The cores that one hub uses.
 pub fn cores_of(hub: &HubSteps, units: &Units) -> f64 {
     let steps = &hub.steps;
-    let micros = steps.events * (units.event.amount + units.stored.amount)
-        + steps.passed * units.passed.amount
-        + steps.link_frames * units.link_out.amount
-        + hub.link_frames_in * units.link_in.amount
-        + steps.deliveries * units.delivery.amount;
-    micros / 1e6
+    let received = (hub.link_frames_in - steps.link_frames) * units.link_in.amount / 1e6;
+    // `hub_cores` counts each frame between hubs at both ends, and this hub gets others than it sends.
+    hub_cores(steps, units).sum() + received
 }
 
 /// The bytes that one hub sends in a second.

@@ -104,7 +104,8 @@ pub fn costs(columns: &[String], loads: &[Load], units: &Units) -> String {
     let mut line = |name: &str, cells: Vec<f64>| {
         row(&mut table, std::iter::once(name.to_owned()).chain(cells.into_iter().map(number)));
     };
-    line("cores of hubs: events of agents", cores.iter().map(|cores| cores.events).collect());
+    line("cores of hubs: taking events in", cores.iter().map(|cores| cores.events).collect());
+    line("cores of hubs: storing them", cores.iter().map(|cores| cores.stored).collect());
     line("cores of hubs: events passed on", cores.iter().map(|cores| cores.passed).collect());
     line("cores of hubs: frames between hubs", cores.iter().map(|cores| cores.links).collect());
     line("cores of hubs: viewers", cores.iter().map(|cores| cores.viewers).collect());

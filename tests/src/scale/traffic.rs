@@ -19,8 +19,12 @@ pub struct Steps {
     pub events: f64,
     /// Events that come to another hub than the owner, and are passed on.
     pub passed: f64,
+    /// Events that an owner makes ready for its followers, each once for however many of them.
+    pub linked: f64,
     /// Frames of followed conversations from an owner to a follower.
     pub link_frames: f64,
+    /// Events that a hub makes ready for its viewers, each once for however many of them.
+    pub shown: f64,
     /// Frames to viewers.
     pub deliveries: f64,
     /// Transactions that store events.
@@ -127,7 +131,11 @@ fn count(one: &PlacedConversation, said: &Said, hubs: &mut [HubSteps]) {
         publisher.passed += said.events;
         publisher.lookups += said.lookups;
     }
+    if one.followers().next().is_some() {
+        hubs[one.owner as usize].steps.linked += said.events;
+    }
     for (hub, viewers) in &one.audience {
+        hubs[*hub as usize].steps.shown += said.events;
         hubs[*hub as usize].steps.deliveries += said.events * f64::from(*viewers);
         if *hub != one.owner {
             hubs[one.owner as usize].steps.link_frames += said.events;
@@ -144,7 +152,9 @@ impl HubSteps {
         for count in [
             &mut steps.events,
             &mut steps.passed,
+            &mut steps.linked,
             &mut steps.link_frames,
+            &mut steps.shown,
             &mut steps.deliveries,
             &mut steps.transactions,
             &mut steps.rows,
@@ -162,7 +172,9 @@ impl Steps {
     fn add(&mut self, hub: &Self) {
         self.events += hub.events;
         self.passed += hub.passed;
+        self.linked += hub.linked;
         self.link_frames += hub.link_frames;
+        self.shown += hub.shown;
         self.deliveries += hub.deliveries;
         self.transactions += hub.transactions;
         self.rows += hub.rows;
@@ -171,11 +183,13 @@ impl Steps {
     }
 
     /// The rates by name, for tables and comparisons.
-    pub fn named(&self) -> [(&'static str, f64); 9] {
+    pub fn named(&self) -> [(&'static str, f64); 11] {
         [
             ("events taken in", self.events),
             ("events passed on", self.passed),
+            ("events made ready for followers", self.linked),
             ("frames between hubs", self.link_frames),
+            ("events made ready for viewers", self.shown),
             ("deliveries", self.deliveries),
             ("transactions that store", self.transactions),
             ("rows of events", self.rows),

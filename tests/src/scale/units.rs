@@ -24,24 +24,30 @@ pub struct Unit {
     pub origin: Origin,
 }
 
-/// All unit costs. Times are microseconds on one core of the machine of docs/performance.md.
+/// All unit costs. Times are microseconds on one core.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Units {
-    /// A frame to a viewer, at a hub that has the event.
-    pub delivery: Unit,
     /// An event at its owner: read, folded, appended, acked.
     pub event: Unit,
-    /// What storing an event in PostgreSQL adds to it at the hub.
+    /// A row of events, at the hub.
     pub stored: Unit,
-    /// A frame from the owner to a follower, at the owner.
+    /// A transaction, at the hub.
+    pub storing: Unit,
+    /// An event made ready for the viewers of a hub: joined, written as a frame, their task woken.
+    pub shown: Unit,
+    /// A frame to a viewer.
+    pub delivery: Unit,
+    /// An event made ready for the followers of a conversation.
+    pub linked: Unit,
+    /// A frame to a follower, at the owner.
     pub link_out: Unit,
     /// The same at the follower: read, folded, kept.
     pub link_in: Unit,
-    /// An event that is passed on to its owner, at the hub that passes it on.
+    /// An event that is passed on to its owner and its ack, at the hub that passes it on.
     pub passed: Unit,
-    /// The CPU of a viewer who connects, at the hub.
+    /// A viewer who connects, at the hub.
     pub join: Unit,
-    /// The CPU of beginning to follow a conversation, at owner and follower together.
+    /// Beginning to follow a conversation, at owner and follower together.
     pub follow: Unit,
     /// A transaction, at the database.
     pub transaction: Unit,
@@ -65,45 +71,59 @@ const fn unit(of: &'static str, amount: f64, in_units: &'static str, origin: Ori
     Unit { of, amount, in_units, origin }
 }
 
-const UNITS_PY: &str = "`units.py`";
+/// The runs that are told of in `docs/scale.md`.
+const RUN: Origin = Origin::Measured("`units.py`");
 
 impl Units {
     /// The costs that `docs/scale.md` reckons with.
     pub const KNOWN: Self = Self {
-        delivery: unit("a delivery to a viewer", 6.5, "µs", Origin::Measured("`hot` in docs/performance.md")),
-        event: unit("an event at its owner", 20.0, "µs", Origin::Measured(UNITS_PY)),
-        stored: unit("storing it, at the hub", 30.0, "µs", Origin::Measured(UNITS_PY)),
-        link_out: unit("a frame to a follower", 10.0, "µs", Origin::Measured(UNITS_PY)),
-        link_in: unit("a frame from an owner", 15.0, "µs", Origin::Measured(UNITS_PY)),
-        passed: unit("an event passed on", 20.0, "µs", Origin::Assumed("as one that is taken in")),
-        join: unit("a viewer who connects", 200.0, "µs", Origin::Measured(UNITS_PY)),
-        follow: unit("a follow that begins", 300.0, "µs", Origin::Measured(UNITS_PY)),
-        transaction: unit("a transaction, at the database", 300.0, "µs", Origin::Measured(UNITS_PY)),
-        row: unit("a row, at the database", 60.0, "µs", Origin::Measured(UNITS_PY)),
-        lookup: unit("a lookup of an owner, at the database", 100.0, "µs", Origin::Measured(UNITS_PY)),
-        look: unit("a look at the list, at the database", 3_000.0, "µs", Origin::Measured(UNITS_PY)),
-        wal: unit("log of the database for a row", 900.0, "bytes", Origin::Measured(UNITS_PY)),
+        event: unit("an event at its owner", 29.5, "µs", RUN),
+        stored: unit("a row, at the hub", 20.0, "µs", RUN),
+        storing: unit("a transaction, at the hub", 600.0, "µs", RUN),
+        shown: unit("an event made ready for the viewers of a hub", 12.2, "µs", RUN),
+        delivery: unit("a frame to a viewer", 9.0, "µs", RUN),
+        linked: unit("an event made ready for followers", 16.7, "µs", RUN),
+        link_out: unit("a frame to a follower", 8.7, "µs", RUN),
+        link_in: unit("a frame from an owner", 7.2, "µs", RUN),
+        passed: unit(
+            "an event passed on to its owner",
+            30.0,
+            "µs",
+            Origin::Assumed("as one that is taken in"),
+        ),
+        join: unit("a viewer who connects", 410.0, "µs", RUN),
+        follow: unit("a follow that begins, at both hubs", 490.0, "µs", RUN),
+        transaction: unit("a transaction, at the database", 1_000.0, "µs", RUN),
+        row: unit("a row, at the database", 46.0, "µs", RUN),
+        lookup: unit("a lookup of an owner, at the database", 335.0, "µs", RUN),
+        look: unit("a look at the list, at the database", 1_000.0, "µs", RUN),
+        wal: unit("log of the database for a row", 1_750.0, "bytes", RUN),
         frame: unit(
             "a frame on the wire",
-            300.0,
+            310.0,
             "bytes",
-            Origin::Derived("an event of 120 bytes, its frame, TCP and IP"),
+            Origin::Derived("an event of 120 bytes, 124 of its frame, 66 of Ethernet, IP and TCP"),
         ),
         viewer: unit(
             "memory of a viewer",
-            7_300.0,
+            7_400.0,
             "bytes",
-            Origin::Derived("`idle` in docs/performance.md, and 4 KiB of the kernel"),
+            Origin::Derived(
+                "3.19 KiB (`idle` in docs/performance.md), and 4 KiB of the kernel, which are assumed",
+            ),
         ),
         conversation: unit("memory of a running conversation", 500_000.0, "bytes", Origin::Assumed("x")),
     };
 
     /// All of them, in the order of the table.
-    pub fn all(&self) -> [Unit; 16] {
+    pub fn all(&self) -> [Unit; 19] {
         [
-            self.delivery,
             self.event,
             self.stored,
+            self.storing,
+            self.shown,
+            self.delivery,
+            self.linked,
             self.link_out,
             self.link_in,
             self.passed,
@@ -118,11 +138,5 @@ impl Units {
             self.viewer,
             self.conversation,
         ]
-    }
-}
-
-impl Default for Units {
-    fn default() -> Self {
-        Self::KNOWN
     }
 }
