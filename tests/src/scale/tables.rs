@@ -56,7 +56,6 @@ pub fn units(units: &Units) -> String {
         let from = match unit.origin {
             Origin::Measured(by) => format!("measured: {by}"),
             Origin::Derived(how) => format!("derived: {how}"),
-            Origin::Assumed(why) => format!("assumed: {why}"),
         };
         row(&mut table, [unit.of.to_owned(), format!("{} {}", number(unit.amount), unit.in_units), from]);
     }

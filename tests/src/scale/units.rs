@@ -7,8 +7,6 @@ pub enum Origin {
     Measured(&'static str),
     /// Computed from figures that were measured; the text says how.
     Derived(&'static str),
-    /// Nobody has measured it.
-    Assumed(&'static str),
 }
 
 /// A unit cost.
@@ -43,7 +41,7 @@ pub struct Units {
     pub link_out: Unit,
     /// The same at the follower: read, folded, kept.
     pub link_in: Unit,
-    /// An event that is passed on to its owner and its ack, at the hub that passes it on.
+    /// An event that is passed on to its owner, at the hub that passes it on: with its ack, and with its share of lookups.
     pub passed: Unit,
     /// A viewer who connects, at the hub.
     pub join: Unit,
@@ -85,18 +83,13 @@ impl Units {
         linked: unit("an event made ready for followers", 16.7, "µs", RUN),
         link_out: unit("a frame to a follower", 8.7, "µs", RUN),
         link_in: unit("a frame from an owner", 7.2, "µs", RUN),
-        passed: unit(
-            "an event passed on to its owner",
-            30.0,
-            "µs",
-            Origin::Assumed("as one that is taken in"),
-        ),
+        passed: unit("an event passed on to its owner, with its share of lookups", 71.0, "µs", RUN),
         join: unit("a viewer who connects", 410.0, "µs", RUN),
-        follow: unit("a follow that begins, at both hubs", 490.0, "µs", RUN),
+        follow: unit("a follow that begins, at both hubs", 750.0, "µs", RUN),
         transaction: unit("a transaction, at the database", 1_000.0, "µs", RUN),
         row: unit("a row, at the database", 46.0, "µs", RUN),
-        lookup: unit("a lookup of an owner, at the database", 335.0, "µs", RUN),
-        look: unit("a look at the list, at the database", 1_000.0, "µs", RUN),
+        lookup: unit("a lookup of an owner, at the database", 370.0, "µs", RUN),
+        look: unit("a look at the list, at the database", 1_100.0, "µs", RUN),
         wal: unit("log of the database for a row", 1_750.0, "bytes", RUN),
         frame: unit(
             "a frame on the wire",
@@ -112,7 +105,14 @@ impl Units {
                 "3.19 KiB (`idle` in docs/performance.md), and 4 KiB of the kernel, which are assumed",
             ),
         ),
-        conversation: unit("memory of a running conversation", 500_000.0, "bytes", Origin::Assumed("x")),
+        conversation: unit(
+            "memory of a running conversation",
+            600_000.0,
+            "bytes",
+            Origin::Derived(
+                "356 bytes for each event (`units.py`) of which 1,500 are assumed, and 60 KB for those who watch",
+            ),
+        ),
     };
 
     /// All of them, in the order of the table.
