@@ -15,6 +15,7 @@ pub mod raw;
 pub mod recordings;
 pub mod relay;
 pub mod replayer;
+pub mod scale;
 pub mod secure;
 pub mod stand_in;
 pub mod upstream;
