@@ -50,7 +50,19 @@ impl Sharing {
         conversation: &ConversationId,
         purpose: Purpose,
     ) -> Result<Owner, LogError> {
+        // Most claims are asked again and again of a conversation that another hub has: reading that locks
+        // nothing and commits nothing.
         let (of, life) = (conversation.clone(), self.life);
+        let known = database.read(move |session| {
+            let of = of.clone();
+            Box::pin(async move { look(session, life, &of).await })
+        })?;
+        match known {
+            Some(Verdict::Follow(address)) => return Ok(Owner::Elsewhere(address)),
+            Some(Verdict::Held) if self.claimed.lock().contains_key(conversation) => return Ok(Owner::Here),
+            _ => {}
+        }
+        let of = conversation.clone();
         let done = database.change(move |session| {
             let of = of.clone();
             Box::pin(async move { claim(session, life, &of, purpose).await })
@@ -101,6 +113,9 @@ enum Claimed {
 /// Takes a conversation that nobody has. $3: also one that does not exist yet.
 const TAKE_FREE: &str = "INSERT INTO owner (conversation, life) SELECT $1::text, l.number FROM life l WHERE l.number = $2 AND NOT l.over \
                          AND ($3 OR EXISTS (SELECT 1 FROM conversation WHERE id = $1::text)) ON CONFLICT (conversation) DO NOTHING";
+/// Who has it.
+const WHO: &str = "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
+                   FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1";
 /// Who has it. Locks the row of the owner, so that two claims come one after the other.
 const LOOK: &str = "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
                     FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1 FOR UPDATE OF o";
@@ -110,6 +125,14 @@ const END: &str =
 /// Makes this life the owner, unless this life is over. Raises the epoch of the ownership.
 const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, claimed_at = clock_timestamp() FROM life l \
                     WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
+
+/// What life `me` may do with `id`, as of now; nothing if nobody has it.
+async fn look(session: &mut Session, me: i64, id: &ConversationId) -> Result<Option<Verdict>, LogError> {
+    let who = prepared(session, WHO).await?;
+    let row = session.client.query_opt(&who, &[&id.as_str()]).await.map_err(unreadable)?;
+    let owner = row.as_ref().map(owner).transpose().map_err(unreadable)?;
+    Ok(owner.map(|owner| judge(me, &owner)))
+}
 
 /// Claims `id` for life `me`, inside a transaction.
 async fn claim(

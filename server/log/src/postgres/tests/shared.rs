@@ -40,6 +40,22 @@ fn a_conversation_has_one_owner_and_others_are_told_where() {
 }
 
 #[test]
+fn asking_again_for_a_conversation_of_another_hub_locks_nothing() {
+    let place = PostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&b, "c");
+    for purpose in [Purpose::Find, Purpose::Make] {
+        assert_eq!(a.claim(&id("c"), purpose).unwrap(), elsewhere(B));
+    }
+    assert_eq!(b.claim(&id("c"), Purpose::Make).unwrap(), Owner::Here);
+    // A row that was ever locked or changed names the transaction; the division fails for one.
+    let owner = format!("{}.owner", schema(&place));
+    let is_untouched = format!("SELECT 1 / (xmax::text = '0')::int FROM {owner} WHERE conversation = 'c'");
+    assert!(PostgresServer::shared().sql(&is_untouched));
+    drop((a, b));
+}
+
+#[test]
 fn a_hub_that_ends_well_leaves_its_conversations_whole() {
     let place = PostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
