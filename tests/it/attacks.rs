@@ -10,6 +10,7 @@ use tokio::process::Command;
 
 use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 
+mod doors;
 mod headers;
 mod jwt;
 mod limits;

@@ -116,12 +116,13 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/compat/forge/config", ABOUT, Nothing),
     on("GET", "/compat/forge/tools", ABOUT, Nothing),
     on("POST", "/compat/forge/tools/refresh", ABOUT, Nothing),
-    on("POST", "/compat/forge/mcp/validate", ABOUT, Nothing),
+    // The hub connects to an address that the caller names.
+    on("POST", "/compat/forge/mcp/validate", Need::OnAll(&[Admin]), Nothing),
     on("GET", "/compat/forge/models", ABOUT, Nothing),
     // All clients of Forge see what one of them sets.
     on("POST", "/compat/forge/models", Need::OnAll(&[Admin]), Nothing),
     on("POST", "/compat/forge/models/refresh", ABOUT, Nothing),
-    on("POST", "/compat/forge/models/fetch", ABOUT, Nothing),
+    on("POST", "/compat/forge/models/fetch", Need::OnAll(&[Admin]), Nothing),
     on("GET", "/compat/forge/models/grouped", ABOUT, Nothing),
     on("GET", "/compat/forge/models/suggestions/{provider}", ABOUT, Nothing),
     on("PUT", "/compat/forge/models/{provider}/{*model}", Need::OnAll(&[Admin]), Nothing),
