@@ -44,6 +44,7 @@ mod main_job; // recordings at their pace, several viewers, a terminal among the
 mod memory; // what a burst took is given back
 mod money; // what runs cost
 mod numbers; // metrics and readiness
+mod openapi; // the document of the interface, and that it is true
 mod orphans; // publishers that vanish, and come back
 mod postgres; // a hub whose log is in PostgreSQL
 mod proxy; // calls of models pass through, unchanged
