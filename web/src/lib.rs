@@ -41,6 +41,7 @@ pub mod route;
 pub mod said;
 pub mod search;
 pub mod seen;
+pub mod signed;
 pub mod span;
 pub mod speech;
 pub mod spinners;
