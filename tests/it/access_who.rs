@@ -62,6 +62,24 @@ async fn who_said_and_who_approved_stands_in_the_run_and_nobody_else_can_write_i
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_approved_with_other_arguments_is_said_to_have_edited_them() {
+    let origin = calling(vec![("a", "echo", json!({"to": "prod"}))]).await;
+    let (hub, _place) = hub(&origin, GUARDED).await;
+    let ann = hub.token_for("ann", &["view,control,export:*"]).await;
+    commanded(&hub, &ann, json!({"id": "1", "command": "say", "agent": "helper", "text": "Hello"})).await;
+    until("the question", async || {
+        let view = get(&hub, &ann, "/v1/conversations/c").await.text().await.ok()?;
+        view.contains("\"state\":\"approval\"").then_some(())
+    })
+    .await;
+    let other = json!({"id": "2", "command": "approve", "tool": "a", "arguments": {"to": "test"}});
+    commanded(&hub, &ann, other).await;
+    let told = told(&hub, &ann, r#""command":"approve""#).await;
+    assert!(told.contains(r#""by":"ann","command":"approve","tool":"a","edited":true"#), "{told}");
+    assert!(!told.contains(r#""command":"say","edited""#), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_access_control_nobody_is_named() {
     let origin = calling(vec![("a", "echo", json!({"to": "prod"}))]).await;
     let (hub, _place) = hub(&origin, "").await;

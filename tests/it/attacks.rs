@@ -15,6 +15,7 @@ mod headers;
 mod jwt;
 mod limits;
 mod login;
+mod without;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attack_missing_wrong_and_mangled_tokens() {

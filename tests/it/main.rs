@@ -44,8 +44,10 @@ mod main_job; // recordings at their pace, several viewers, a terminal among the
 mod memory; // what a burst took is given back
 mod money; // what runs cost
 mod numbers; // metrics and readiness
+mod openapi; // the document of the interface, and that it is true
 mod orphans; // publishers that vanish, and come back
 mod postgres; // a hub whose log is in PostgreSQL
+mod presence; // who else is here
 mod proxy; // calls of models pass through, unchanged
 mod proxy_again; // connections that end while a request is on its way
 mod proxy_detour; // through the proxy of the environment

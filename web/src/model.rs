@@ -97,6 +97,8 @@ pub struct Model {
     missed_from: Seq,
     /// The number of viewers.
     viewers: u64,
+    /// Their names, where the hub tells them.
+    viewer_names: Vec<String>,
     /// Whether a resync was requested and is not done yet.
     is_resyncing: bool,
     /// The hub's refusal of the subscription.
@@ -184,6 +186,11 @@ impl Model {
         self.viewers
     }
 
+    /// The names of the viewers, each once and in order; empty where the hub does not tell them.
+    pub fn viewer_names(&self) -> &[String] {
+        &self.viewer_names
+    }
+
     /// How many of the missed events have arrived, and how many were missed; `None` once all have arrived.
     pub fn caught_up(&self) -> Option<(u64, u64)> {
         let (seq, head) = (self.tracker.view().seq, self.tracker.head());
@@ -266,6 +273,7 @@ impl Model {
         self.progress.clear();
         self.marks = Marks::default();
         (self.rate, self.event_at, self.problem, self.viewers) = (None, None, None, 0);
+        self.viewer_names.clear();
         self.is_resyncing = false;
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
     }
@@ -315,7 +323,9 @@ impl Model {
                 self.problem = Some(std::mem::take(message));
                 self.touched.replaced = true;
             }
-            ServerFrame::Presence { sub, viewers } if *sub == self.sub => self.viewers = *viewers,
+            ServerFrame::Presence { sub, viewers, names } if *sub == self.sub => {
+                (self.viewers, self.viewer_names) = (*viewers, names.drain(..).map(String::from).collect());
+            }
             ServerFrame::Batch { sub, ts, .. } if *sub == self.sub => {
                 self.hear_time(*ts, now);
                 return self.follow(&mut frame, now);

@@ -1560,9 +1560,11 @@ export interface LagFrame {
   sub: number;
 }
 
-/** How many watch. */
+/** How many watch, and who. */
 export interface PresenceFrame {
   t: "presence";
+  /** Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them. */
+  names?: string[];
   /** The subscription. */
   sub: number;
   /** The viewers of the conversation, this one among them. */

@@ -62,6 +62,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/embed", Need::Known, Nothing),
     // Requests across conversations.
     on("GET", "/metrics", Need::OnAll(&[View]), Everything),
+    on("GET", "/openapi.json", Need::Known, Nothing),
     on("GET", "/schema/{name}", Need::Known, Nothing),
     on("GET", "/v1/search", Need::OnSome(View), Masked),
     on("GET", "/v1/tools", Need::OnAll(&[View]), Masked),
@@ -132,7 +133,7 @@ pub const ROUTES: &[Route] = &[
 ];
 
 /// The prefixes under which LangGraph's platform is served.
-const PLATFORMS: [&str; 3] = ["/compat/langgraph", "/compat/bernard/api", "/compat/bernard"];
+pub const PLATFORMS: [&str; 3] = ["/compat/langgraph", "/compat/bernard/api", "/compat/bernard"];
 
 /// The routes below each of [`PLATFORMS`].
 const PLATFORM: &[Route] = &[

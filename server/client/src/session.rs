@@ -329,7 +329,10 @@ impl ViewerSession {
             ServerFrame::Lag { sub, state, behind_events, behind_ms } => {
                 Some(SessionUpdate::Lag { sub, state, behind_events, behind_ms })
             }
-            ServerFrame::Presence { sub, viewers } => Some(SessionUpdate::Presence { sub, viewers }),
+            ServerFrame::Presence { sub, viewers, names } => {
+                let names = names.into_iter().map(String::from).collect();
+                Some(SessionUpdate::Presence { sub, viewers, names })
+            }
             ServerFrame::Hb { heads, .. } => {
                 self.revive(&heads).await;
                 let at = self.subscriptions.keys().filter_map(|sub| Some((*sub, self.view(*sub)?.seq)));

@@ -31,7 +31,7 @@ use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
     audit, commands, compat, conversations, events, export, figures, guard, health, hubs, import, ingest,
-    native, page, results, schema, search, stream, traces as spans, upstreams,
+    native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -216,6 +216,7 @@ fn compressed() -> Router<Arc<Shared>> {
     let worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_BYTES_MIN));
     Router::new()
         .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(openapi::openapi))
         .route("/schema/{name}", get(schema::schema))
         .route("/v1/search", get(search::search))
         .route("/v1/tools", get(search::tools))

@@ -20,6 +20,7 @@ pub(crate) mod hubs;
 pub(crate) mod import;
 pub(crate) mod ingest;
 pub(crate) mod native;
+pub(crate) mod openapi;
 pub(crate) mod page;
 pub(crate) mod params;
 pub(crate) mod passed;

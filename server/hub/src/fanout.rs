@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use compact_str::CompactString;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use event_log::Ticket;
@@ -60,7 +61,11 @@ pub struct Subscription {
     pub(crate) active: AtomicBool,
     /// How well its viewer keeps up, as the hub's ladder counts it.
     pub standing: CurrentRung,
-    /// The number of viewers in the last presence frame that it got; 0 before the first.
+    /// The name by which the other viewers of its conversation know its viewer, if there is one.
+    pub(crate) who: Option<CompactString>,
+    /// The key of the last presence frame that it got ([`ViewersTold::for_role`]); 0 before the first.
+    ///
+    /// [`ViewersTold::for_role`]: crate::hub::ViewersTold::for_role
     pub(crate) presence: AtomicUsize,
     /// What it subscribes to.
     pub place: SubscriptionTarget,
@@ -93,6 +98,11 @@ impl Subscription {
             SubscriptionTarget::Conversation(stage, _) => Some(stage.conversation.epoch()),
             SubscriptionTarget::Fleet { .. } => None,
         }
+    }
+
+    /// The name by which the other viewers know its viewer, if there is one.
+    pub fn who(&self) -> Option<&str> {
+        self.who.as_deref()
     }
 
     /// Whether the subscription has not ended.
@@ -140,7 +150,7 @@ impl Fanout {
         sub: SubscriptionId,
         terms: SubscriptionTerms<'_>,
     ) -> Result<Arc<Subscription>, OpenError> {
-        let conversation = self.hub.enter(id)?;
+        let conversation = self.hub.enter_as(id, terms.who)?;
         let (stage, pump) = match self.stages.entry(id.clone()) {
             Entry::Occupied(mut found) => {
                 // The conversation left memory and was read back: its viewers belong to the new object.
@@ -162,6 +172,7 @@ impl Fanout {
             sub,
             active: AtomicBool::new(true),
             standing: self.ladder.enter(),
+            who: terms.who.map(CompactString::new),
             presence: AtomicUsize::new(0),
             place: SubscriptionTarget::Conversation(stage, pump),
         }))
@@ -214,7 +225,7 @@ impl Fanout {
                     // remove.
                     _ => drop(stage.quit(pump)),
                 }
-                self.hub.leave(&stage.conversation);
+                self.hub.leave_as(&stage.conversation, subscription.who.as_deref());
             }
         }
     }
@@ -227,6 +238,8 @@ pub struct SubscriptionTerms<'a> {
     pub wish: &'a SubscriptionOptions,
     /// What is hidden from the client, where something is.
     pub mask: Option<&'a Arc<Mask>>,
+    /// The name by which the other viewers know it, where they may know one.
+    pub who: Option<&'a str>,
     /// How events are written for it.
     pub delivery: Delivery,
 }
@@ -253,7 +266,7 @@ impl Stage {
     /// calls `Stage::quit`.
     fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, tasks: &TaskTracker) -> Arc<Pump> {
         let mut pumps = self.pumps.lock();
-        let SubscriptionTerms { wish, mask, delivery } = terms;
+        let SubscriptionTerms { wish, mask, delivery, who: _ } = terms;
         let is_like = |pump: &Pump| {
             pump.wish == *wish && pump.sight.mask() == mask && pump.sight.delivery() == delivery
         };

@@ -52,6 +52,7 @@ mod upkeep;
 
 pub use conversation::{Conversation, Discontinuity, WITHHELD_MS};
 pub use copied::{Copied, CopyError, copy};
+pub use counted::ViewersTold;
 pub use followers::Follower;
 pub use import::{History, ImportError};
 pub use list::Listed;
@@ -285,13 +286,20 @@ impl Hub {
         }
     }
 
-    /// Enters the conversation `id` as a viewer, so that it stays in memory. Each call needs one of
-    /// [`Hub::leave`]: dropping the `Arc` does not leave.
+    /// Enters the conversation `id` as a viewer without a name. Otherwise as [`Hub::enter_as`].
     pub fn enter(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
+        self.enter_as(id, None)
+    }
+
+    /// Enters the conversation `id` as a viewer, so that it stays in memory. `who` is the name by which the other viewers
+    /// know this one, if they may. Each call needs one of [`Hub::leave_as`] with the same name: dropping the `Arc` does
+    /// not leave.
+    pub fn enter_as(&self, id: &ConversationId, who: Option<&str>) -> Result<Arc<Conversation>, OpenError> {
         loop {
             let conversation = self.open(id)?;
             // Refused only if it left memory after it was found: the next round finds or makes another.
             if conversation.enter().is_ok() {
+                conversation.presence.come(who);
                 self.touch(&conversation);
                 self.presence.note(&conversation);
                 return Ok(conversation);
@@ -299,9 +307,15 @@ impl Hub {
         }
     }
 
-    /// Leaves a conversation as a viewer. A conversation in which nothing was ever said is forgotten with its
-    /// last viewer, so that looking at a name leaves nothing behind.
+    /// Leaves a conversation that was entered without a name. Otherwise as [`Hub::leave_as`].
     pub fn leave(&self, conversation: &Arc<Conversation>) {
+        self.leave_as(conversation, None);
+    }
+
+    /// Leaves a conversation as the viewer `who`. A conversation in which nothing was ever said is forgotten with its
+    /// last viewer, so that looking at a name leaves nothing behind.
+    pub fn leave_as(&self, conversation: &Arc<Conversation>, who: Option<&str>) {
+        conversation.presence.go(who);
         conversation.leave();
         self.touch(conversation);
         self.presence.note(conversation);

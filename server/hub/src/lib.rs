@@ -30,6 +30,6 @@ pub use hub::{
     AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Delivery,
     Discontinuity, Far, Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans, Patience,
     Presence, Prices, Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
-    TicketToCome, WITHHELD_MS, copy,
+    TicketToCome, ViewersTold, WITHHELD_MS, copy,
 };
 pub use tally::{Count, TALLY, Tally};

@@ -226,12 +226,16 @@ pub enum ServerFrame {
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,
     },
-    /// How many watch.
+    /// How many watch, and who.
     Presence {
         /// The subscription.
         sub: SubscriptionId,
         /// The viewers of the conversation, this one among them.
         viewers: u64,
+        /// Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+        names: Vec<CompactString>,
     },
     /// Rows of the list of conversations.
     Fleet {

@@ -126,6 +126,9 @@ pub const ACKS_OWED_MAX: usize = 1_024;
 /// Most subscriptions on one socket.
 pub const SUBSCRIPTIONS_PER_SOCKET_MAX: usize = 256;
 
+/// Most names of viewers in one presence frame; of more the first are told, and the number says how many there are.
+pub const PRESENCE_NAMES_MAX: usize = 50;
+
 /// Longest wait between two frames that a viewer may ask for, in milliseconds.
 pub const MIN_INTERVAL_MS_MAX: u16 = 500;
 

@@ -147,6 +147,39 @@ async fn i7_an_address_has_so_many_connections_open() {
     assert!(said.contains("failed_logins_per_minute"), "{said}");
 }
 
+#[test]
+fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_there() {
+    let document = include_str!("../../../docs/limits.md");
+    let (_, table) = document.split_once("## Of one address and one principal").unwrap();
+    let (quotas, grouped) = (access::Quotas::default(), |number: u32| match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1_000, number % 1_000),
+    });
+    for (name, number) in [
+        ("connections_per_address", quotas.connections_per_address),
+        ("failed_logins_per_minute", quotas.failed_logins_per_minute),
+        ("requests_per_principal", quotas.requests_per_principal),
+        ("sockets_per_principal", quotas.sockets_per_principal),
+        ("publishes_per_second", quotas.publishes_per_second),
+    ] {
+        let row = format!("| `{name}` | {}", grouped(number));
+        assert!(table.contains(&row), "{row}");
+    }
+    let tests = [
+        include_str!("limits.rs"),
+        include_str!("../../../server/access/src/quota.rs"),
+        include_str!("../../../server/access/src/sessions.rs"),
+        include_str!("../../../server/access/src/oidc.rs"),
+        include_str!("../../../server/access/src/tokens/tests.rs"),
+        include_str!("../../../server/access/src/audit/budget.rs"),
+        include_str!("../../../server/hub/src/hub/counted.rs"),
+    ];
+    let named = table.split('`').filter(|word| word.starts_with("i7_"));
+    for name in named {
+        assert!(tests.iter().any(|file| file.contains(&format!("fn {name}("))), "no test is named {name}");
+    }
+}
+
 async fn refused_limit(settings: &super::jwt::Settings) -> String {
     refused(settings, "[access.limits]\nfailed_logins_per_minute = 0\n").await
 }

@@ -26,6 +26,7 @@ use crate::failed::failed_last;
 use crate::kinds;
 use crate::open::Fold;
 use crate::preview::{self, PreviewOutput};
+use crate::signed;
 use crate::store::{Store, card_id, use_store};
 
 /// The text at the right of the line: the state; for a failure with its first line that is not empty; for a
@@ -110,7 +111,6 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
     });
     let span = Memo::new(move |_| head.with(|head| head.span).known_until(silent_since.get()));
     let latency = move || head.with(|head| head.latency_ms).map(|ms| ms.to_string());
-    let progress = progress_of(store, &run, &id);
     let ids = StoredValue::new((run, id));
     // A call that waits for consent shows all its arguments, even if the card is folded.
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval) && !open.get());
@@ -143,7 +143,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
                 <span class="tm num" class:slow=is_slow title=move || slow.get()>{move || span_text(span.get())}</span>
                 <Chevron open=open />
             </button>
-            {move || progress.get().map(|line| view! { <div class="line meta num">{line}</div> })}
+            <Lines ids=ids />
             {move || head.with(|head| head.question.clone()).map(|question| {
                 view! { <div class="line appr">"Waits for consent: " {question}</div> }
             })}
@@ -152,6 +152,18 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
             {move || can_stop.get().then(|| view! { <StopSlow ids=ids /> })}
             {move || open.get().then(|| view! { <Body ids=ids head=head id=body.clone() /> })}
         </div>
+    }
+}
+
+/// The lines below that of a call: how far it is, and who decided about it.
+#[component]
+fn Lines(ids: Ids) -> impl IntoView {
+    let store = use_store();
+    let (progress, decided) =
+        ids.with_value(|(run, id)| (progress_of(store, run, id), decided_by(store, run, id)));
+    view! {
+        {move || progress.get().map(|line| view! { <div class="line meta num">{line}</div> })}
+        {move || decided.get().map(|who| view! { <div class="line meta" data-t="decided">{who}</div> })}
     }
 }
 
@@ -195,6 +207,17 @@ fn progress_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String
         let words: Vec<String> =
             said.text.map(|text| preview::one_line(&text)).into_iter().chain(far).collect();
         (!words.is_empty()).then(|| words.join(" · "))
+    })
+}
+
+/// Who decided about a call of one of the hub's agents, once the hub has said so: `approved by ann`.
+fn decided_by(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<String>> {
+    let (run, id) = (run.clone(), id.clone());
+    Memo::new(move |_| {
+        // It is known when a run begins whether it is the hub's, and only then is there something to wait for.
+        store.reading.view(|view| view.runs.get(&run).is_some_and(|run| run.own)).then_some(())?;
+        store.reading.track_rows(&run);
+        store.reading.view(|view| signed::of_call(view.runs.get(&run)?, &id))
     })
 }
 

@@ -29,6 +29,7 @@ use crate::flow::{Flow, RowRank};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
+use crate::signed;
 use crate::store::{run_id, steps_key, use_store};
 
 /// What the run shows besides its rows. It is compared as a whole, so that a delta of a text does not draw it
@@ -47,6 +48,8 @@ struct Head {
     stalled_at: Option<u64>,
     /// A failure that no note reports.
     error: Option<ErrorFact>,
+    /// What people did with the run, and who they are: `stopped by ann`.
+    signed: Vec<String>,
 }
 
 impl Head {
@@ -71,6 +74,7 @@ impl Head {
                 .unwrap_or_default(),
             stalled_at: run.stalled_at,
             error: run.error.clone().filter(|error| !is_told(error)),
+            signed: signed::of_run(run),
         }
     }
 }
@@ -199,6 +203,9 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
 fn End(head: Memo<Option<Head>>) -> impl IntoView {
     let status = Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)));
     let error = Memo::new(move |_| head.with(|head| head.as_ref().and_then(|head| head.error.clone())));
+    let signed = Memo::new(move |_| {
+        head.with(|head| head.as_ref().map(|it| it.signed.join(" · ")).unwrap_or_default())
+    });
     let store = use_store();
     let stalled = Memo::new(move |_| head.with(|head| head.as_ref().and_then(|head| head.stalled_at)));
     let activity = Memo::new(move |_| {
@@ -238,6 +245,9 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
         })}
         {move || word().map(|(shape, class, word)| {
             view! { <div class="end meta">{icon(shape, class)} {word}</div> }
+        })}
+        {move || Some(signed.get()).filter(|said| !said.is_empty()).map(|said| {
+            view! { <div class="activity meta" data-t="signed">{said}</div> }
         })}
     }
 }

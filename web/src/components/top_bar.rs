@@ -27,6 +27,9 @@ use crate::route;
 use crate::store::{OpenDialog, Sheet, Store, use_store};
 use crate::timeline::Drawer;
 
+/// Most names of viewers in the pill; the title has all.
+const NAMES_SHOWN: usize = 3;
+
 /// What the bar shows of the newest run. It is compared as a whole, so that deltas of texts do not draw the
 /// bar again.
 #[derive(Debug, Clone, PartialEq)]
@@ -147,20 +150,34 @@ pub(crate) fn TopBar() -> impl IntoView {
     }
 }
 
-/// How many viewers the conversation has by the hub's count, this page among them; nothing while it is the
-/// only one.
+/// How many viewers the conversation has by the hub's count, this page among them, and who they are; nothing
+/// while it is the only one. A title has all names that the hub tells, the pill the first of them.
 #[component]
 fn Watching() -> impl IntoView {
     let store = use_store();
     move || {
-        let viewers = store.link.viewers.get();
+        let (viewers, names) = (store.link.viewers.get(), store.link.viewer_names.get());
         (viewers > 1).then(|| {
+            let title = match names.join(", ") {
+                none if none.is_empty() => String::from("Viewers of this conversation, you among them"),
+                names => format!("Viewers of this conversation, you among them: {names}"),
+            };
             view! {
-                <span class="pill num hide" data-t="watching" title="Viewers of this conversation, you among them">
-                    {icon("#eye", "")} {viewers} " watching"
+                <span class="pill num hide" data-t="watching" title=title>
+                    {icon("#eye", "")} {viewers} " watching" {named(&names)}
                 </span>
             }
         })
+    }
+}
+
+/// The first names of viewers, as they follow the number; nothing where there are none.
+fn named(names: &[String]) -> String {
+    let shown = names.iter().take(NAMES_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMES_SHOWN) {
+        _ if shown.is_empty() => shown,
+        0 => format!(": {shown}"),
+        more => format!(": {shown} and {more} more"),
     }
 }
 

@@ -28,6 +28,8 @@ pub(crate) struct LinkStore {
     pub(crate) mark: RwSignal<Option<String>>,
     /// The number of viewers of the conversation, as reported last.
     pub(crate) viewers: RwSignal<u64>,
+    /// Their names, each once and in order; empty where the hub does not tell them.
+    pub(crate) viewer_names: RwSignal<Vec<String>>,
     /// The round-trip time to the hub, in milliseconds; `None` until it was measured, and if the last
     /// measurement failed.
     pub(crate) rtt_ms: RwSignal<Option<u64>>,
@@ -48,6 +50,7 @@ impl LinkStore {
             log: RwSignal::new(None),
             mark: RwSignal::new(None),
             viewers: RwSignal::new(0),
+            viewer_names: RwSignal::new(Vec::new()),
             rtt_ms: RwSignal::new(None),
         }
     }

@@ -257,15 +257,16 @@ impl Store {
     /// Sets the signals that hold values of the model; the seq last, so that who reads it finds the others
     /// set.
     fn tell_words(self) {
-        let (seq, is_live, is_running, viewers) = self.reading.model(|model| {
+        let (seq, is_live, is_running, viewers, names) = self.reading.model(|model| {
             let view = model.view();
             // Active runs are among the newest. Checking all of ten thousand at each painting would be
             // expensive.
             let is_running = view.runs.values().rev().take(16).any(model::view::RunView::is_running);
-            (view.seq, model.is_live(), is_running, model.viewers())
+            (view.seq, model.is_live(), is_running, model.viewers(), model.viewer_names().to_vec())
         });
         self.tell_replay();
         set(self.link.viewers, viewers);
+        set(self.link.viewer_names, names);
         set(self.reading.live, is_live);
         set(self.reading.running, is_running);
         set(self.reading.seq, seq);

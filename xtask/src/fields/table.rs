@@ -19,6 +19,28 @@ stands in them; and the bytes that were received count for the ring (`RING_BYTES
 |---|---|---|---|---|
 ";
 
+/// What one address and one principal may do, which no field holds. `tests/it` compares its numbers with the defaults.
+const TAIL: &str = "
+## Of one address and one principal
+
+With access control. What `[access.limits]` sets is a number of the settings, and this is where it begins; the others are fixed. Who does more is told
+`too_many` with `Retry-After`, unless the table says otherwise, and nobody else is counted for it. A test of this table compares the numbers.
+
+| limit | value | whose | counted in | test |
+|---|---|---|---|---|
+| `connections_per_address` | 1,000 open; beyond, they are closed | an address, or 64 bits of IPv6 | `server/edge/src/access/bounds.rs` | `i7_an_address_has_so_many_connections_open` |
+| `failed_logins_per_minute` | 1,000, all of them at once too | an address | `server/edge/src/access/bounds.rs` | `i7_logins_that_fail_bar_their_address_for_a_while_at_every_door`, `i7_sockets_that_guess_bar_their_address_too` |
+| `requests_per_principal` | 500 open, streams and waits among them | a principal | `server/edge/src/access/bounds.rs` | `i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not_counted` |
+| `sockets_per_principal` | 1,000 open; beyond, closed with 4008 | a principal | `server/edge/src/access/bounds.rs` | `i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not_counted` |
+| `publishes_per_second` | 1,000 frames or requests with events, ten times as many at once | a principal | `server/edge/src/access/bounds.rs` | `i7_who_publishes_too_fast_is_told_so_and_others_are_not` |
+| rates that are remembered, of failed logins and of publishing | 10,000 each; the one that used least is forgotten | all | `server/access/src/quota.rs` | `i7_of_so_many_is_a_rate_kept_and_those_who_used_most_stay` |
+| sessions of browsers | 2,000, of one token or link 100; the oldest goes | all, a principal | `server/access/src/sessions.rs` | `i7_sessions_are_bounded_and_nobody_logs_others_out` |
+| logins that are begun at a provider | 1,000 for ten minutes | all | `server/access/src/oidc.rs` | `i7_logins_that_are_begun_and_left_are_bounded` |
+| tokens, grants of one | 1,000, 64 | all, a token | `server/access/src/tokens.rs` | `i7_a_hub_has_a_bounded_number_of_tokens` |
+| refusals in the audit log | 60 in a minute; the rest is a number | all | `server/access/src/audit/budget.rs` | `i7_refusals_are_written_up_to_a_number_in_each_minute_and_the_rest_is_counted` |
+| names of viewers in one `presence` | 50; of more the first | a conversation | `server/hub/src/hub/counted.rs` | `i7_of_many_names_the_first_are_told` |
+";
+
 /// Writes docs/limits.md from the fields and their bounds. One row for each field, in the order of their
 /// names; a field without a bound says so in bold.
 pub(crate) fn table(fields: &BTreeMap<String, FieldForm>, bounds: &FieldBounds) -> String {
@@ -39,6 +61,7 @@ pub(crate) fn table(fields: &BTreeMap<String, FieldForm>, bounds: &FieldBounds) 
             text.push_str(&cell);
         }
     }
+    text.push_str(TAIL);
     text
 }
 

@@ -1753,14 +1753,19 @@ class LagFrame(TypedDict):
     """The subscription."""
 
 
-class PresenceFrame(TypedDict):
-    """How many watch."""
-
+class _PresenceFrame(TypedDict):
     t: Literal["presence"]
     sub: int
     """The subscription."""
     viewers: int
     """The viewers of the conversation, this one among them."""
+
+
+class PresenceFrame(_PresenceFrame, total=False):
+    """How many watch, and who."""
+
+    names: list[str]
+    """Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them."""
 
 
 class FleetFrame(TypedDict):

@@ -81,12 +81,14 @@ pub enum SessionUpdate {
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,
     },
-    /// The number of viewers of a conversation has changed.
+    /// The viewers of a conversation have changed.
     Presence {
         /// The subscription.
         sub: SubscriptionId,
         /// The number of viewers, including this one.
         viewers: u64,
+        /// Their names, where the hub tells them: each once, in order.
+        names: Vec<String>,
     },
     /// Rows of the list of conversations.
     Fleet {

@@ -24,6 +24,9 @@ pub(super) struct Signature {
     /// The call that it was about.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
+    /// Whether somebody changed what was there: the arguments of a call, or a message that is asked again in a fork. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    edited: bool,
 }
 
 /// What is noted of a command of `who`.
@@ -36,7 +39,12 @@ pub(super) fn of(who: &str, deed: &CommandAction) -> Signature {
         CommandAction::Retry { .. } => ("retry", None),
         CommandAction::Fork { .. } => ("fork", None),
     };
-    Signature { by: who.to_owned(), command, tool: tool.map(|tool| tool.as_str().to_owned()) }
+    let edited = match deed {
+        CommandAction::Approve { arguments, .. } => arguments.is_some(),
+        CommandAction::Fork { before, text, .. } => before.is_some() && text.is_some(),
+        _ => false,
+    };
+    Signature { by: who.to_owned(), command, tool: tool.map(|tool| tool.as_str().to_owned()), edited }
 }
 
 /// Publishes it in the run that the command was about, also when that is over; after a fork in which nothing was asked, in the newest run that

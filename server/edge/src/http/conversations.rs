@@ -11,6 +11,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use compact_str::CompactString;
 use event_log::blocking;
 use model::code::ErrorCode;
 use model::event::RunStatus;
@@ -216,7 +217,7 @@ pub(crate) async fn wait(
     let id = params::conversation(&name)?;
     let _open = place(&shared, OpenKind::Stream)?;
     let conversation = shared.hub.enter(&id)?;
-    let seat = Seat { shared: Arc::clone(&shared), conversation };
+    let seat = Seat::new(&shared, conversation);
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);
     let over = async {
         loop {
@@ -254,10 +255,26 @@ pub(crate) struct Seat {
     pub(crate) shared: Arc<Shared>,
     /// The conversation that is viewed.
     pub(crate) conversation: Arc<Conversation>,
+    /// The name by which the other viewers know this one, if there is one.
+    who: Option<CompactString>,
+}
+
+impl Seat {
+    /// The place of a viewer who has entered `conversation` without a name.
+    pub(crate) fn new(shared: &Arc<Shared>, conversation: Arc<Conversation>) -> Self {
+        Self { shared: Arc::clone(shared), conversation, who: None }
+    }
+
+    /// Enters a conversation as `caller`, whom the other viewers know by name where access control is on.
+    pub(crate) fn enter(shared: &Arc<Shared>, id: &ConversationId, caller: &Caller) -> Result<Self, Problem> {
+        let who = shared.gate.is_on().then(|| CompactString::new(caller.0.name()));
+        let conversation = shared.hub.enter_as(id, who.as_deref())?;
+        Ok(Self { shared: Arc::clone(shared), conversation, who })
+    }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.shared.hub.leave(&self.conversation);
+        self.shared.hub.leave_as(&self.conversation, self.who.as_deref());
     }
 }

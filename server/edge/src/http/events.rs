@@ -66,7 +66,7 @@ pub(crate) async fn events(
     }
     let lens = looks.lens()?;
     let open = place(&shared, OpenKind::Stream)?;
-    let seats = seats(&shared, [name.as_str()].into_iter())?;
+    let seats = seats(&shared, &caller, [name.as_str()].into_iter())?;
     Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), vec![after]))
 }
 
@@ -102,19 +102,20 @@ pub(crate) async fn several(
     }
     let lens = looks.lens()?;
     let open = place(&shared, OpenKind::Stream)?;
-    let seats = seats(&shared, all("conversation"))?;
+    let seats = seats(&shared, &caller, all("conversation"))?;
     Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), after))
 }
 
 /// Enters each of the conversations as a viewer.
-fn seats<'a>(shared: &Arc<Shared>, names: impl Iterator<Item = &'a str>) -> Result<Vec<Seat>, Problem> {
+fn seats<'a>(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<Seat>, Problem> {
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let seats = names.map(|name| {
-        let conversation = shared.hub.enter(&params::conversation(name)?)?;
-        Ok(Seat { shared: Arc::clone(shared), conversation })
-    });
+    let seats = names.map(|name| Seat::enter(shared, &params::conversation(name)?, caller));
     seats.collect()
 }
 

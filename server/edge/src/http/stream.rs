@@ -93,7 +93,7 @@ pub(crate) async fn post(
 async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
-    let seat = Seat { shared: Arc::clone(shared), conversation };
+    let seat = Seat::new(shared, conversation);
     let begins = async {
         loop {
             let mut moved = std::pin::pin!(seat.conversation.moved());
@@ -207,7 +207,7 @@ async fn answer(
     };
     let encoder = encoding.encoder(&options);
     let task = conversation.look(Task::of);
-    let seat = Seat { shared: Arc::clone(&shared), conversation };
+    let seat = Seat::new(&shared, conversation);
     let mut reader =
         Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
     // What is already there is written when it is this request's turn, like any other answer.

@@ -53,6 +53,7 @@ impl Viewer {
                 hub::SubscriptionTerms {
                     wish: &SubscriptionOptions::default(),
                     mask: None,
+                    who: None,
                     delivery: hub::Delivery::Joined,
                 },
             )

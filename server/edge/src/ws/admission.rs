@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use access::audit::{Audited, Deed};
 use access::{Denial, Right, frames};
+use compact_str::CompactString;
 use hub::SeenRows;
 use model::Mask;
 use model::code::{CloseCode, ErrorCode};
@@ -146,6 +147,13 @@ impl Connection {
     /// What is hidden from the client, where something is.
     pub(super) fn mask(&self) -> Option<Arc<Mask>> {
         self.admission.as_ref()?.principal.mask().cloned()
+    }
+
+    /// The name by which other viewers know the client; none without access control, nor for another hub, which counts
+    /// its own viewers.
+    pub(super) fn known_as(&self) -> Option<CompactString> {
+        let is_known = self.shared.gate.is_on() && self.kind == SocketKind::Client;
+        self.admission.as_ref().filter(|_| is_known).map(|admission| admission.principal.name().into())
     }
 
     /// Closes the socket if its client is no longer admitted: revoked, logged out or expired. Otherwise

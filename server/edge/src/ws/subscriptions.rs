@@ -80,7 +80,8 @@ impl Connection {
         }
         let mask = self.mask();
         let delivery = if is_hub { Delivery::Single } else { Delivery::Joined };
-        let terms = SubscriptionTerms { wish, mask: mask.as_ref(), delivery };
+        let who = self.known_as();
+        let terms = SubscriptionTerms { wish, mask: mask.as_ref(), who: who.as_deref(), delivery };
         match self.shared.fanout.enter(conv, &self.outbox, sub, terms) {
             Ok(subscription) => {
                 begin(&mut self.behind, Arc::clone(&subscription));
@@ -188,7 +189,8 @@ impl Connection {
         let new = match &old.place {
             SubscriptionTarget::Conversation(stage, shard) => {
                 let (id, mask) = (stage.conversation.id(), shard.sight.mask());
-                let terms = SubscriptionTerms { wish: &shard.wish, mask, delivery: shard.sight.delivery() };
+                let (who, delivery) = (old.who(), shard.sight.delivery());
+                let terms = SubscriptionTerms { wish: &shard.wish, mask, who, delivery };
                 self.shared.fanout.enter(id, &self.outbox, sub, terms)
             }
             SubscriptionTarget::Fleet { rows, seen } => {

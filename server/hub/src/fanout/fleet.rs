@@ -75,6 +75,7 @@ impl Fleet {
             sub,
             active: AtomicBool::new(true),
             standing: self.ladder.enter(),
+            who: None,
             presence: AtomicUsize::new(0),
             place: SubscriptionTarget::Fleet { rows: rows.min(FLEET_ROWS_MAX), seen },
         })

@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use model::Seq;
 use model::frame::{ServerFrame, SubscriptionId, SubscriptionOptions};
 use model::limits::BATCH_BYTES_TARGET;
+use model::{Mask, Seq};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::{Sent, Stage, Subscription};
-use crate::hub::{Cursor, Ready, Sight, Slice};
+use crate::hub::{Cursor, Ready, Sight, Slice, ViewersTold};
 use crate::tally::TALLY;
 use crate::wire;
 
@@ -48,7 +48,7 @@ pub struct Pump {
     closed: AtomicBool,
     /// Whether groups may hold subscriptions that have ended, and with them their sockets.
     stale: AtomicBool,
-    /// The number of the last presence figure that was told to the members.
+    /// How often presence had been taken when the members were last told.
     presence: AtomicUsize,
 }
 
@@ -208,18 +208,21 @@ impl Pump {
             groups.retain(|group| !group.members.is_empty());
         }
         let presence = &stage.conversation.presence;
-        let (viewers, times) = presence.told();
+        let times = presence.times();
+        let tells = |member: &Arc<Subscription>, place| {
+            tell_presence(member, &presence.told(), self.sight.mask().map(AsRef::as_ref), place)
+        };
         if self.presence.swap(times, Ordering::Relaxed) != times {
             for group in groups.iter_mut() {
                 let place = group.place();
-                group.members.retain(|member| tell_presence(member, viewers, place));
+                group.members.retain(|member| tells(member, place));
             }
             groups.retain(|group| !group.members.is_empty());
         }
         // A newcomer that has left already was counted out before, and is not seated.
         let newcomers = std::mem::take(&mut *self.inbox.lock());
         for (subscription, cursor) in newcomers.into_iter().filter(|(newcomer, _)| newcomer.is_active()) {
-            if times == 0 || presence.is_stale() || tell_presence(&subscription, viewers, cursor) {
+            if times == 0 || presence.is_stale() || tells(&subscription, cursor) {
                 seat(groups, Group { cursor, told: cursor.seq, members: vec![subscription] });
             }
         }
@@ -227,14 +230,16 @@ impl Pump {
     }
 }
 
-/// Tells `member`, whose position is `place`, how many view the conversation. False if its socket takes no
-/// more; the member is parked then.
-fn tell_presence(member: &Arc<Subscription>, viewers: usize, place: Cursor) -> bool {
-    let before = member.presence.swap(viewers, Ordering::Relaxed);
-    if before == viewers {
+/// Tells `member`, whose position is `place`, who views the conversation, as far as its role may know. False if its
+/// socket takes no more; the member is parked then.
+fn tell_presence(member: &Arc<Subscription>, told: &ViewersTold, mask: Option<&Mask>, place: Cursor) -> bool {
+    let (key, names) = told.for_role(mask);
+    let before = member.presence.swap(key, Ordering::Relaxed);
+    if before == key {
         return true;
     }
-    let frame = ServerFrame::Presence { sub: member.sub, viewers: viewers as u64 };
+    let frame =
+        ServerFrame::Presence { sub: member.sub, viewers: told.viewers as u64, names: names.to_vec() };
     match member.send(&wire::text(&frame)) {
         Sent::Whole => return true,
         Sent::Begun => member.outbox.park(Arc::clone(member), place),

@@ -345,6 +345,8 @@ struct WireServerFrame<'a> {
     #[serde(default)]
     viewers: u64,
     #[serde(default)]
+    names: Vec<CompactString>,
+    #[serde(default)]
     total: u64,
     #[serde(default)]
     rows: Vec<ConversationRow>,
@@ -412,7 +414,10 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
             behind_events: wire.behind_events,
             behind_ms: wire.behind_ms,
         }),
-        "presence" => Ok(ServerFrame::Presence { sub: need(wire.sub, "sub")?, viewers: wire.viewers }),
+        "presence" => {
+            let (sub, viewers, names) = (need(wire.sub, "sub")?, wire.viewers, wire.names);
+            Ok(ServerFrame::Presence { sub, viewers, names })
+        }
         "hb" => Ok(ServerFrame::Hb { ts: wire.ts.unwrap_or(0), heads: wire.heads }),
         "health" => {
             let (log, since, detail) = (need(wire.log, "log")?, wire.since, wire.detail);

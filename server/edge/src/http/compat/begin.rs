@@ -173,7 +173,7 @@ pub(super) fn begun(
 ) -> Result<Begun, Refusal> {
     let conversation = shared.hub.enter(&started.place.conversation);
     let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let seat = Seat { shared: Arc::clone(shared), conversation };
+    let seat = Seat::new(shared, conversation);
     Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
 }
 

@@ -41,8 +41,8 @@ pub(super) struct StreamPosition {
     cursor: Option<Cursor>,
     /// The last seq that the client was told of.
     told: Seq,
-    /// How many viewers the client was last told of.
-    viewers: usize,
+    /// The key of what the client was last told of the viewers; 0 before the first time.
+    presence: usize,
 }
 
 impl StreamPosition {
@@ -59,7 +59,7 @@ impl StreamPosition {
         let known = known.filter(|after| after.seq <= seat.conversation.head());
         let cursor = known.map(|after| Cursor { seq: after.seq, tick: 0 });
         let told = known.map_or(0, |after| after.seq);
-        Self { seat, sub, sight, cursor, told, viewers: 0 }
+        Self { seat, sub, sight, cursor, told, presence: 0 }
     }
 
     pub(super) fn conversation(&self) -> Arc<Conversation> {
@@ -78,10 +78,13 @@ impl StreamPosition {
     pub(super) fn news(&mut self) -> Vec<(Event, bool)> {
         let mut news = Vec::new();
         let conversation = &self.seat.conversation;
-        let (viewers, times) = conversation.presence.told();
-        if times > 0 && !conversation.presence.is_stale() && viewers != self.viewers {
-            self.viewers = viewers;
-            let frame = ServerFrame::Presence { sub: self.sub, viewers: viewers as u64 };
+        let told = conversation.presence.told();
+        let (key, names) = told.for_role(self.sight.mask().map(AsRef::as_ref));
+        let is_counted = conversation.presence.times() > 0 && !conversation.presence.is_stale();
+        if is_counted && key != self.presence {
+            self.presence = key;
+            let frame =
+                ServerFrame::Presence { sub: self.sub, viewers: told.viewers as u64, names: names.to_vec() };
             news.push((
                 Event("presence", vec![serde_json::to_vec(&frame).unwrap_or_default().into()]),
                 false,

@@ -96,6 +96,7 @@ fn subscription(outbox: &Arc<Outbox>) -> Arc<Subscription> {
         sub: 1,
         active: AtomicBool::new(true),
         standing: crate::fanout::Ladder::default().enter(),
+        who: None,
         presence: std::sync::atomic::AtomicUsize::new(0),
         place: SubscriptionTarget::Fleet { rows: 0, seen: None },
     })

@@ -24,6 +24,7 @@ async fn viewer(fanout: &Fanout) -> Arc<Subscription> {
             crate::SubscriptionTerms {
                 wish: &SubscriptionOptions::default(),
                 mask: None,
+                who: None,
                 delivery: crate::Delivery::Joined,
             },
         )

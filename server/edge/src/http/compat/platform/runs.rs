@@ -351,7 +351,7 @@ async fn join_at(
     let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
-    let seat = Seat { shared: Arc::clone(shared), conversation };
+    let seat = Seat::new(shared, conversation);
     told(shared, seat, &started, from, wanted).await
 }
 
