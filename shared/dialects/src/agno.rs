@@ -1,5 +1,5 @@
 //! Agno: events of agents, teams and workflows, in the transports of all its versions. Objects follow one
-//! another without a separator (up to 1.7), in SSE with pretty-printed JSON (AgentOS 2.0 to 2.3.8), in SSE by
+//! another without a separator (up to 1.7), in SSE with pretty-printed JSON (`AgentOS` 2.0 to 2.3.8), in SSE by
 //! the book (from 2.3.9), or as messages of a WebSocket; the name of the event says what it is.
 //!
 //! ```text

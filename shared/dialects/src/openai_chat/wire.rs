@@ -87,7 +87,7 @@ pub(super) struct ChatDelta<'a> {
     pub(super) content: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) refusal: ForeignField<'a>,
-    /// Reasoning: DeepSeek, Qwen, GLM, Kimi, llama.cpp, SGLang, xAI.
+    /// Reasoning: `DeepSeek`, Qwen, GLM, Kimi, llama.cpp, `SGLang`, xAI.
     #[serde(borrow)]
     pub(super) reasoning_content: ForeignField<'a>,
     /// Reasoning: Groq, Ollama, OpenRouter, newer vLLM.
@@ -206,7 +206,7 @@ struct ChatUsage<'a> {
     reasoning_tokens: ForeignField<'a>,
     #[serde(borrow)]
     cached_tokens: ForeignField<'a>,
-    /// Input tokens that were cached (DeepSeek).
+    /// Input tokens that were cached (`DeepSeek`).
     #[serde(borrow)]
     prompt_cache_hit_tokens: ForeignField<'a>,
     /// What the answer cost in dollars: a number (OpenRouter), or an object with `total_cost` (Perplexity).

@@ -83,7 +83,7 @@ pub(super) struct ResponseBody<'a> {
     /// `completed`, `incomplete`, `failed`, `cancelled`, `queued` or `in_progress`.
     #[serde(borrow)]
     pub(super) status: ForeignField<'a>,
-    /// All items. The backend of ChatGPT leaves it empty although items were streamed.
+    /// All items. The backend of `ChatGPT` leaves it empty although items were streamed.
     #[serde(borrow)]
     pub(super) output: ForeignField<'a>,
     #[serde(borrow)]
