@@ -39,6 +39,7 @@ pub(crate) fn ensure(need: &SystemPackage) -> CommandResult {
     (need.missing)().map_or(Ok(()), |lack| Err(lacking(lack).mend(by_hand)))
 }
 
-fn is_root() -> bool {
+/// Whether this process runs as root.
+pub(crate) fn is_root() -> bool {
     answer(Command::new("id").arg("-u")).is_ok_and(|said| said.trim() == "0")
 }

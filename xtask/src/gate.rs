@@ -180,7 +180,7 @@ fn find_browser(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome>
 }
 
 fn find_database(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
-    database::ensure().map(|()| StepOutcome::Done)
+    database::ensure("the tests of the log in PostgreSQL").map(|()| StepOutcome::Done)
 }
 
 fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
