@@ -24,7 +24,7 @@ use child::ChildServer;
 use databases::Databases;
 use folder::ClusterFolder;
 use hubs::ClusterHub;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use told::ClusterFacts;
@@ -51,7 +51,7 @@ pub(crate) fn run(ws: &Workspace) -> CommandResult {
     let fanlight = program(ws)?;
     let (sender, events) = channel();
     watch_signals(sender.clone())?;
-    let cluster = Cluster::start(fanlight.clone(), &sender)?;
+    let cluster = Cluster::start(&fanlight, &sender)?;
     let facts = cluster.facts(fanlight);
     say(facts.summary());
     wait(&events, &facts);
@@ -61,10 +61,9 @@ pub(crate) fn run(ws: &Workspace) -> CommandResult {
 
 /// The hub's program: `FANLIGHT_BIN`, else the product, which is built first.
 fn program(ws: &Workspace) -> CommandResult<PathBuf> {
-    if let Some(program) = std::env::var_os("FANLIGHT_BIN") {
-        let program = PathBuf::from(program);
-        return std::path::absolute(&program)
-            .map_err(CommandFailure::io(format!("finding FANLIGHT_BIN, {}", program.display())));
+    if let Some(program) = std::env::var_os("FANLIGHT_BIN").map(PathBuf::from) {
+        let program = program.canonicalize();
+        return program.map_err(CommandFailure::io("finding the program that FANLIGHT_BIN names"));
     }
     product::build(ws)?;
     Ok(ws.product())
@@ -93,7 +92,7 @@ fn wait(events: &Receiver<ClusterEvent>, facts: &ClusterFacts) {
 }
 
 impl Cluster {
-    fn start(fanlight: PathBuf, events: &Sender<ClusterEvent>) -> CommandResult<Self> {
+    fn start(fanlight: &Path, events: &Sender<ClusterEvent>) -> CommandResult<Self> {
         let folder = ClusterFolder::create()?;
         say(format!("starting two databases and three hubs in {}", folder.path().display()));
         let databases = Databases::start(&folder, events)?;
@@ -101,7 +100,7 @@ impl Cluster {
         let secret = cluster.folder.secret("hub.secret")?;
         for name in hubs::NAMES {
             let start = hubs::HubStart {
-                program: &fanlight,
+                program: fanlight,
                 name,
                 log: &cluster.databases.url(),
                 secret: &secret,

@@ -1,6 +1,7 @@
 //! The temporary folder of a cluster, with files that only its owner can read.
 
 use crate::failure::{CommandFailure, CommandResult};
+use std::fmt::Write as _;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, chown};
@@ -79,7 +80,12 @@ pub(super) fn random() -> CommandResult<String> {
     let mut bytes = [0; 24];
     let mut source = fs::File::open("/dev/urandom").map_err(CommandFailure::io("opening /dev/urandom"))?;
     source.read_exact(&mut bytes).map_err(CommandFailure::io("reading /dev/urandom"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut text = String::new();
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _written = write!(text, "{byte:02x}");
+    }
+    Ok(text)
 }
 
 /// User and group number of `name` in a text like `/etc/passwd`.
