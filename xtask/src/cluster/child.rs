@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, PipeReader, Write as _, pipe};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ const LAST_LINES: usize = 8;
 /// A running program in a process group of its own. Dropping it asks it to end, waits up to [`END`], and then kills it.
 #[derive(Debug)]
 pub(super) struct ChildServer {
-    child: Child,
+    pid: u32,
     /// The name of the signal that asks it to end.
     end_signal: &'static str,
     is_asked: bool,
-    /// Closed when nothing of it runs any more.
+    /// Closed when it has ended and was waited for, which a thread does that has the process.
     ended: Receiver<()>,
 }
 
@@ -59,19 +59,23 @@ impl ServerStart<'_> {
         let (reader, writer) = pipe().map_err(starting())?;
         command.stdin(Stdio::null()).process_group(0);
         command.stderr(writer.try_clone().map_err(starting())?).stdout(writer);
-        let child = command.spawn().map_err(starting())?;
+        let mut child = command.spawn().map_err(starting())?;
         // It holds our ends of the pipe.
         drop(command);
         let (ready_sender, ready) = channel();
         let (alive, ended) = channel();
         let (mark, name, events) = (self.ready, self.name.to_owned(), events.clone());
+        let pid = child.id();
         thread::spawn(move || {
             copy(reader, log, mark, &ready_sender);
+            drop(ready_sender);
+            // Waited for at once, so that no dead process stays in the list of the system.
+            let _status = child.wait();
             drop(alive);
             // The command is over and nobody waits any more.
             let _gone = events.send(ClusterEvent::Ended(name));
         });
-        let server = ChildServer { child, end_signal: self.end_signal, is_asked: false, ended };
+        let server = ChildServer { pid, end_signal: self.end_signal, is_asked: false, ended };
         let Ok(line) = ready.recv_timeout(START) else {
             let said = std::fs::read_to_string(&path).unwrap_or_default();
             let what = format!("{} does not start; the last it said:\n{}", self.name, last_lines(&said));
@@ -108,30 +112,37 @@ pub(super) fn last_lines(said: &str) -> String {
 
 impl ChildServer {
     pub(super) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     /// Asks it to end, once, also when it is paused.
     pub(super) fn ask_to_end(&mut self) {
-        if std::mem::replace(&mut self.is_asked, true) || !matches!(self.child.try_wait(), Ok(None)) {
+        if !std::mem::replace(&mut self.is_asked, true) {
+            self.signal(self.end_signal);
+            self.signal("CONT");
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        if self.ended.try_recv() == Err(TryRecvError::Disconnected) {
+            // Its number may be that of another process by now.
             return;
         }
-        let pid = self.pid().to_string();
-        for signal in [self.end_signal, "CONT"] {
-            // One that ended in the meantime needs no signal; one that gets none is killed later.
-            let _sent = Command::new("kill").args(["-s", signal, &pid]).stderr(Stdio::null()).status();
-        }
+        let mut kill = Command::new("kill");
+        kill.args(["-s", name]).arg(self.pid.to_string()).stderr(Stdio::null());
+        // One that ended in the meantime needs no signal.
+        let _sent = kill.status();
     }
 }
 
 impl Drop for ChildServer {
     fn drop(&mut self) {
         self.ask_to_end();
-        if self.ended.recv_timeout(END) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            // It has ended by itself.
-            let _ended = self.child.kill();
+        if self.ended.recv_timeout(END) == Err(RecvTimeoutError::Timeout) {
+            self.signal("KILL");
+            // Only one that the kernel cannot end outlives this.
+            let _ended = self.ended.recv_timeout(END);
         }
-        let _status = self.child.wait();
     }
 }
 
