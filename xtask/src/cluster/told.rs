@@ -52,8 +52,7 @@ impl ClusterFacts {
             ),
             STANDBY => format!(
                 "the standby has ended: nothing is acked until the primary goes on without it\n  {}",
-                self.psql(self.databases.primary.0, "ALTER SYSTEM SET synchronous_standby_names = ''")
-                    + " -c 'SELECT pg_reload_conf()'"
+                self.go_on_alone()
             ),
             other => format!("{other} has ended"),
         }
@@ -91,16 +90,25 @@ Stop a hub in order: it hands its conversations over, and viewers at other hubs 
             "
 Lose the standby: nothing is acked until the primary is told to go on without it:
   kill -INT {standby_pid}
-  {alone} -c 'SELECT pg_reload_conf()'
+  {alone}
 Or lose the primary: nothing is acked until the standby is promoted; the hubs find it by themselves:
   kill -9 {primary_pid}
   {promote}
 ",
             standby_pid = standby.1,
-            alone = self.psql(primary.0, "ALTER SYSTEM SET synchronous_standby_names = ''"),
+            alone = self.go_on_alone(),
             primary_pid = primary.1,
             promote = self.psql(standby.0, "SELECT pg_promote()"),
         )
+    }
+
+    /// A line for a shell that takes the standby off the primary's list. Connections are ended, since hubs read on new ones
+    /// what an ack means.
+    fn go_on_alone(&self) -> String {
+        let take_off = self.psql(self.databases.primary.0, "ALTER SYSTEM SET synchronous_standby_names = ''");
+        let others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
+        let end = format!("SELECT count(pg_terminate_backend(pid)) {others} AND usename = '{ROLE}'");
+        format!("{take_off} -c 'SELECT pg_reload_conf()' -c \"{end}\"")
     }
 
     /// A line for a shell that runs `statement`, which holds no `"`, at the server of this port.
