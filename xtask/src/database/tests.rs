@@ -1,3 +1,5 @@
+//! Folders of versions of PostgreSQL, by number.
+
 use super::newest;
 
 #[test]

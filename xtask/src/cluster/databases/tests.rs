@@ -1,3 +1,5 @@
+//! What hubs are told of the databases, and where these listen.
+
 use super::{free_ports, url};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Owners and secrets in the folder of a cluster.
+
 use super::{ids_of, random};
 
 #[test]

@@ -1,3 +1,5 @@
+//! What the hubs of a cluster are started with.
+
 use super::HubStart;
 use std::path::Path;
 

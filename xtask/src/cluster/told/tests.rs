@@ -1,3 +1,5 @@
+//! The lines for a second terminal are about the right hub and the right database.
+
 use super::ClusterFacts;
 use crate::cluster::child::last_lines;
 use crate::cluster::databases::DatabaseFacts;
