@@ -69,12 +69,15 @@ Make b the owner of a conversation, publish into it through c, and watch it thro
   {fanlight} tail {CONVERSATION} --url {a}
 Kill the owner. Within about 3 s another hub owns the conversation; publisher and viewer go on, and no event is lost or doubled:
   kill -9 {b_pid}
-Pause a hub and wake it later: it has lost what others took meanwhile, writes nothing any more, and its /readyz says so:
-  kill -STOP {c_pid}; sleep 10; kill -CONT {c_pid}; curl {c}/readyz
+Pause a hub, let another one take what it owns (which may answer `elsewhere` the first time), and wake it: it writes nothing any more, and
+its /readyz says that it must be started again:
+  curl -d '{event_of_c}' {c}/v1/conversations/paused/events
+  kill -STOP {c_pid}; curl -d '{event_of_c}' {a}/v1/conversations/paused/events; kill -CONT {c_pid}; sleep 2; curl {c}/readyz
 Stop a hub in order: it hands its conversations over, and viewers at other hubs notice a pause at most:
   kill -TERM {a_pid}
 ",
             owned = r#"{"k":"status","text":"b owns this","run":"r"}"#,
+            event_of_c = r#"{"k":"status","text":"of c","run":"r"}"#,
             a = a.url,
             b = b.url,
             c = c.url,
