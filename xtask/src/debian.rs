@@ -40,6 +40,6 @@ pub(crate) fn ensure(need: &SystemPackage) -> CommandResult {
 }
 
 /// Whether packages may be installed: the user id is 0.
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     answer(Command::new("id").arg("-u")).is_ok_and(|said| said.trim() == "0")
 }

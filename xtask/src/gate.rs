@@ -212,7 +212,7 @@ fn find_browser(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome>
 
 /// The programs of PostgreSQL, of which tests start servers of their own.
 fn find_database(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
-    database::ensure().map(|()| StepOutcome::Done)
+    database::ensure("the tests of the log in PostgreSQL").map(|()| StepOutcome::Done)
 }
 
 /// Other projects' packages at the versions of `tests/clients/`.

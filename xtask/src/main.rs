@@ -9,6 +9,8 @@
 
 mod browser;
 mod chaos;
+#[cfg(unix)]
+mod cluster;
 mod console;
 mod database;
 mod debian;
@@ -51,6 +53,8 @@ cargo xtask COMMAND
   chaos [NAME...] [--full]
                   the scenarios of tests/chaos against the release binary, one after the other, with their figures;
                   --full takes the sizes of docs/chaos.md, FANLIGHT_BIN another binary, FANLIGHT_SEED a seed
+  cluster         three hubs on two databases in PostgreSQL, on this machine, with the demo; says what to kill and what
+                  then happens. Ctrl-C ends everything; FANLIGHT_BIN names the hub's binary, else it is built
   repeat N [it|e2e] [FILTER...] [--busy]
                   runs the suites N times and lists every test that failed, how often, and where its output is;
                   --busy keeps all cores busy beside every second round. FANLIGHT_BIN names the hub's binary, else it
@@ -80,6 +84,8 @@ fn main() -> ExitCode {
         "bounds" => none(&rest).and_then(|()| in_workspace(|ws| fields::write(ws.root()))),
         "bench" => in_workspace(|ws| product::bench(ws, &rest)),
         "chaos" => in_workspace(|ws| chaos::run_scenarios(ws, &rest)),
+        #[cfg(unix)]
+        "cluster" => none(&rest).and_then(|()| in_workspace(cluster::run)),
         "repeat" => in_workspace(|ws| repeat::repeat(ws, &rest)),
         "fuzz" => in_workspace(|ws| fuzz::run_targets(ws, &rest)),
         "tools" => none(&rest).and_then(|()| in_workspace(product::tools)),
