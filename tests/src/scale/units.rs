@@ -57,7 +57,8 @@ pub struct Units {
     pub asked: Unit,
     /// The same at the database.
     pub lookup: Unit,
-    /// A claim that takes a conversation, at the database: a transaction with a lock.
+    /// A claim, at the database: a transaction with a lock. Measured of one that finds another owner; one that takes the conversation changes one or two
+    /// rows more.
     pub claim: Unit,
     /// A look at the list, at the database.
     pub look: Unit,
@@ -113,7 +114,7 @@ impl Units {
             "µs",
             Origin::Derived("370 µs of a claim (`units.py`), times 0.38 (`pgbench`)"),
         ),
-        claim: unit("a claim that takes a conversation, at the database", 370.0, "µs", RUN),
+        claim: unit("a claim, at the database", 370.0, "µs", RUN),
         look: unit("a look at the list, at the database", 1_100.0, "µs", RUN),
         wal: unit("log of the database for a row", 1_750.0, "bytes", RUN),
         frame: unit(
