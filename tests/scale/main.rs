@@ -10,7 +10,7 @@ use tests::scale::closed::{expected, followers, last_of_a_rolling_restart, moves
 use tests::scale::load::{PublisherRoute, ViewerRoute};
 use tests::scale::needs::{average, by_share};
 use tests::scale::storms::{death, rolling_restart};
-use tests::scale::{Design, Dice, Load, Machines, Placed, Units, needs, plot, simulated, tables};
+use tests::scale::{Design, Dice, Load, Machines, Placed, Steps, Units, needs, plot, simulated, tables};
 
 /// A small load with a favourite.
 fn small(hubs: u32) -> Load {
@@ -135,6 +135,23 @@ fn the_need_that_is_met_least_is_named_first() {
     let all = needs(&load, &steps, &average, (&Units::KNOWN, &Machines::default()));
     let sorted = by_share(all.to_vec());
     assert!(sorted.windows(2).all(|pair| pair[0].share() >= pair[1].share()));
+}
+
+#[test]
+fn asking_who_has_a_conversation_is_a_read_and_no_commit() {
+    let load = Load::million(30);
+    let asked = expected(&load);
+    let at_the_owner = Steps { lookups: 0.0, ..asked };
+    let of = |steps: &Steps, name: &str| {
+        let all = needs(&load, steps, &average(steps, &load), (&Units::KNOWN, &Machines::default()));
+        all.iter().find(|need| need.of == name).unwrap().needs
+    };
+    assert_eq!(of(&asked, "database: transactions"), asked.transactions);
+    assert_eq!(of(&asked, "database: its log"), of(&at_the_owner, "database: its log"));
+    assert_eq!(of(&asked, "database: reads of owners"), asked.lookups);
+    for cpu in ["database: CPU", "hub: CPU"] {
+        assert!(of(&asked, cpu) > of(&at_the_owner, cpu));
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ pub struct Machines {
     pub database_cores: f64,
     /// Transactions that a database makes in a second, by the flushes of its log.
     pub database_transactions: f64,
+    /// Reads of one row by its key that a database answers in a second, each in a transaction that writes nothing.
+    pub database_reads: f64,
     /// What a database writes into its log in a second, in bytes.
     pub database_wal: f64,
     /// Connections that a database has room for.
@@ -35,6 +37,7 @@ impl Default for Machines {
             hub_network: 10e9 / 8.0,
             database_cores: 64.0,
             database_transactions: 20_000.0,
+            database_reads: 200_000.0,
             database_wal: 500e6,
             database_connections: 1_000.0,
             conversations: 50_000.0,
@@ -70,7 +73,7 @@ pub struct Cores {
     pub events: f64,
     /// Storing them.
     pub stored: f64,
-    /// Passing events on to their owners.
+    /// Passing events on to their owners, and asking who these are.
     pub passed: f64,
     /// Frames between hubs, at both ends.
     pub links: f64,
@@ -91,7 +94,7 @@ pub fn hub_cores(steps: &Steps, units: &Units) -> Cores {
     Cores {
         events: cores(steps.events, units.event.amount),
         stored: cores(steps.rows, units.stored.amount) + cores(steps.transactions, units.storing.amount),
-        passed: cores(steps.passed, units.passed.amount),
+        passed: cores(steps.passed, units.passed.amount) + cores(steps.lookups, units.asked.amount),
         links: cores(steps.linked, units.linked.amount)
             + cores(steps.link_frames, units.link_out.amount + units.link_in.amount),
         viewers: cores(steps.shown, units.shown.amount) + cores(steps.deliveries, units.delivery.amount),
@@ -149,11 +152,10 @@ pub fn memory_of(viewers: f64, conversations: f64, units: &Units) -> f64 {
 }
 
 /// What is needed in a second in which `all` happens, with `hub` as the hub that is looked at: the average or the busiest.
-pub fn needs(load: &Load, all: &Steps, hub: &HubSteps, (units, machines): (&Units, &Machines)) -> [Need; 8] {
+pub fn needs(load: &Load, all: &Steps, hub: &HubSteps, (units, machines): (&Units, &Machines)) -> [Need; 9] {
     let (hubs, databases) = (f64::from(load.hubs), f64::from(load.design.databases));
     let held = f64::from(load.agents) / hubs + hub.steps.follows;
     let viewers = hub.steps.deliveries / load.events_per_s;
-    let transactions = (all.transactions + all.lookups) / databases + all.looks;
     let need = |of, needs, has, in_units| Need { of, needs, has, in_units };
     [
         need("hub: CPU", cores_of(hub, units), machines.hub_cores, "cores"),
@@ -161,7 +163,8 @@ pub fn needs(load: &Load, all: &Steps, hub: &HubSteps, (units, machines): (&Unit
         need("hub: conversations in memory", held, machines.conversations, ""),
         need("hub: network", sent_by(hub, units) * 8e-9, machines.hub_network * 8e-9, "Gbit/s"),
         need("database: CPU", database_cores(all, units) / databases, machines.database_cores, "cores"),
-        need("database: transactions", transactions, machines.database_transactions, "/s"),
+        need("database: transactions", all.transactions / databases, machines.database_transactions, "/s"),
+        need("database: reads of owners", all.lookups / databases, machines.database_reads, "/s"),
         need(
             "database: its log",
             all.rows * units.wal.amount / databases / 1e6,

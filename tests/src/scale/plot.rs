@@ -26,8 +26,8 @@ const HUBS: (f64, f64) = (3.0, 300.0);
 const SHARES: (f64, f64) = (0.003, 30.0);
 
 /// Colours that can be told apart on white and on black, also by the colour-blind (those of Okabe and Ito, two of them darker).
-const COLOURS: [&str; 8] =
-    ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7b61c4"];
+const COLOURS: [&str; 9] =
+    ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#808080", "#8a6d00", "#7b61c4"];
 
 const STYLE: &str = "svg{background:#fff;font:13px system-ui,sans-serif}text{fill:#222}.grid{stroke:#ddd}.full{stroke:#222;stroke-dasharray:5 4}\
     .line{fill:none;stroke-width:2.2}\

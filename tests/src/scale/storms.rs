@@ -20,10 +20,13 @@ const LEASE_S: f64 = 3.0;
 /// The time between two claims of a follower whose owner is gone, in seconds (`AGAIN` in `server/edge/src/peers.rs`).
 const AGAIN_S: f64 = 0.1;
 
-/// Claims of a hub at a time (`READERS_MAX` in `server/log/src/postgres/database.rs`).
+/// Reads and claims of a hub at a time (`READERS_MAX` in `server/log/src/postgres/database.rs`).
 const CLAIMS_AT_ONCE: f64 = 6.0;
 
-/// How long a claim is under way, in seconds: four round trips and a commit. An assumption.
+/// How long a read of an owner is under way, in seconds: three round trips. An assumption.
+const READ_S: f64 = 0.001;
+
+/// How long a claim is under way after its read, in seconds: four round trips and a commit. An assumption.
 const CLAIM_S: f64 = 0.004;
 
 /// What the death of a hub comes to.
@@ -39,8 +42,10 @@ pub struct Death {
     pub follows: f64,
     /// Conversations that had the dead hub as their owner, each counted at each hub that followed it.
     pub orphaned: f64,
-    /// Claims that the database is asked for in a second until the lease has run out, and could answer.
-    pub claims_per_s: (f64, f64),
+    /// Reads of owners that the database is asked for in a second until the lease has run out, and could answer.
+    pub reads_per_s: (f64, f64),
+    /// Claims that are made in a second when it has run out, if each hub that followed a conversation makes one.
+    pub claims_per_s: f64,
     /// When the last of those conversations has an owner again, in seconds after the death.
     pub all_owned_s: f64,
 }
@@ -62,18 +67,22 @@ pub fn death(load: &Load, placed: &Placed, (units, machines): (&Units, &Machines
     let peak = arrivals.iter_mut().map(|times| busiest_second(times)).max().unwrap_or(0);
     let back = arrivals.iter().map(|times| served(times, join_s)).fold(0.0, f64::max);
     let living = f64::from(load.hubs - 1);
-    let asked = (orphaned as f64 / AGAIN_S).min(living * CLAIMS_AT_ONCE / CLAIM_S);
-    let answers = (machines.database_cores / 2.0 / (units.lookup.amount / 1e6))
-        .min(machines.database_transactions / 2.0);
-    let answered = asked.min(answers * f64::from(load.design.databases));
+    let databases = f64::from(load.design.databases);
+    // Half of each database is what is left beside its work.
+    let answers =
+        |unit_us: f64, limit: f64| (machines.database_cores / (unit_us / 1e6)).min(limit) / 2.0 * databases;
+    let reads = (orphaned as f64 / AGAIN_S).min(living * CLAIMS_AT_ONCE / READ_S);
+    let claims = (living * CLAIMS_AT_ONCE / (READ_S + CLAIM_S))
+        .min(answers(units.lookup.amount + units.claim.amount, machines.database_transactions));
     Death {
         viewers: viewers[dead as usize] as f64,
         peak_per_hub: peak as f64,
         all_back_s: back,
         follows: follows as f64,
         orphaned: orphaned as f64,
-        claims_per_s: (asked, answers),
-        all_owned_s: LEASE_S + if orphaned == 0 { 0.0 } else { orphaned as f64 / answered },
+        reads_per_s: (reads, answers(units.lookup.amount, machines.database_reads)),
+        claims_per_s: claims,
+        all_owned_s: LEASE_S + if orphaned == 0 { 0.0 } else { orphaned as f64 / claims },
     }
 }
 

@@ -56,6 +56,7 @@ pub fn units(units: &Units) -> String {
         let from = match unit.origin {
             Origin::Measured(by) => format!("measured: {by}"),
             Origin::Derived(how) => format!("derived: {how}"),
+            Origin::Assumed(why) => format!("assumed: {why}"),
         };
         row(&mut table, [unit.of.to_owned(), format!("{} {}", number(unit.amount), unit.in_units), from]);
     }
@@ -131,8 +132,9 @@ pub fn storms(loads: &[Load], deaths: &[Death], restarts: &[RollingRestart]) -> 
     line("the last is let in after, s", of(|death| death.all_back_s));
     line("follows that begin", of(|death| death.follows));
     line("conversations without an owner, × followers", of(|death| death.orphaned));
-    line("claims asked for in a second, for 3 s", of(|death| death.claims_per_s.0));
-    line("claims that the databases can answer", of(|death| death.claims_per_s.1));
+    line("reads of owners asked for in a second, for 3 s", of(|death| death.reads_per_s.0));
+    line("reads that the databases can answer", of(|death| death.reads_per_s.1));
+    line("claims made in a second after that", of(|death| death.claims_per_s));
     line("the last has an owner after, s", of(|death| death.all_owned_s));
     let pairs = || loads.iter().zip(restarts);
     let beside = |is: f64, should: f64| format!("{} ({})", number(should), number(is));

@@ -31,7 +31,7 @@ pub struct Steps {
     pub transactions: f64,
     /// Rows of events in them.
     pub rows: f64,
-    /// Transactions that ask who has a conversation, for publishers at another hub.
+    /// Reads of who has a conversation, for publishers at another hub.
     pub lookups: f64,
     /// Queries for the newest rows of the list.
     pub looks: f64,
@@ -193,7 +193,7 @@ impl Steps {
             ("deliveries", self.deliveries),
             ("transactions that store", self.transactions),
             ("rows of events", self.rows),
-            ("lookups of owners", self.lookups),
+            ("reads of owners", self.lookups),
             ("looks at the list", self.looks),
             ("conversations followed", self.follows),
         ]

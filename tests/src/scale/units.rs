@@ -7,6 +7,8 @@ pub enum Origin {
     Measured(&'static str),
     /// Computed from figures that were measured; the text says how.
     Derived(&'static str),
+    /// Not measured; the text says why it is taken to be so.
+    Assumed(&'static str),
 }
 
 /// A unit cost.
@@ -41,7 +43,7 @@ pub struct Units {
     pub link_out: Unit,
     /// The same at the follower: read, folded, kept.
     pub link_in: Unit,
-    /// An event that is passed on to its owner, at the hub that passes it on: with its ack, and with its share of lookups.
+    /// An event that is passed on to its owner, at the hub that passes it on: with its ack, without lookups.
     pub passed: Unit,
     /// A viewer who connects, at the hub.
     pub join: Unit,
@@ -51,8 +53,13 @@ pub struct Units {
     pub transaction: Unit,
     /// A row of events in it, at the database.
     pub row: Unit,
-    /// A lookup of an owner, at the database.
+    /// A lookup of an owner that another hub is, at the hub that asks: a plain read.
+    pub asked: Unit,
+    /// The same at the database.
     pub lookup: Unit,
+    /// A claim, at the database: a transaction with a lock. Measured of one that finds another owner; one that takes the conversation changes one or two
+    /// rows more.
+    pub claim: Unit,
     /// A look at the list, at the database.
     pub look: Unit,
     /// The log of the database for each row, in bytes.
@@ -83,12 +90,31 @@ impl Units {
         linked: unit("an event made ready for followers", 16.7, "µs", RUN),
         link_out: unit("a frame to a follower", 8.7, "µs", RUN),
         link_in: unit("a frame from an owner", 7.2, "µs", RUN),
-        passed: unit("an event passed on to its owner, with its share of lookups", 71.0, "µs", RUN),
+        passed: unit(
+            "an event passed on to its owner, without lookups",
+            38.0,
+            "µs",
+            Origin::Derived(
+                "71 µs with its share of claims (`units.py`), less 0.2 claims of 166 µs (`pgbench`)",
+            ),
+        ),
         join: unit("a viewer who connects", 410.0, "µs", RUN),
         follow: unit("a follow that begins, at both hubs", 750.0, "µs", RUN),
         transaction: unit("a transaction, at the database", 1_000.0, "µs", RUN),
         row: unit("a row, at the database", 46.0, "µs", RUN),
-        lookup: unit("a lookup of an owner, at the database", 370.0, "µs", RUN),
+        asked: unit(
+            "a read of an owner, at the hub",
+            107.0,
+            "µs",
+            Origin::Assumed("what the same three round trips cost `pgbench`"),
+        ),
+        lookup: unit(
+            "a read of an owner, at the database",
+            140.0,
+            "µs",
+            Origin::Derived("370 µs of a claim (`units.py`), times 0.38 (`pgbench`)"),
+        ),
+        claim: unit("a claim, at the database", 370.0, "µs", RUN),
         look: unit("a look at the list, at the database", 1_100.0, "µs", RUN),
         wal: unit("log of the database for a row", 1_750.0, "bytes", RUN),
         frame: unit(
@@ -116,7 +142,7 @@ impl Units {
     };
 
     /// All of them, in the order of the table.
-    pub fn all(&self) -> [Unit; 19] {
+    pub fn all(&self) -> [Unit; 21] {
         [
             self.event,
             self.stored,
@@ -131,7 +157,9 @@ impl Units {
             self.follow,
             self.transaction,
             self.row,
+            self.asked,
             self.lookup,
+            self.claim,
             self.look,
             self.wal,
             self.frame,
