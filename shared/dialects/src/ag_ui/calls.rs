@@ -36,7 +36,7 @@ pub(super) struct AgUiCalls {
     has_call: bool,
 }
 
-/// One call.
+/// One tool call of a run.
 #[derive(Debug)]
 struct AgUiCall {
     /// The call and a digest of its arguments.

@@ -35,7 +35,7 @@ pub(super) struct AiSdkCalls {
     step: Vec<CompactString>,
 }
 
-/// One call.
+/// One tool call of a run.
 #[derive(Debug)]
 struct AiSdkCall {
     writing: OpenCall,

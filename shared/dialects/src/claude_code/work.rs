@@ -69,7 +69,7 @@ pub(crate) struct ClaudeCall {
     pub(crate) prompt: Option<String>,
 }
 
-/// A sub-agent.
+/// A sub-agent that a tool call has started.
 #[derive(Debug)]
 pub(super) struct ClaudeAgent {
     /// Its id in the events.

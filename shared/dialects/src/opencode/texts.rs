@@ -20,7 +20,7 @@ use model::limits::ITEMS_PER_RUN_MAX;
 #[derive(Debug, Default)]
 pub(super) struct OpenCodeTexts(IndexMap<CompactString, OpenCodeText>);
 
-/// One text.
+/// One text of the run, by its part.
 #[derive(Debug)]
 struct OpenCodeText {
     /// The message that it is in.

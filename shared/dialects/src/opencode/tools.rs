@@ -15,7 +15,7 @@ use model::ids::AgentId;
 #[derive(Debug, Default)]
 pub(super) struct OpenCodeCalls(IndexMap<CompactString, OpenCodeCall>);
 
-/// One call.
+/// One tool call of a run.
 #[derive(Debug)]
 struct OpenCodeCall {
     /// The call and a digest of its arguments.
