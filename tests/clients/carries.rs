@@ -7,7 +7,7 @@ use serde_json::Value;
 use tests::meddler::TamperingProxy;
 use tests::wait::patiently;
 use tests::{CuttableRelay, TestHub};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::own::{Installed, package, printed, python_behaves, python_example, told};
@@ -51,6 +51,44 @@ async fn carry(publishing: impl Fn(&str) -> Command, watching: impl Fn(&str) -> 
 #[tokio::test]
 async fn i10_python_publishes_exactly_once_and_watches_without_a_hole_through_a_cut_and_a_kill() {
     carry(|url| python_example("publish.py", url), |url| python_example("subscribe.py", url)).await;
+}
+
+/// A hub that crashes may have less than it had shown, and the publisher says the rest again: it must not be printed twice.
+async fn prints_once(watching: impl Fn(&str) -> Command) {
+    let says = |words: &str| {
+        format!(
+            r#"{{"k":"run.start","run":"r"}}
+            {{"k":"part.start","run":"r","part":"p","kind":"text"}}
+            {{"k":"part.delta","run":"r","part":"p","text":"{words}"}}"#
+        )
+    };
+    let mut hub = TestHub::start_in_memory().await;
+    let mut watcher = watching(&hub.url("")).arg("story").spawn().unwrap();
+    hub.publisher("story").await.says(&says("1 2 ")).await;
+    let mut printing = watcher.stdout.take().unwrap();
+    let mut seen = [0; 4];
+    patiently("the watcher to print", printing.read_exact(&mut seen)).await.unwrap();
+    // This one forgets everything.
+    hub.restart().await;
+    let mut publisher = hub.publisher("story").await;
+    publisher.says(&says("1 ")).await;
+    publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"2 3"}"#).await;
+    publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+    let mut rest = String::new();
+    patiently("the watcher to end", printing.read_to_string(&mut rest)).await.unwrap();
+    assert_eq!((seen.as_slice(), rest.trim_end()), (b"1 2 ".as_slice(), "3"));
+    printed("the watcher", watcher).await;
+}
+
+#[tokio::test]
+async fn python_prints_once_what_is_said_again_after_a_crash() {
+    prints_once(|url| python_example("subscribe.py", url)).await;
+}
+
+#[tokio::test]
+async fn typescript_prints_once_what_is_said_again_after_a_crash() {
+    let package = Installed::build().await;
+    prints_once(|url| package.example("subscribe.mjs", url)).await;
 }
 
 /// What a vendor said.

@@ -6,21 +6,33 @@ import sys
 from fanlight import Subscription
 
 
+def show(text: str, shown: str) -> str:
+    """Prints what `text` has beyond `shown`, which is printed already. Returns what is printed then."""
+    if shown.startswith(text):
+        # A hub that crashed may have less than it had shown. The publisher sends the rest again.
+        return shown
+    if not text.startswith(shown):
+        # What comes in the place of the rest is something else: print it from its beginning.
+        print()
+        shown = ""
+    print(text.removeprefix(shown), end="", flush=True)
+    return text
+
+
 async def main(conversation: str) -> None:
-    shown = ""
+    text = shown = ""
     async with Subscription(conversation) as subscription:
         async for event in subscription:
             if event["k"] == "snapshot":
-                # It stands for everything before it; what is shown already is its beginning.
+                # It stands for everything before it.
                 runs = event["state"]["runs"].values()
                 text = "".join(part["text"] for run in runs for part in run["parts"].values())
-                print(text.removeprefix(shown), end="", flush=True)
-                shown = text
+                shown = show(text, shown)
                 if any(run["status"] != "running" for run in runs):
                     break
             elif event["k"] == "part.delta":
-                print(event["text"], end="", flush=True)
-                shown += event["text"]
+                text += event["text"]
+                shown = show(text, shown)
             elif event["k"] == "run.end":
                 break
     print(f"\nat {subscription.position}, {subscription.connections} connections", file=sys.stderr)

@@ -3,18 +3,32 @@ import { formatPosition, Subscription } from "fanlight";
 import { WebSocket } from "./websocket.mjs";
 
 const subscription = new Subscription(process.argv[2], { WebSocket });
+let text = "";
 let shown = "";
+
+/** Prints what `text` has beyond `shown`, which is printed already. */
+function show() {
+  // A hub that crashed may have less than it had shown. The publisher sends the rest again.
+  if (shown.startsWith(text)) return;
+  if (!text.startsWith(shown)) {
+    // What comes in the place of the rest is something else: print it from its beginning.
+    process.stdout.write("\n");
+    shown = "";
+  }
+  process.stdout.write(text.slice(shown.length));
+  shown = text;
+}
+
 for await (const event of subscription) {
   if (event.k === "snapshot") {
-    // It stands for everything before it; what is shown already is its beginning.
+    // It stands for everything before it.
     const runs = Object.values(event.state.runs);
-    const text = runs.flatMap((run) => Object.values(run.parts).map((part) => part.text)).join("");
-    process.stdout.write(text.slice(shown.length));
-    shown = text;
+    text = runs.flatMap((run) => Object.values(run.parts).map((part) => part.text)).join("");
+    show();
     if (runs.some((run) => run.status !== "running")) break;
   } else if (event.k === "part.delta") {
-    process.stdout.write(event.text);
-    shown += event.text;
+    text += event.text;
+    show();
   } else if (event.k === "run.end") {
     break;
   }
