@@ -336,3 +336,17 @@ impl Encoding {
         }
     }
 }
+
+/// An operation and its weight in bytes. It is weighed before the queue is locked: weighing walks the events, and
+/// every publisher takes that lock.
+pub(crate) struct Weighed {
+    pub(crate) op: Op,
+    /// What [`Op::bytes`] says.
+    pub(crate) bytes: usize,
+}
+
+impl Weighed {
+    pub(crate) fn of(op: Op) -> Self {
+        Self { bytes: op.bytes(), op }
+    }
+}

@@ -18,7 +18,7 @@ use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use crate::ops::{Op, Queued, Way};
+use crate::ops::{Op, Queued, Way, Weighed};
 use crate::tails::{Tail, Tails};
 use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
 
@@ -215,45 +215,44 @@ impl Queue {
     /// a hole and get [`Ticket::NEVER`].
     pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
-        let mut state = self.state.lock();
+        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
         state.continues(&conversation, after)?;
         if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
             state.tails.left_out(&conversation);
             return Ok(Ticket::NEVER);
         }
-        if state.bytes.saturating_add(op.bytes()) > self.bytes_max {
+        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
             state.hole(&conversation, after);
             return Ok(Ticket::NEVER);
         }
-        Ok(self.push(&mut state, op, Some(head)))
+        Ok(self.push(&mut state, weighed, Some(head)))
     }
 
     /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
     pub(crate) fn piece(&self, op: Op) -> Ticket {
-        let mut state = self.state.lock();
-        if state.bytes.saturating_add(op.bytes()) > self.bytes_max && !state.ops.is_empty() {
+        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
+        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max && !state.ops.is_empty() {
             return Ticket::NEVER;
         }
-        self.push(&mut state, op, None)
+        self.push(&mut state, weighed, None)
     }
 
     /// Queues an operation that makes a conversation with the head `head`.
     pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
-        self.push(&mut self.state.lock(), op, Some(head))
+        let weighed = Weighed::of(op);
+        self.push(&mut self.state.lock(), weighed, Some(head))
     }
 
     /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
     pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
         let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
-        // Before the lock, which every publisher takes: weighing walks the events.
-        let bytes = op.bytes();
-        let mut state = self.state.lock();
+        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
         let known = state.tails.get(&conversation);
         let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
         // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
         // than the whole queue.
         let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
-        if !heals && state.bytes.saturating_add(bytes) > self.bytes_max {
+        if !heals && state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
             if holed {
                 // It is named again when there is room.
                 state.unnamed.insert(conversation);
@@ -264,7 +263,7 @@ impl Queue {
         }
         state.unnamed.shift_remove(&conversation);
         let missing = state.tails.missing(&conversation);
-        let ticket = self.push(&mut state, op, Some(if holed { head } else { head.max(at_least) }));
+        let ticket = self.push(&mut state, weighed, Some(if holed { head } else { head.max(at_least) }));
         if holed {
             // The hole counts until the checkpoint is written.
             state.tails.heal(&conversation, ticket.0, missing);
@@ -274,12 +273,12 @@ impl Queue {
 
     /// Queues an operation without asking for room, because there are few of these.
     pub(crate) fn put(&self, op: Op) -> Ticket {
-        let mut state = self.state.lock();
-        let head = matches!(op, Op::Remove(_)).then_some(0);
-        if let (Op::Remove(conversation), Some(_)) = (&op, head) {
+        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
+        let head = matches!(weighed.op, Op::Remove(_)).then_some(0);
+        if let Op::Remove(conversation) = &weighed.op {
             state.unnamed.shift_remove(conversation);
         }
-        self.push(&mut state, op, head)
+        self.push(&mut state, weighed, head)
     }
 
     /// Notes that somebody waits until `ticket` is kept at `level`.
@@ -290,7 +289,9 @@ impl Queue {
             return;
         }
         match level {
-            Durability::Synced if state.sync_at < ticket => drop(self.push(&mut state, Op::Sync, None)),
+            Durability::Synced if state.sync_at < ticket => {
+                drop(self.push(&mut state, Weighed::of(Op::Sync), None))
+            }
             Durability::Stored if state.taken.max(state.stored) < ticket && state.gather.waits() => {
                 self.entries.notify_one();
                 if state.waits_for_rows() {
@@ -303,9 +304,9 @@ impl Queue {
 
     /// Puts an operation at the end, gives it its ticket, and wakes whoever has work now. Room is the
     /// caller's matter.
-    fn push(&self, state: &mut State, op: Op, head: Option<Seq>) -> Ticket {
+    fn push(&self, state: &mut State, Weighed { op, bytes }: Weighed, head: Option<Seq>) -> Ticket {
         state.tickets += 1;
-        let (ticket, bytes) = (state.tickets, op.bytes());
+        let ticket = state.tickets;
         let way = op.way(state.knows(&op, head));
         if op.is_synced() {
             state.sync_at = ticket;
@@ -446,7 +447,7 @@ impl Queue {
     pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
         let mut state = self.state.lock();
         let head = state.tails.get(conversation).map(|tail| tail.head);
-        self.push(&mut state, Op::Rename(conversation.clone(), epoch), head);
+        self.push(&mut state, Weighed::of(Op::Rename(conversation.clone(), epoch)), head);
     }
 
     /// Moves the log to `stage`, unless it is further already, and wakes all threads.
