@@ -113,12 +113,17 @@ enum Claimed {
 /// Takes a conversation that nobody has. $3: also one that does not exist yet.
 const TAKE_FREE: &str = "INSERT INTO owner (conversation, life) SELECT $1::text, l.number FROM life l WHERE l.number = $2 AND NOT l.over \
                          AND ($3 OR EXISTS (SELECT 1 FROM conversation WHERE id = $1::text)) ON CONFLICT (conversation) DO NOTHING";
+/// The query for who has a conversation.
+macro_rules! who {
+    () => {
+        "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
+         FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1"
+    };
+}
 /// Who has it.
-const WHO: &str = "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
-                   FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1";
+const WHO: &str = who!();
 /// Who has it. Locks the row of the owner, so that two claims come one after the other.
-const LOOK: &str = "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
-                    FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1 FOR UPDATE OF o";
+const LOOK: &str = concat!(who!(), " FOR UPDATE OF o");
 /// Ends a life whose lease has run out, by the clock of the database.
 const END: &str =
     "UPDATE life SET over = true WHERE number = $1 AND NOT over AND expires_at <= clock_timestamp()";
