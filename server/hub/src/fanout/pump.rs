@@ -10,6 +10,7 @@
 //!                                       └──▶ dropped, by a sweep
 //! ```
 
+use std::cell::LazyCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -209,8 +210,10 @@ impl Pump {
         }
         let presence = &stage.conversation.presence;
         let times = presence.times();
+        // Read once for all members, and only in a round that tells somebody.
+        let told = LazyCell::new(|| presence.told());
         let tells = |member: &Arc<Subscription>, place| {
-            tell_presence(member, &presence.told(), self.sight.mask().map(AsRef::as_ref), place)
+            tell_presence(member, &told, self.sight.mask().map(AsRef::as_ref), place)
         };
         if self.presence.swap(times, Ordering::Relaxed) != times {
             for group in groups.iter_mut() {
