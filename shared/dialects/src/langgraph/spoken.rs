@@ -323,27 +323,30 @@ impl StreamedMessage {
     /// Writes the calls: all if the message is whole (`is_whole`), else those with whole arguments. The
     /// others are dropped and end with the run.
     pub(super) fn write_calls(&mut self, is_whole: bool, stage: &mut LangGraphWriter, out: &mut Decoded) {
-        for mut entry in std::mem::take(&mut self.calls) {
-            if is_whole || entry.call.call().is_whole() {
-                entry.written(self.agent.as_ref(), stage, out);
-            }
-        }
+        self.write_those(|entry| is_whole || entry.call.call().is_whole(), stage, out);
+        self.calls.clear();
     }
 
     /// Writes the calls whose arguments are whole. The others stay: more of their arguments may come.
     pub(super) fn write_whole_calls(&mut self, stage: &mut LangGraphWriter, out: &mut Decoded) {
-        let agent = self.agent.clone();
-        for mut entry in self.calls.extract_if(.., |entry| entry.call.call().is_whole()) {
-            entry.written(agent.as_ref(), stage, out);
-        }
+        self.write_those(|entry| entry.call.call().is_whole(), stage, out);
     }
 
     /// Writes the call of the block `index`.
     pub(super) fn write_call(&mut self, index: u64, stage: &mut LangGraphWriter, out: &mut Decoded) {
         let key = compact_str::format_compact!("{index}");
-        let agent = self.agent.clone();
-        for mut entry in self.calls.extract_if(.., |entry| entry.key == key) {
-            entry.written(agent.as_ref(), stage, out);
+        self.write_those(|entry| entry.key == key, stage, out);
+    }
+
+    /// Writes the calls that `is_due` names, in order; the others stay.
+    fn write_those(
+        &mut self,
+        is_due: impl FnMut(&mut CallEntry) -> bool,
+        stage: &mut LangGraphWriter,
+        out: &mut Decoded,
+    ) {
+        for mut entry in self.calls.extract_if(.., is_due) {
+            entry.written(self.agent.as_ref(), stage, out);
         }
     }
 
