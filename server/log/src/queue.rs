@@ -290,7 +290,7 @@ impl Queue {
         }
         match level {
             Durability::Synced if state.sync_at < ticket => {
-                drop(self.push(&mut state, Weighed::of(Op::Sync), None))
+                self.push(&mut state, Weighed::of(Op::Sync), None);
             }
             Durability::Stored if state.taken.max(state.stored) < ticket && state.gather.waits() => {
                 self.entries.notify_one();
