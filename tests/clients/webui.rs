@@ -266,6 +266,8 @@ async fn open_webui_watches_a_conversation_of_others() {
     publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"again"}"#).await;
     publisher.says(r#"{"k":"part.end","run":"r","part":"p"}"#).await;
     publisher.says(r#"{"k":"agent.start","run":"r","agent":"a","name":"researcher"}"#).await;
+    // A viewer who is late is told of the agent's end alone.
+    chat.until("researcher").await;
     publisher.says(r#"{"k":"part.delta","run":"r","agent":"a","part":"q","text":"inner"}"#).await;
     publisher.says(r#"{"k":"agent.end","run":"r","agent":"a","status":"complete"}"#).await;
     publisher.says(r#"{"k":"tool.call","run":"r","tool":"c","name":"draw","arguments":"{}"}"#).await;

@@ -55,7 +55,7 @@ cargo xtask COMMAND
                   --full takes the sizes of docs/chaos.md, FANLIGHT_BIN another binary, FANLIGHT_SEED a seed
   cluster         three hubs on two databases in PostgreSQL, on this machine, with the demo; says what to kill and what
                   then happens. Ctrl-C ends everything; FANLIGHT_BIN names the hub's binary, else it is built
-  repeat N [it|e2e] [FILTER...] [--busy]
+  repeat N [it|e2e|clients] [FILTER...] [--busy]
                   runs the suites N times and lists every test that failed, how often, and where its output is;
                   --busy keeps all cores busy beside every second round. FANLIGHT_BIN names the hub's binary, else it
                   is the product, else the debug build

@@ -8,6 +8,7 @@ mod rounds;
 
 use crate::console::{human, say};
 use crate::failure::{CommandFailure, CommandResult};
+use crate::packages::Packages;
 use crate::process::answer;
 use crate::workspace::Workspace;
 use rounds::{BackgroundLoad, FailedTest, RepeatOptions, executable, failed, line};
@@ -26,6 +27,7 @@ pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> CommandResult {
     let asked = RepeatOptions::parse(args)?;
     let folder = ws.target().join("repeat");
     fs::create_dir_all(&folder).map_err(CommandFailure::io(format!("making {}", folder.display())))?;
+    let packages = Packages::ensure(ws)?;
     let mut all: BTreeMap<String, FailedTest> = BTreeMap::new();
     for suite in &asked.suites {
         let program = build(ws, suite)?;
@@ -39,7 +41,7 @@ pub(crate) fn repeat(ws: &Workspace, args: &[String]) -> CommandResult {
             let load = (beside == BackgroundLoad::BusyCores).then(BusyCores::begin);
             let kept = folder.join(format!("{suite}-{round}.txt"));
             let started = Instant::now();
-            let (well, output) = run(ws, &program, &asked.filters, &kept)?;
+            let (well, output) = run(ws, &packages, &program, &asked.filters, &kept)?;
             drop(load);
             let names = failed(&output);
             let under = if beside == BackgroundLoad::BusyCores { " beside busy cores" } else { "" };
@@ -81,7 +83,13 @@ fn build(ws: &Workspace, suite: &str) -> CommandResult<PathBuf> {
 
 /// One round: whether it went well, and what it said, which is kept in `kept` too. The hub is the one that
 /// `FANLIGHT_BIN` names, else the product, else what the tests find themselves.
-fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> CommandResult<(bool, String)> {
+fn run(
+    ws: &Workspace,
+    packages: &Packages,
+    program: &Path,
+    filters: &[String],
+    kept: &Path,
+) -> CommandResult<(bool, String)> {
     let io = |what: &str| CommandFailure::io(format!("{what} {}", kept.display()));
     let out = File::create(kept).map_err(io("writing"))?;
     let err = out.try_clone().map_err(io("writing"))?;
@@ -89,6 +97,7 @@ fn run(ws: &Workspace, program: &Path, filters: &[String], kept: &Path) -> Comma
     suite.current_dir(ws.path("tests")).args(filters).stdout(out).stderr(err);
     // As `cargo test` does; otherwise the suite gets the values of this program.
     suite.env("CARGO_PKG_NAME", "tests").env("CARGO_MANIFEST_DIR", ws.path("tests"));
+    suite.envs(packages.told());
     if std::env::var_os("FANLIGHT_BIN").is_none() && ws.product().is_file() {
         suite.env("FANLIGHT_BIN", ws.product());
     }

@@ -4,7 +4,7 @@ use crate::failure::{CommandFailure, CommandResult};
 use std::path::{Path, PathBuf};
 
 /// The suites that can be repeated, in the order in which they run.
-pub(super) const SUITES: [&str; 2] = ["it", "e2e"];
+pub(super) const SUITES: [&str; 3] = ["it", "e2e", "clients"];
 
 /// What `repeat` was asked for: how many rounds of which suites, and whether the cores are kept busy.
 #[derive(Debug, PartialEq, Eq)]
