@@ -22,8 +22,6 @@
 //! the states of a call any may be missing or repeated. The stream has no terminator but `complete`; without
 //! it the run is interrupted.
 
-use std::hash::Hasher as _;
-
 use compact_str::CompactString;
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -38,6 +36,7 @@ use super::writer::{CallOutcome, EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{Kind, PartKind, RunStatus, ToolState, Usage};
+use model::print::Fingerprint;
 
 mod sum;
 
@@ -199,8 +198,8 @@ impl ForgeMeaning {
         let arguments = body.arguments.words();
         let key = match self.calls.get_mut(&*id).filter(|_| !id.is_empty()) {
             Some(call) => {
-                if let Some(arguments) = arguments.filter(|arguments| hash(arguments) != call.hash) {
-                    call.hash = hash(&arguments);
+                if let Some(arguments) = arguments.filter(|arguments| Fingerprint::of(&[arguments]) != call.hash) {
+                    call.hash = Fingerprint::of(&[&arguments]);
                     let (tool, arguments) = (self.writer.tool_id(&call.id), Some(arguments.into_owned()));
                     self.writer.push(Kind::ToolCall { tool, name: None, arguments }, out);
                 }
@@ -215,7 +214,7 @@ impl ForgeMeaning {
                     runs: false,
                     is_over: false,
                     end: None,
-                    hash: hash(&arguments),
+                    hash: Fingerprint::of(&[&arguments]),
                 };
                 let key = if id.is_empty() { call.id.clone() } else { CompactString::new(&id) };
                 self.calls.insert(key.clone(), call);
@@ -292,9 +291,3 @@ impl ForgeMeaning {
     }
 }
 
-/// The FNV-1a hash of arguments, to see whether they changed.
-fn hash(text: &str) -> u64 {
-    let mut hasher = fnv::FnvHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.finish()
-}

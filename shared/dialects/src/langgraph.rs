@@ -45,6 +45,7 @@ use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{RunStatus, Usage};
+use model::print::Fingerprint;
 
 mod agents;
 mod beside;
@@ -260,12 +261,13 @@ impl LangGraphMeaning {
     }
 }
 
-/// The FNV-1a hash by which keys and texts are recognised. Two texts with the same hash count as the same.
+/// The hash by which keys and texts are recognised: the one that [`StreamedMessage::text_hash`] has of a text
+/// that came in pieces. It is SHA-256, since texts of others are compared.
 fn hash_of(text: &str) -> u64 {
     use std::hash::Hasher as _;
-    let mut hasher = fnv::FnvHasher::default();
-    hasher.write(text.as_bytes());
-    hasher.finish()
+    let mut printer = Fingerprint::default();
+    printer.write(text.as_bytes());
+    printer.finish()
 }
 
 #[cfg(test)]

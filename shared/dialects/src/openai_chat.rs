@@ -41,6 +41,7 @@ use super::writer::{EventWriter, RunEnding};
 use super::{Decode, DecodeOptions, Decoded};
 use model::anomaly::AnomalyCode;
 use model::event::{ErrorFact, Usage};
+use model::print::Fingerprint;
 
 mod calls;
 mod choice;
@@ -186,7 +187,7 @@ impl OpenAiChatMeaning {
         if !found.iter().any(|(_, field)| field.is_truthy()) {
             return;
         }
-        let mut hasher = fnv::FnvHasher::default();
+        let mut hasher = Fingerprint::default();
         for (_, field) in &found {
             hasher.write(field.as_json_text().as_bytes());
         }

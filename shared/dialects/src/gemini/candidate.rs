@@ -17,6 +17,7 @@ use crate::field::ForeignField;
 use crate::writer::{CallOutcome, EventWriter, OpenCall, OpenPart};
 use model::event::{Kind, PartKind, RunStatus};
 use model::ids::AgentId;
+use model::print::Fingerprint;
 
 /// The name of the call for code that the vendor executes.
 const CODE_EXECUTION: &str = "code_execution";
@@ -237,7 +238,7 @@ impl OpenCandidate {
             ("safety_ratings", if blocked { body.safety_ratings } else { ForeignField::default() }),
         ];
         for ((name, note), told) in notes.into_iter().zip(&mut self.told) {
-            let mut hasher = fnv::FnvHasher::default();
+            let mut hasher = Fingerprint::default();
             hasher.write(note.as_json_text().as_bytes());
             if note.is_truthy()
                 && std::mem::replace(told, hasher.finish()) != hasher.finish()

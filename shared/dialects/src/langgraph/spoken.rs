@@ -3,7 +3,6 @@
 use std::hash::Hasher as _;
 
 use compact_str::CompactString;
-use fnv::FnvHasher;
 use serde::Deserialize;
 
 use super::pieces::{LangChainPiece, add_block, pieces};
@@ -14,6 +13,7 @@ use crate::field::ForeignField;
 use crate::writer::{CallOutcome, WholeCall, WholePart};
 use model::event::{PartKind, Usage};
 use model::ids::AgentId;
+use model::print::Fingerprint;
 
 /// A message that is open. Whoever removes it from the open ones calls [`StreamedMessage::end`].
 #[derive(Debug, Default)]
@@ -42,14 +42,12 @@ pub(super) struct StreamedMessage {
 
 /// A hash of the text that was written; nothing before the first.
 #[derive(Debug, Default)]
-struct TextHash(Option<u64>);
+struct TextHash(Option<Fingerprint>);
 
 impl TextHash {
     /// Adds text to the hash.
     fn add(&mut self, text: &str) {
-        let mut hasher = self.0.map_or_else(FnvHasher::default, FnvHasher::with_key);
-        hasher.write(text.as_bytes());
-        self.0 = Some(hasher.finish());
+        self.0.get_or_insert_default().write(text.as_bytes());
     }
 }
 
@@ -352,7 +350,7 @@ impl StreamedMessage {
 
     /// The hash of all text that was written; nothing if there was none.
     pub(super) fn text_hash(&self) -> Option<u64> {
-        self.text_hash.0
+        self.text_hash.0.as_ref().map(Fingerprint::finish)
     }
 
     /// Ends the message, which is whole or was broken off.

@@ -40,6 +40,16 @@ fn the_state_tells_each_message_once_however_often_it_comes() {
 }
 
 #[test]
+fn a_message_that_was_made_to_look_like_another_one_is_told() {
+    // Both ids have the same FNV-1a 64.
+    let told = ["8yn0iYCKYHlIj4-BwPqk", "GReLUrM4wMqfg9yzV3KQ"].map(|id| {
+        format!("[\"messages\",[{{\"type\":\"ai\",\"id\":\"{id}\",\"content\":\"I am {id}.\"}},{{}}]]\n")
+    });
+    let out = decoded(told);
+    assert_eq!(count(&out, |kind| matches!(kind, Kind::PartStart { .. })), 2);
+}
+
+#[test]
 fn messages_that_never_end_are_bounded() {
     let piece = |n: usize| {
         format!("[\"messages\",[{{\"type\":\"AIMessageChunk\",\"id\":\"m{n}\",\"content\":\"x\"}},{{}}]]\n")
