@@ -33,5 +33,20 @@ pub fn step_back(rank: Rank) {
     let _: Rank = rank;
 }
 
+/// Does `work` in a thread of the lower rank `rank`, and waits for it. For work of milliseconds that a thread which
+/// serves peers cannot do without: the others that serve peers keep their cores meanwhile. Starting the thread
+/// takes some tens of microseconds. Call it where this thread may wait, and never with a lock that those who serve
+/// peers take: the holder would wait behind them. A panic of `work` goes on in the caller.
+pub fn aside<T: Send>(rank: Rank, work: impl FnOnce() -> T + Send) -> T {
+    let done = std::thread::scope(|scope| {
+        let ranked = scope.spawn(|| {
+            step_back(rank);
+            work()
+        });
+        ranked.join()
+    });
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
 #[cfg(all(test, any(target_os = "linux", target_os = "android")))]
 mod tests;

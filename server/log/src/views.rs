@@ -11,9 +11,10 @@ use model::{View, snapshot};
 
 use crate::LogError;
 use crate::blocks::unreadable;
+use crate::rank::{Rank, aside};
 
 /// Most bytes of a state's JSON that are in memory beside the state. A larger one is parsed as it is
-/// unpacked, which is slower.
+/// unpacked, which is slower, and in a thread of a lower rank: it takes tens of milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
 /// How much of a state is packed or unpacked in one step, in bytes.
@@ -36,8 +37,10 @@ pub(crate) fn unpack(body: &[u8]) -> Result<View, LogError> {
     if begun.len() < AT_ONCE {
         return snapshot::decode(&begun).map_err(unreadable);
     }
-    let whole = BufReader::with_capacity(STEP, begun.as_slice().chain(plain));
-    serde_json::from_reader(whole).map_err(unreadable)
+    aside(Rank::Asked, || {
+        let whole = BufReader::with_capacity(STEP, begun.as_slice().chain(plain));
+        serde_json::from_reader(whole).map_err(unreadable)
+    })
 }
 
 #[cfg(test)]

@@ -336,6 +336,11 @@ impl Conversation {
         Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, marks })
     }
 
+    /// About the memory that the view holds, in bytes. The estimate is never too small.
+    pub(crate) fn view_bytes(&self) -> u64 {
+        self.state.lock().view_bytes
+    }
+
     /// The weight of the events after `seq`, in bytes; `None` if the ring does not reach back that far.
     pub(crate) fn bytes_after(&self, seq: Seq) -> Option<u64> {
         let state = self.state.lock();

@@ -1,6 +1,6 @@
 //! Where threads stand.
 
-use super::{Rank, step_back};
+use super::{Rank, aside, step_back};
 
 /// Of this thread.
 fn place() -> i32 {
@@ -21,4 +21,18 @@ fn a_thread_that_one_behind_the_others_starts_stands_beside_it() {
     let first = place_of_another(place);
     let second = place_of_another(|| place_of_another(place));
     assert_eq!(second, first);
+}
+
+#[test]
+fn i8_work_that_is_done_aside_stands_behind_and_its_caller_does_not() {
+    let before = place();
+    let behind = aside(Rank::Asked, place);
+    // 19 is the last there is.
+    assert_eq!((behind, place()), ((before + 10).min(19), before));
+}
+
+#[test]
+#[should_panic(expected = "what went wrong")]
+fn a_panic_aside_goes_on_in_the_caller() {
+    aside(Rank::Asked, || panic!("what went wrong"));
 }
