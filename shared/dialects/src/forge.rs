@@ -198,7 +198,9 @@ impl ForgeMeaning {
         let arguments = body.arguments.words();
         let key = match self.calls.get_mut(&*id).filter(|_| !id.is_empty()) {
             Some(call) => {
-                if let Some(arguments) = arguments.filter(|arguments| Fingerprint::of(&[arguments]) != call.hash) {
+                if let Some(arguments) =
+                    arguments.filter(|arguments| Fingerprint::of(&[arguments]) != call.hash)
+                {
                     call.hash = Fingerprint::of(&[&arguments]);
                     let (tool, arguments) = (self.writer.tool_id(&call.id), Some(arguments.into_owned()));
                     self.writer.push(Kind::ToolCall { tool, name: None, arguments }, out);
@@ -290,4 +292,3 @@ impl ForgeMeaning {
         self.writer.end(RunEnding { is_whole: status.is_some(), status, usage, ..RunEnding::default() }, out);
     }
 }
-

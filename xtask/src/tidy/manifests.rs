@@ -61,7 +61,7 @@ const SEES: [(&str, &[&str]); 15] = [
 
 /// Packages from elsewhere that few crates have alone, since they own what they are for. TLS has two sides: `upstream` makes connections,
 /// `edge` accepts them; those to the log's database are the log's.
-const OWNED: [(&str, &[&str], &str); 8] = [
+const OWNED: [(&str, &[&str], &str); 9] = [
     ("rusqlite", &["server/log"], "SQL"),
     ("tokio-postgres", &["server/log"], "SQL"),
     ("axum", &["server/edge"], "serving"),
@@ -69,6 +69,7 @@ const OWNED: [(&str, &[&str], &str); 8] = [
     ("hyper-rustls", &["server/upstream"], "TLS to other servers"),
     ("rustls", &["server/upstream", "server/edge", "server/log"], "TLS"),
     ("tokio-rustls", &["server/upstream", "server/edge", "server/log"], "TLS"),
+    ("reqwest", &["tests"], "what does not go out by `upstream`"),
     ("leptos", &["web"], "what is drawn"),
 ];
 

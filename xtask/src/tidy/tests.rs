@@ -223,7 +223,7 @@ fn manifest_that_names_what_another_crate_owns_is_found() {
         let path = format!("{home}/Cargo.toml");
         check(&tree(&[(&path, &text)])).len()
     };
-    for name in ["rusqlite", "axum", "rmcp", "hyper-rustls", "rustls", "leptos"] {
+    for name in ["rusqlite", "axum", "rmcp", "hyper-rustls", "rustls", "leptos", "reqwest"] {
         assert_eq!(found("server/hub", name), 1, "{name}");
     }
     assert_eq!(found("server/edge", "axum"), 0);

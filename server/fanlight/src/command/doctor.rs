@@ -1,24 +1,22 @@
 //! `fanlight doctor`: says what is wrong when nothing shows, and how to mend it. It leaves no trace in the
 //! hub.
 //!
-//! `hub`, `upstream`, `model` and `environment` make the checks.
+//! `hub`, `upstream`, `model` and `environment` make the checks; `request` sends what they ask.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde::Serialize;
 
 use self::environment::Known;
+use self::request::CheckRequest;
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::DoctorArgs;
 
 mod environment;
 mod hub;
 mod model;
+mod request;
 mod upstream;
-
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The result of a check.
 #[derive(Debug, Serialize, PartialEq, Eq)]
@@ -57,34 +55,6 @@ impl CheckResult {
     }
 }
 
-/// The answer to a request.
-#[derive(Debug)]
-struct HttpAnswer {
-    /// The status code.
-    status: u16,
-    headers: reqwest::header::HeaderMap,
-    /// The whole body; empty after an upgrade, or if it broke off.
-    body: String,
-}
-
-/// Sends a request and reads the whole answer. The error is the reason.
-async fn ask(request: reqwest::RequestBuilder) -> Result<HttpAnswer, String> {
-    let response = request.send().await.map_err(|error| reason(&error))?;
-    let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    // An upgraded connection has no body that ends.
-    let body = if status == 101 { String::new() } else { response.text().await.unwrap_or_default() };
-    Ok(HttpAnswer { status, headers, body })
-}
-
-/// The innermost cause, which is the most specific.
-fn reason(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
-}
-
 /// Makes all checks and prints the results. Without a hub, what needs one is left out. Fails if any check
 /// found a problem.
 pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), CommandError> {
@@ -92,9 +62,8 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
     let address = args.hub.address();
     let base = address.to_string();
     let base = base.trim_end_matches('/');
-    let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap_or_default();
     let (mut findings, known) = runtime::one_thread()?.block_on(async {
-        let mut findings = hub::look(&http, base, address.token()).await;
+        let mut findings = hub::look(base, address.token()).await;
         let is_hub = findings.first().is_some_and(|finding| finding.ok);
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
             let asked = upstream::UpstreamProbe {
@@ -102,14 +71,14 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
                 base_url: args.base_url.as_deref(),
                 model: args.model.as_deref(),
             };
-            findings.extend(upstream::look(&http, (base, address.token()), &asked, &environment).await);
+            findings.extend(upstream::look((base, address.token()), &asked, &environment).await);
         }
         let mut known = Known::default();
         if is_hub {
-            known.upstreams = upstream::names(&http, base, address.token()).await;
+            known.upstreams = upstream::names(base, address.token()).await;
         }
         for origin in environment::to_ask(base, &environment) {
-            let there = hub::there(ask(http.get(format!("{origin}/metrics"))).await);
+            let there = hub::there(CheckRequest::get(format!("{origin}/metrics")).ask().await);
             known.there.insert(origin, there);
         }
         (findings, known)

@@ -187,7 +187,8 @@ impl Sight {
         TALLY.snapshots.one();
         let seq = view.seq;
         // The copy is dropped there too, which takes long where it has many small things.
-        let encode = move || snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from).collect();
+        let encode =
+            move || snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from).collect();
         let is_large = conversation.view_bytes() > ENCODED_ASIDE_BYTES;
         let pieces = if is_large { aside(Rank::Asked, encode) } else { encode() };
         let new = Snapshot { seq, pieces };

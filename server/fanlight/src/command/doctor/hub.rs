@@ -8,45 +8,37 @@
 //! | `publishing` | `POST` of an invalid event | 400 `bad_event` |
 //! | `page` | `GET /` | 200 with the page |
 
-use reqwest::Client;
-use reqwest::header::{
-    CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
-};
+use hyper::header::{CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE};
 
+use super::CheckResult;
 use super::environment::There;
-use super::{CheckResult, HttpAnswer, ask};
+use super::request::{CheckRequest, HttpAnswer};
 
 /// The WebSocket subprotocol of hubs.
 const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// All checks of the hub at `base`. The first says whether there is one; without it the others are left out.
 /// With a token, each request carries it.
-pub(super) async fn look(http: &Client, base: &str, token: Option<&str>) -> Vec<CheckResult> {
-    let get = |path: &str| {
-        let request = http.get(format!("{base}{path}"));
-        match token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
-    };
-    let found = identity(base, ask(get("/metrics")).await);
+pub(super) async fn look(base: &str, token: Option<&str>) -> Vec<CheckResult> {
+    let get = |path: &str| CheckRequest::get(format!("{base}{path}")).bearer(token);
+    let found = identity(base, get("/metrics").ask().await);
     if !found.ok {
         return vec![found];
     }
     let mut findings = vec![found];
-    findings.push(log(ask(get("/readyz")).await));
+    findings.push(log(get("/readyz").ask().await));
     let key = get("/v1/ws")
         .header(CONNECTION, "Upgrade")
         .header(UPGRADE, "websocket")
         .header(SEC_WEBSOCKET_VERSION, "13")
         .header(SEC_WEBSOCKET_KEY, "ZmFubGlnaHQgZG9jdG9yIQ==")
         .header(SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
-    findings.push(socket(ask(key).await));
+    findings.push(socket(key.ask_for_upgrade().await));
     // An invalid event: a body is refused as a whole, so the check leaves no trace.
-    let probe = http.post(format!("{base}/v1/conversations/fanlight-doctor/events")).body(r#"[{"k":1}]"#);
-    let probe = if let Some(token) = token { probe.bearer_auth(token) } else { probe };
-    findings.push(door(ask(probe).await));
-    findings.push(page(ask(get("/")).await));
+    let events = format!("{base}/v1/conversations/fanlight-doctor/events");
+    let probe = CheckRequest::post(events, r#"[{"k":1}]"#).bearer(token);
+    findings.push(door(probe.ask().await));
+    findings.push(page(get("/").ask().await));
     findings
 }
 

@@ -1,9 +1,12 @@
 //! Requests to the APIs of upstreams, each with its own paths, headers and bodies.
 
-use reqwest::{Client, RequestBuilder, Url};
+use hyper::Uri;
+use hyper::header::{CONTENT_TYPE, HeaderName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use upstream::Api;
+
+use super::request::CheckRequest;
 
 /// The prompt of the test request.
 const QUESTION: &str = "Count from one to twenty in words.";
@@ -55,8 +58,8 @@ impl UpstreamList {
 
 /// Whether `url` is on this machine.
 fn is_near(url: &str) -> bool {
-    let url = Url::parse(url).ok();
-    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let url: Option<Uri> = url.parse().ok();
+    let host = url.as_ref().and_then(Uri::host).unwrap_or_default();
     let address: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
     host == "localhost" || address.is_some_and(|address| address.is_loopback())
 }
@@ -78,8 +81,8 @@ impl ModelEndpoint {
     }
 
     /// A request for the list of models at `given`.
-    pub(super) fn list(self, http: &Client, given: &str) -> RequestBuilder {
-        http.get(match self.api {
+    pub(super) fn list(self, given: &str) -> CheckRequest {
+        CheckRequest::get(match self.api {
             Api::OpenAi => format!("{given}/models"),
             Api::Anthropic => format!("{given}/v1/models"),
             Api::Gemini => format!("{given}/v1beta/models"),
@@ -88,7 +91,7 @@ impl ModelEndpoint {
     }
 
     /// A request at `given` for a streamed answer of `model`.
-    pub(super) fn answer(self, http: &Client, given: &str, model: &str) -> RequestBuilder {
+    pub(super) fn answer(self, given: &str, model: &str) -> CheckRequest {
         let messages = json!([{"role": "user", "content": QUESTION}]);
         let (url, body): (_, Value) = match self.api {
             Api::OpenAi => (
@@ -109,20 +112,20 @@ impl ModelEndpoint {
                 json!({"model": model, "stream": true, "messages": messages, "options": {"num_predict": TOKENS}}),
             ),
         };
-        http.post(url).header("content-type", "application/json").body(body.to_string())
+        CheckRequest::post(url, body.to_string()).header(CONTENT_TYPE, "application/json")
     }
 
     /// Adds the key to `request`, if there is one.
-    pub(super) fn with_key(self, request: RequestBuilder, key: Option<&str>) -> RequestBuilder {
+    pub(super) fn with_key(self, request: CheckRequest, key: Option<&str>) -> CheckRequest {
         let request = match self.api {
-            Api::Anthropic => request.header("anthropic-version", "2023-06-01"),
+            Api::Anthropic => request.header(HeaderName::from_static("anthropic-version"), "2023-06-01"),
             _ => request,
         };
         match (self.api, key) {
             (_, None) => request,
-            (Api::Anthropic, Some(key)) => request.header("x-api-key", key),
-            (Api::Gemini, Some(key)) => request.header("x-goog-api-key", key),
-            (Api::OpenAi | Api::Ollama, Some(key)) => request.bearer_auth(key),
+            (Api::Anthropic, Some(key)) => request.header(HeaderName::from_static("x-api-key"), key),
+            (Api::Gemini, Some(key)) => request.header(HeaderName::from_static("x-goog-api-key"), key),
+            (Api::OpenAi | Api::Ollama, Some(key)) => request.bearer(Some(key)),
         }
     }
 

@@ -10,12 +10,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use reqwest::{Client, RequestBuilder};
-
+use super::CheckResult;
 use super::environment::misplaced;
 use super::hub::detail;
 use super::model::{ModelEndpoint, UpstreamList};
-use super::{CheckResult, HttpAnswer, ask, reason};
+use super::request::{CheckRequest, HttpAnswer, in_time, next_piece};
 
 /// What to check.
 #[derive(Debug)]
@@ -37,9 +36,8 @@ fn key_names(name: &str) -> Vec<String> {
 }
 
 /// The names of the upstreams of the hub at `base`; empty if it does not list them.
-pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec<String> {
-    let list = http.get(format!("{base}/v1/upstreams"));
-    let answer = ask(if let Some(token) = token { list.bearer_auth(token) } else { list }).await;
+pub(super) async fn names(base: &str, token: Option<&str>) -> Vec<String> {
+    let answer = CheckRequest::get(format!("{base}/v1/upstreams")).bearer(token).ask().await;
     let list: serde_json::Value =
         answer.ok().and_then(|answer| serde_json::from_str(&answer.body).ok()).unwrap_or_default();
     let rows = list.get("upstreams").and_then(serde_json::Value::as_array).into_iter().flatten();
@@ -48,14 +46,12 @@ pub(super) async fn names(http: &Client, base: &str, token: Option<&str>) -> Vec
 
 /// All checks of an upstream through the hub at `base`, with the hub's `token`.
 pub(super) async fn look(
-    http: &Client,
     (base, token): (&str, Option<&str>),
     asked: &UpstreamProbe<'_>,
     variables: &BTreeMap<String, String>,
 ) -> Vec<CheckResult> {
     let name = asked.name;
-    let list = http.get(format!("{base}/v1/upstreams"));
-    let list = ask(if let Some(token) = token { list.bearer_auth(token) } else { list }).await;
+    let list = CheckRequest::get(format!("{base}/v1/upstreams")).bearer(token).ask().await;
     let model = UpstreamList::of(list.as_ref().map_or("", |answer| &answer.body)).model(name);
     let right = format!("{base}/proxy/{}", model.place(name));
     let given = asked.base_url.unwrap_or(&right).trim_end_matches('/');
@@ -73,12 +69,12 @@ pub(super) async fn look(
     let model = as_asked;
     let (key, finding) = key(name, model, variables);
     findings.push(finding);
-    let models = ask(model.with_key(model.list(http, given), key)).await;
+    let models = model.with_key(model.list(given), key).ask().await;
     let reached = reached(name, models, key.is_some());
     let is_reached = reached.ok;
     findings.push(reached);
     if let Some(wanted) = asked.model.filter(|_| is_reached) {
-        let request = model.with_key(model.answer(http, given, wanted), key);
+        let request = model.with_key(model.answer(given, wanted), key);
         findings.push(streams(request, model).await);
     }
     findings
@@ -154,36 +150,34 @@ fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> Che
 
 /// Requests a short answer and checks that it is streamed. Several events in one piece mean that something in
 /// between buffers.
-async fn streams(request: RequestBuilder, model: ModelEndpoint) -> CheckResult {
+async fn streams(request: CheckRequest, model: ModelEndpoint) -> CheckResult {
     let check = "streaming";
-    let mut response = match request.send().await {
-        Ok(response) => response,
-        Err(error) => return CheckResult::wrong(check, reason(&error), "see the check of the upstream"),
-    };
-    let status = response.status().as_u16();
-    if status != 200 {
-        return CheckResult::wrong(
-            check,
-            format!("the answer has status {status}"),
-            "see whether the model is named right",
-        );
-    }
     let (mut pieces, mut events, mut first) = (0_u32, 0_usize, None);
-    loop {
-        match response.chunk().await {
-            Ok(Some(piece)) => {
-                first.get_or_insert_with(Instant::now);
-                pieces += 1;
-                events += model.events(&String::from_utf8_lossy(&piece));
-            }
-            Ok(None) => break,
-            Err(error) => {
-                return CheckResult::wrong(
-                    check,
-                    format!("it breaks off: {}", reason(&error)),
-                    "see what the provider says of that",
-                );
-            }
+    let read = in_time(async {
+        let response = request.begin().await.map_err(|why| (why, "see the check of the upstream"));
+        let response = match response {
+            Ok(response) => response,
+            Err(failed) => return Ok(Err(failed)),
+        };
+        let status = response.status().as_u16();
+        if status != 200 {
+            let why = format!("the answer has status {status}");
+            return Ok(Err((why, "see whether the model is named right")));
+        }
+        let mut body = response.into_body();
+        while let Some(piece) = next_piece(&mut body).await? {
+            first.get_or_insert_with(Instant::now);
+            pieces += 1;
+            events += model.events(&String::from_utf8_lossy(&piece));
+        }
+        Ok(Ok(()))
+    });
+    match read.await {
+        Ok(Ok(())) => {}
+        Ok(Err((why, mend))) => return CheckResult::wrong(check, why, mend),
+        Err(why) => {
+            let seen = format!("it breaks off: {why}");
+            return CheckResult::wrong(check, seen, "see what the provider says of that");
         }
     }
     let took = first.map_or(0, |first: Instant| first.elapsed().as_millis());
