@@ -190,7 +190,7 @@ pub const LARGE_BODIES_AT_ONCE_MAX: usize = 4;
 /// that are made of it are in memory together.
 pub const BODY_BYTES_OF_A_TURN: usize = EVENTS_BODY_BYTES_MAX / LARGE_BODIES_AT_ONCE_MAX;
 
-/// A body of events with more bytes than this is read behind the threads that serve sockets.
+/// A body of events or a frame of a socket with more bytes than this is read behind the threads that serve sockets.
 pub const LARGE_BODY_BYTES: usize = 64 << 10;
 
 /// A conversation with more bytes of texts than this is a large one.

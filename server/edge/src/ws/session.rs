@@ -18,12 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
-use event_log::Health;
+use event_log::rank::{Rank, aside};
+use event_log::{Health, blocking};
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
     Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, VERSION,
     Welcome, parse_client,
 };
+use model::limits::LARGE_BODY_BYTES;
 
 use super::SocketKind;
 use super::admission::Greeted;
@@ -38,7 +40,12 @@ const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
 impl Connection {
     /// Takes one text frame.
     pub(super) fn take(&mut self, text: &str) {
-        let frame = parse_client(text);
+        // A frame of a megabyte takes milliseconds: other sockets go on meanwhile.
+        let frame = if text.len() > LARGE_BODY_BYTES {
+            blocking(|| aside(Rank::Asked, || parse_client(text)))
+        } else {
+            parse_client(text)
+        };
         if let Ok(frame) = &frame
             && self.greeted
             && !self.may_have_taken(frame)
