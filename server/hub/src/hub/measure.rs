@@ -3,8 +3,8 @@
 //! came in which order, and what is known better later is corrected where it was counted.
 //!
 //! ```text
-//! before the event    Runs 1 · FirstMs 1                                 facts(run, call)
-//! after a run.end     Runs 1 · FirstMs 1 · Ended 1 · RunMs 1             facts(run, call)
+//! before the event    Runs 1 · FirstMs 1                                 facts(run, calls)
+//! after a run.end     Runs 1 · FirstMs 1 · Ended 1 · RunMs 1             facts(run, calls)
 //! measured            Ended +1 · RunMs +1                                what is new, minus what is gone
 //! ```
 //!
@@ -20,10 +20,12 @@ use model::{AgentId, Envelope, ToolCallId};
 /// How many items of a run are looked at for the first that its model gave out.
 const FIRST_ITEMS: usize = 8;
 
-/// What the run and the call of an event counted for before it.
+/// What the run and the calls of an event counted for before it.
 #[derive(Debug, Default)]
 pub(super) struct Before {
-    /// What the run and the call counted for; empty for an event that changes nothing.
+    /// The calls that the event may change.
+    calls: Vec<ToolCallId>,
+    /// What the run and these calls counted for; empty for an event that changes nothing.
     facts: Vec<Measurement>,
     /// What the run had used.
     usage: Option<Usage>,
@@ -34,18 +36,22 @@ pub(super) struct Before {
 impl Before {
     /// Looks before `event` is folded onto `view`.
     pub(super) fn of(view: &View, event: &Event) -> Self {
-        let Some(run) = view.runs.get(&event.run) else { return Self { is_told: true, ..Self::default() } };
+        let Some(run) = view.runs.get(&event.run) else {
+            let calls = call_of(&event.kind).cloned().into_iter().collect();
+            return Self { calls, is_told: true, ..Self::default() };
+        };
         if is_quiet(run, &event.kind) {
             return Self::default();
         }
-        Self { facts: facts(run, call_of(&event.kind)), usage: run.usage, is_told: true }
+        let calls = calls_of(run, &event.kind);
+        Self { facts: facts(run, &calls), calls, usage: run.usage, is_told: true }
     }
 
     /// Adds to `into` what the event of `envelope` has changed, now that it is folded onto `view`.
     pub(super) fn measure(mut self, view: &View, envelope: &Envelope, into: &mut Vec<Measurement>) {
         let run = view.runs.get(&envelope.event.run).filter(|_| self.is_told);
         let Some(run) = run else { return };
-        for fact in facts(run, call_of(&envelope.event.kind)) {
+        for fact in facts(run, &self.calls) {
             if let Some(same) = self.facts.iter().position(|it| *it == fact) {
                 self.facts.swap_remove(same);
             } else {
@@ -65,16 +71,36 @@ fn is_quiet(run: &RunView, kind: &Kind) -> bool {
     // What comes of a run that was ended lets it go on.
     let is_delta = kind.class() != Class::Critical
         || matches!(kind, Kind::PartEnd(_) | Kind::Message(_) | Kind::Custom { .. } | Kind::Raw { .. });
-    is_delta && run.is_running() && first(run).is_some()
+    // The first output of a call says that it runs.
+    let begins = matches!(kind, Kind::ToolOutput { tool, .. }
+        if run.tools.get(tool).is_none_or(|call| call.executing_at.is_none()));
+    is_delta && !begins && run.is_running() && first(run).is_some()
 }
 
-/// The call that an event may end.
+/// The calls that an event may change: its own; all that are open, where it ends the run; and those that the loss of
+/// a publisher closed, since whatever comes after it opens them again.
+fn calls_of(run: &RunView, kind: &Kind) -> Vec<ToolCallId> {
+    let call = |item: &Item| if let Item::Tool(id) = item { Some(id.clone()) } else { None };
+    let mut calls: Vec<ToolCallId> = call_of(kind).cloned().into_iter().collect();
+    if matches!(kind, Kind::RunEnd(_)) {
+        calls.extend(run.open.iter().filter_map(call));
+    }
+    if let Some(loss) = run.loss.as_ref().filter(|_| !run.is_running()) {
+        calls.extend(loss.open.iter().filter_map(|closed| call(&closed.item)));
+    }
+    calls.sort_unstable();
+    calls.dedup();
+    calls
+}
+
+/// The call that an event names and may change.
 fn call_of(kind: &Kind) -> Option<&ToolCallId> {
     match kind {
         Kind::ToolStart(start) => Some(&start.tool),
         Kind::ToolState(change) => Some(&change.tool),
         Kind::ToolResult(result) => Some(&result.tool),
         Kind::ToolCall { tool, .. }
+        | Kind::ToolOutput { tool, .. }
         | Kind::ApprovalRequest { tool, .. }
         | Kind::ApprovalAnswer { tool, .. } => Some(tool),
         _ => None,
@@ -113,8 +139,8 @@ impl Who {
     }
 }
 
-/// What a run counts for, and one of its calls.
-fn facts(run: &RunView, call: Option<&ToolCallId>) -> Vec<Measurement> {
+/// What a run counts for, and some of its calls.
+fn facts(run: &RunView, calls: &[ToolCallId]) -> Vec<Measurement> {
     let who = Who::of(run, None);
     let mut facts = vec![who.fact(Metric::Runs, run.started_at, "", 1)];
     if let Some(first) = first(run) {
@@ -127,9 +153,7 @@ fn facts(run: &RunView, call: Option<&ToolCallId>) -> Vec<Measurement> {
         let took = at.saturating_sub(run.started_at);
         facts.push(who.fact(Metric::RunMs, at, &bucket(took).to_string(), 1));
     }
-    if let Some(call) = call.and_then(|id| run.tools.get(id)) {
-        facts.extend(facts_of_call(run, call));
-    }
+    facts.extend(calls.iter().filter_map(|id| run.tools.get(id)).flat_map(|call| facts_of_call(run, call)));
     facts
 }
 

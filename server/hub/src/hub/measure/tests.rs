@@ -40,7 +40,7 @@ fn lines(lines: &str) -> (View, Sums) {
 fn of_view(view: &View) -> Sums {
     let mut all = Vec::new();
     for run in view.runs.values() {
-        all.extend(facts(run, None));
+        all.extend(facts(run, &[]));
         all.extend(run.tools.values().flat_map(|call| facts_of_call(run, call)));
     }
     sums(all)
@@ -151,4 +151,22 @@ fn how_long_a_person_took_to_answer_counts_once_the_call_goes_on() {
     "#,
     );
     assert_eq!((total(&sums, Metric::Waits), total(&sums, Metric::Calls)), (1, 1));
+}
+
+#[test]
+fn a_call_that_goes_on_without_a_word_of_its_state_was_waited_for_too() {
+    // It prints, its run ends, or its publisher is lost and comes back: the answer counts once in each case.
+    let begin = r#"
+        {"k":"run.start","run":"r1"}
+        {"k":"tool.call","tool":"t","name":"rm","arguments":"{}","run":"r1"}
+        {"k":"approval.request","tool":"t","run":"r1"}
+        {"k":"approval.answer","tool":"t","approved":true,"run":"r1"}
+    "#;
+    let lost = r#"{"k":"run.end","status":"interrupted","lost":true,"run":"r1"}"#;
+    let output = r#"{"k":"tool.output","tool":"t","text":"gone","run":"r1"}"#;
+    let end = r#"{"k":"run.end","status":"cancelled","run":"r1"}"#;
+    for then in [&[output][..], &[end], &[lost, output], &[lost, output, end], &[output, lost, output, end]] {
+        let (view, sums) = lines(&format!("{begin}{}", then.join("\n")));
+        assert_eq!((total(&sums, Metric::Waits), sums), (1, of_view(&view)), "{then:?}");
+    }
 }
