@@ -6,9 +6,10 @@ use std::process::Stdio;
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
 use serde_json::Value;
-use tests::TestHub;
+use tests::browser::DESKTOP;
 use tests::installed;
 use tests::wait::within;
+use tests::{BrowserPage, TestHub};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Child;
 
@@ -76,24 +77,40 @@ impl Person {
     }
 }
 
+/// A hub whose page is entered through a provider, and the provider, which ends when this is dropped.
+struct HubBehindProvider {
+    hub: TestHub,
+    _provider: (Child, tempfile::TempDir),
+    _settings: tempfile::TempDir,
+}
+
+impl HubBehindProvider {
+    async fn start() -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let redirect = format!("http://{address}/login/callback");
+        let (child, packages, issuer) = provider(&redirect).await;
+        let place = tempfile::tempdir().unwrap();
+        let (file, secret) = (place.path().join("fanlight.toml"), place.path().join("secret"));
+        std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
+        let settings = format!(
+            "[access]\nmode = \"tokens\"\n\n[access.oidc]\nissuer = {issuer:?}\nclient_id = \"hub\"\nsecret_file = {secret:?}\n\
+             redirect = {redirect:?}\nname = \"email\"\nalgorithms = [\"EdDSA\"]\n\
+             rules = [{{ claim = \"groups\", value = \"ops\", grants = [\"view:*\"] }}]\n"
+        );
+        std::fs::write(&file, settings).unwrap();
+        // Another program may take the port meanwhile; then the hub says so and the test fails at once.
+        drop(listener);
+        let options = ["--config", file.to_str().unwrap()];
+        let hub = TestHub::start_at_with(&address.to_string(), &options).await;
+        Self { hub, _provider: (child, packages), _settings: place }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_logs_in_at_a_real_provider() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let redirect = format!("http://{address}/login/callback");
-    let (_provider, _packages, issuer) = provider(&redirect).await;
-    let place = tempfile::tempdir().unwrap();
-    let (file, secret) = (place.path().join("fanlight.toml"), place.path().join("secret"));
-    std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
-    let settings = format!(
-        "[access]\nmode = \"tokens\"\n\n[access.oidc]\nissuer = {issuer:?}\nclient_id = \"hub\"\nsecret_file = {secret:?}\n\
-         redirect = {redirect:?}\nname = \"email\"\nalgorithms = [\"EdDSA\"]\n\
-         rules = [{{ claim = \"groups\", value = \"ops\", grants = [\"view:*\"] }}]\n"
-    );
-    std::fs::write(&file, settings).unwrap();
-    // Another program may take the port meanwhile; then the hub says so and the test fails at once.
-    drop(listener);
-    let hub = TestHub::start_at_with(&address.to_string(), &["--config", file.to_str().unwrap()]).await;
+    let behind = HubBehindProvider::start().await;
+    let hub = &behind.hub;
     let mut person = Person {
         client: Client::builder().redirect(Policy::none()).build().unwrap(),
         cookies: BTreeMap::new(),
@@ -113,4 +130,22 @@ async fn a_person_logs_in_at_a_real_provider() {
     // The same address again: the code is used up, and so is the login.
     let again = person.get(&came).await;
     assert_eq!(again.status(), 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_logs_in_at_a_real_provider_in_a_browser() {
+    let behind = HubBehindProvider::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&behind.hub.url("/wall")).await;
+    page.holds("return document.querySelector('h1')?.innerText === 'Log in to Fanlight'").await;
+    page.run("document.querySelector('a[href^=\"/login/oidc\"]').click(); return null").await;
+    // There and back without a further word, since this person is logged in at the provider.
+    page.holds("return location.pathname === '/wall' && document.querySelector('h1')?.innerText !== 'Log in to Fanlight'")
+        .await;
+    let who = "return fetch('/v1/access').then(answer => answer.json()).then(told => told.principal)";
+    page.run_until(who, |who| who == "ann@team.example").await;
+    assert_eq!(page.run("return document.cookie").await, "", "no script reads the session");
+    // The page's own socket is let in by the session.
+    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    page.close().await;
 }

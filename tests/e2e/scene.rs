@@ -20,11 +20,40 @@ pub(crate) async fn hub_and_publisher(conversation: &str) -> (TestHub, TestPubli
     (hub, publisher)
 }
 
-/// What the helper of [`asking`] wants to be called, as a delta of its model's answer.
+/// What the helper of [`hub_with_deployer`] wants to be called, as a delta of its model's answer.
 pub(crate) fn deploys() -> Value {
     let function = json!({"name": "deploy", "arguments": "{\"service\":\"billing\"}"});
     json!({"content": "I deploy it, if you agree.",
         "tool_calls": [{"index": 0, "id": "t", "type": "function", "function": function}]})
+}
+
+/// The model of an agent that asks whether it may deploy. It is `later` once there was an answer.
+pub(crate) async fn deployer(later: impl Fn() -> Vec<ServerStep> + Send + Sync + 'static) -> ScriptedServer {
+    ScriptedServer::start(move |asked| {
+        if messages(asked).iter().any(|message| message.get("role").is_some_and(|role| role == "tool")) {
+            return later();
+        }
+        let said = ServerStep::piece(&delta(&deploys()));
+        vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::piece(END), ServerStep::end(&[])]
+    })
+    .await
+}
+
+/// A hub with the agent `helper`, whose model is `origin`, and with `more` settings.
+pub(crate) async fn hub_with_deployer(origin: &ScriptedServer, more: &str) -> TestHub {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("fanlight.toml");
+    let agent = format!(
+        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\nconfirm = [\"deploy\"]\n{more}",
+        origin.address()
+    );
+    std::fs::write(&file, agent).expect("a file");
+    TestHub::start_with(&["--config", file.to_str().expect("a plain path")]).await
+}
+
+/// The command that has the agent of [`hub_with_deployer`] ask.
+pub(crate) fn deploy_command() -> String {
+    json!({"id": "1", "command": "say", "agent": "helper", "text": "Deploy billing"}).to_string()
 }
 
 /// A hub whose agent asks in `conversation` whether it may deploy. Its model is `later` once there was an answer.
@@ -32,25 +61,10 @@ pub(crate) async fn asking(
     conversation: &str,
     later: impl Fn() -> Vec<ServerStep> + Send + Sync + 'static,
 ) -> (TestHub, ScriptedServer) {
-    let origin = ScriptedServer::start(move |asked| {
-        if messages(asked).iter().any(|message| message.get("role").is_some_and(|role| role == "tool")) {
-            return later();
-        }
-        let said = ServerStep::piece(&delta(&deploys()));
-        vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::piece(END), ServerStep::end(&[])]
-    })
-    .await;
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("fanlight.toml");
-    let agent = format!(
-        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\nconfirm = [\"deploy\"]\n",
-        origin.address()
-    );
-    std::fs::write(&file, agent).expect("a file");
-    let hub = TestHub::start_with(&["--config", file.to_str().expect("a plain path")]).await;
-    let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Deploy billing"}).to_string();
+    let origin = deployer(later).await;
+    let hub = hub_with_deployer(&origin, "").await;
     let path = format!("/v1/conversations/{conversation}/commands");
-    let said = hub.request("POST", &path).body(body).send().await.expect("the hub answers");
+    let said = hub.request("POST", &path).body(deploy_command()).send().await.expect("the hub answers");
     assert!(said.status().is_success(), "{said:?}");
     let path = format!("/v1/conversations/{conversation}?summary");
     let state = |it: &Value| it.pointer("/runs/0/tool_calls/0/state").is_some_and(|it| it == "approval");
