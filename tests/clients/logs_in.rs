@@ -94,9 +94,10 @@ impl HubBehindProvider {
         let (file, secret) = (place.path().join("fanlight.toml"), place.path().join("secret"));
         std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
         let settings = format!(
-            "[access]\nmode = \"tokens\"\n\n[access.oidc]\nissuer = {issuer:?}\nclient_id = \"hub\"\nsecret_file = {secret:?}\n\
+            "[access]\nmode = \"tokens\"\n\n[access.oidc]\nissuer = {issuer:?}\nclient_id = \"hub\"\nsecret_file = {:?}\n\
              redirect = {redirect:?}\nname = \"email\"\nalgorithms = [\"EdDSA\"]\n\
-             rules = [{{ claim = \"groups\", value = \"ops\", grants = [\"view:*\"] }}]\n"
+             rules = [{{ claim = \"groups\", value = \"ops\", grants = [\"view:*\"] }}]\n",
+            secret.to_str().unwrap()
         );
         std::fs::write(&file, settings).unwrap();
         // Another program may take the port meanwhile; then the hub says so and the test fails at once.

@@ -3,7 +3,7 @@
 //! ```text
 //! [ find ] Filter            ← FilterInput, and FilterTrouble below it
 //! state: model: …            ← Chips
-//! + New  Open  Wall  Runs
+//! + New  Open  (Wall  Runs)
 //! 3 changed · sort again     ← while rows are held in their places
 //! Needs you 2                ← Head of a group
 //!   ✋ title            2 m   ← Row
@@ -86,9 +86,10 @@ pub(crate) fn Conversations() -> impl IntoView {
                         {icon("#plus", "")} " New"</a>
                 })}
                 <OpenRecording />
-                <a class="plain" data-in="" href=route::WALL title="All conversations as tiles (g w)"
+                // Beside the title, where the screen is wide enough for it.
+                <a class="plain if-narrow" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
-                <a class="plain" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
+                <a class="plain if-narrow" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
             </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>
