@@ -11,11 +11,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
-use event_log::rank::{Rank, aside};
 use event_log::{EventLog, LogError, Owner, Page, Purpose, Retention, Ticket, blocking};
 use model::frame::ConversationRow;
-use model::limits::{CONVERSATIONS_MAX, LARGE_BODY_BYTES, MEMORY_BYTES_TARGET};
-use model::weigh::weigh;
+use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
 use redact::Redactor;
@@ -256,21 +254,14 @@ impl Hub {
         id: &ConversationId,
         mut publication: Publication,
     ) -> Result<Appended, PublishError> {
-        let bytes: usize = publication.events.iter().map(weigh).sum();
-        // Before any lock is taken: a result may be large, and to look through it and to hash it takes long.
-        let mut prepare = || {
-            self.redact(&mut publication.events);
-            let large = publication.events.iter_mut().filter_map(|it| {
-                outsize::disown(&mut it.event);
-                outsize::shorten(&mut it.event)
-            });
-            publication.attachments = large.collect();
-        };
-        if bytes > LARGE_BODY_BYTES {
-            blocking(|| aside(Rank::Asked, prepare));
-        } else {
-            prepare();
-        }
+        // Before any lock: a result may be large.
+        self.redact(&mut publication.events);
+        // Before any lock is taken: hashing a large result takes long.
+        let large = publication.events.iter_mut().filter_map(|it| {
+            outsize::disown(&mut it.event);
+            outsize::shorten(&mut it.event)
+        });
+        publication.attachments = large.collect();
         loop {
             let conversation = self.open(id)?;
             self.prices.put(&mut publication, &conversation);
