@@ -6,6 +6,7 @@ mod bounded; // as many elements whatever is said
 mod calls; // the panel of calls, what stays visible when steps are folded
 mod control; // the hub's agents commanded, forks, comparisons
 mod copying; // what is copied is what there is
+mod deleting; // by an operator, behind a question
 mod delivery; // packed, kept, policed
 mod details; // facts of a conversation, the marks of its connection
 mod dialogs; // what lies over the page has the keys to itself

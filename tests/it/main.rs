@@ -20,6 +20,7 @@ mod client; // the library of headless clients
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod consent; // given to what was shown and asked about
 mod control; // commands over a socket
+mod delete; // by an operator: from memory, lists, searches and files
 mod deliver; // each event once, whatever becomes of the hub
 mod dialects; // calls in texts, described dialects, conversions
 mod doctor; // what is said of things that are broken

@@ -327,3 +327,27 @@ async fn what_a_principal_may_holds_whichever_hub_it_asks() {
     assert_eq!(ask("POST", "/v1/conversations/c/events", &reader).await, 403);
     assert_eq!(ask("GET", "/v1/conversations/c", &owner).await, 401, "tokens are each hub's own");
 }
+
+#[tokio::test]
+async fn any_hub_deletes_and_viewers_on_all_hubs_are_told() {
+    let cluster = Cluster::start(2).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let last = a.publisher("c").await.says(RUN).await;
+    let (mut here, mut there) = (a.view("c").await, b.view("c").await);
+    here.reach(last.seq).await;
+    there.reach(last.seq).await;
+    let path = "/v1/conversations/c";
+    let deleted = patiently(path, b.request("DELETE", path).send()).await.unwrap();
+    assert_eq!(deleted.status(), 204, "the follower passes it on");
+    for viewer in [&mut here, &mut there] {
+        viewer.until(|view| view.seq == 0).await;
+        assert_ne!(viewer.epoch(), last.epoch);
+    }
+    assert!(post(b, "c", "anew").await.status().is_success());
+    for viewer in [&mut here, &mut there] {
+        viewer.until(|view| view.seq > 0).await;
+        assert!(viewer.view().runs.values().all(|run| run.answer().is_empty()));
+    }
+    assert_eq!(here.hash(), there.hash());
+    assert_eq!(statuses(a, "c").await, ["anew"]);
+}

@@ -156,6 +156,32 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
     text_of(window().fetch_with_str_and_init(path, &init)).await
 }
 
+/// What came of a deletion that the hub did not refuse for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deletion {
+    /// It is gone.
+    Done,
+    /// Runs go on; it can be forced.
+    StillRunning,
+}
+
+/// Deletes what is at `path`. The error is a sentence for the reader. What is gone already counts as deleted.
+pub(crate) async fn delete(path: &str) -> Result<Deletion, String> {
+    let away = |_| "The hub cannot be reached.".to_owned();
+    let init = web_sys::RequestInit::new();
+    init.set_method("DELETE");
+    let answer = JsFuture::from(window().fetch_with_str_and_init(path, &init)).await.map_err(away)?;
+    let answer: Response = answer.dyn_into().map_err(away)?;
+    match answer.status() {
+        204 | 404 => Ok(Deletion::Done),
+        409 => Ok(Deletion::StillRunning),
+        status => {
+            let said = JsFuture::from(answer.text().map_err(away)?).await.ok().and_then(|it| it.as_string());
+            Err(search::refusal(status, said.as_deref().unwrap_or_default()))
+        }
+    }
+}
+
 /// Saves what the hub has at `path` as a file, by a click on a link that downloads. Errors are the browser's
 /// to show.
 pub(crate) fn save(path: &str) {

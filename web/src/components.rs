@@ -28,6 +28,7 @@ mod composer;
 mod consent;
 mod conversations;
 mod copy;
+mod delete;
 mod details;
 mod edge;
 mod elapsed;

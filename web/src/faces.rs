@@ -44,6 +44,8 @@ pub enum OpenDialog {
     Export,
     /// The choice of a conversation for a comparison.
     Compare,
+    /// Whether to delete the conversation.
+    Delete,
 }
 
 impl OpenDialog {

@@ -17,6 +17,7 @@ pub mod agents;
 pub mod calls;
 pub mod compare;
 pub mod control;
+pub mod deleting;
 pub mod details;
 pub mod exports;
 pub mod faces;

@@ -43,6 +43,8 @@ pub enum Deed {
     Export,
     /// Made a conversation of a file.
     Import,
+    /// Deleted a conversation.
+    Delete,
     /// Made a link.
     Share,
     /// Took a link back.

@@ -77,6 +77,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/audit", Need::OnAll(&[Admin]), Everything),
     // Requests about one conversation.
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
+    on("DELETE", "/v1/conversations/{conversation}", Need::OnNamed(&[Admin]), Nothing),
     on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View]), Masked),
     on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish]), Nothing),
     on("PUT", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Import]), Nothing),
@@ -250,7 +251,7 @@ mod tests {
 
     #[test]
     fn without_a_line_there_is_no_need_that_could_be_met() {
-        assert_eq!(find("DELETE", "/v1/conversations/{conversation}"), None);
+        assert_eq!(find("PATCH", "/v1/conversations/{conversation}"), None);
         assert_eq!(find("GET", "/v1/conversations/c"), None);
         assert_eq!(find("GET", "/v2"), None);
         assert_eq!(find("HEAD", "/healthz"), Some((Need::Nothing, Nothing)));

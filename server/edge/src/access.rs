@@ -20,7 +20,7 @@ use std::time::Duration;
 use access::audit::Audited;
 use access::{Admission, Denial, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, Tokens};
 use compact_str::CompactString;
-use model::Mask;
+use model::{ConversationId, Mask};
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -300,6 +300,24 @@ impl Gate {
         guarded.changed();
         saved?;
         Ok(was_there)
+    }
+
+    /// Revokes all links to `conversation`, and stores that; false if there are none. Waits for the disk.
+    pub(crate) fn unshare_all(&self, conversation: &ConversationId) -> Result<bool, StoreError> {
+        let Some(guarded) = &self.guarded else { return Ok(false) };
+        let mut registry = guarded.registry.write();
+        let is_of = |share: &&Share| share.conversation == *conversation;
+        let ids: Vec<String> = registry.shares().all().iter().filter(is_of).map(Share::id).collect();
+        if ids.is_empty() {
+            return Ok(false);
+        }
+        for id in &ids {
+            registry.shares_mut().revoke(id, |share| share.conversation == *conversation);
+        }
+        let saved = guarded.shares.save(registry.shares());
+        drop(registry);
+        guarded.changed();
+        saved.map(|()| true)
     }
 
     /// Takes over changes of who is known: of the file of tokens, and of the keys of others. Calls `changed` after each. Never returns;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{any, delete, get, post};
+use axum::routing::{self, any, get, post};
 use event_log::{Unwritten, blocking};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -30,8 +30,8 @@ use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    audit, commands, compat, conversations, events, export, figures, guard, health, hubs, import, ingest,
-    native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
+    audit, commands, compat, conversations, delete, events, export, figures, guard, health, hubs, import,
+    ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -228,7 +228,7 @@ fn compressed() -> Router<Arc<Shared>> {
         .route("/v1/access", get(access::whoami))
         .route("/v1/audit", get(audit::audit))
         .route("/v1/shares", get(access::shares).post(access::share))
-        .route("/v1/conversations/{conversation}", get(conversations::one))
+        .route("/v1/conversations/{conversation}", get(conversations::one).delete(delete::delete))
         .route(
             "/v1/conversations/{conversation}/events",
             get(events::events).post(native::publish).put(import::import),
@@ -258,7 +258,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/login/callback", get(access::end_login))
         .route("/logout", post(access::log_out))
         .route("/s/{secret}", get(access::follow))
-        .route("/v1/shares/{id}", delete(access::unshare))
+        .route("/v1/shares/{id}", routing::delete(access::unshare))
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/events", get(events::several))
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))

@@ -11,6 +11,7 @@ pub(crate) mod body;
 pub(crate) mod commands;
 pub(crate) mod compat;
 pub(crate) mod conversations;
+pub(crate) mod delete;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod figures;

@@ -197,7 +197,8 @@ pub(crate) async fn watch_rows(shared: &Arc<Shared>) {
         tokio::time::sleep(ROWS_EVERY).await;
         let hub = Arc::clone(&shared.hub);
         match tokio::task::spawn_blocking(move || hub.look_at_other_rows()).await {
-            Ok(Ok(())) => {}
+            Ok(Ok(true)) => shared.fanout.fleet.renew(),
+            Ok(Ok(false)) => {}
             Ok(Err(error)) => tracing::debug!(%error, "the rows of other hubs cannot be read"),
             Err(error) => tracing::error!(%error, "looking at the rows of other hubs broke off"),
         }

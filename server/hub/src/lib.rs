@@ -27,9 +27,9 @@ pub use fanout::{
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::halting;
 pub use hub::{
-    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Delivery,
-    Discontinuity, Far, Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans, Patience,
-    Presence, Prices, Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
+    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Deleted,
+    Delivery, Discontinuity, Far, Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans,
+    Patience, Presence, Prices, Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
     TicketToCome, ViewersTold, WITHHELD_MS, copy,
 };
 pub use tally::{Count, TALLY, Tally};

@@ -51,6 +51,7 @@ mod ownership;
 mod pack;
 mod packer;
 mod postgres;
+mod purge;
 mod queue;
 mod ring;
 mod rows;
@@ -74,6 +75,7 @@ pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 pub use postgres::{PostgresPlace, PostgresServer};
 pub use ring::Ring;
 pub use sqlite::{ClosedLog, OpenError, Options, Rewrite, SqliteLog};
+pub use purge::purged;
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 
@@ -150,6 +152,10 @@ pub struct Progress {
     pub indexed: Ticket,
     /// Everything up to this ticket survives a loss of power.
     pub synced: Ticket,
+    /// The newest purge ([`EventLog::purge`]) that is done.
+    pub purged: Ticket,
+    /// Why the newest step of a purge failed, which is tried again.
+    pub purge_fault: Option<Arc<str>>,
     /// Whether the log writes at present.
     pub health: Health,
     /// Whether the queue is so long that publishers should wait before they send more. Never true while the
@@ -403,6 +409,12 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// Removes a conversation. It is invisible at once; its rows are deleted step by step. Does not wait.
     fn remove(&self, conversation: &ConversationId) -> Ticket;
+
+    /// Writes its files anew without what a removed conversation has left there; [`purged`] waits for that. A log that leaves nothing,
+    /// or cannot reach it, returns a ticket for which nobody waits. Does not wait.
+    fn purge(&self, _conversation: &ConversationId) -> Ticket {
+        Ticket::default()
+    }
 
     /// Chooses whole conversations to remove, the one that was silent longest first, until the rest is within
     /// `rule`. Returns a bounded number, and none for which `keep` is true. `now` is in milliseconds since

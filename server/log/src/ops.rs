@@ -74,6 +74,8 @@ pub(crate) enum Op {
     Abandon(Import),
     /// Remove a conversation.
     Remove(ConversationId),
+    /// Write the files anew without what is left of a conversation that was removed.
+    Purge(ConversationId),
     /// Note the new epoch of a conversation.
     Rename(ConversationId, Epoch),
     /// Change nothing, but make what came before survive a loss of power.
@@ -239,8 +241,8 @@ impl Op {
             Self::Compact(compacted) => Some(&compacted.conversation),
             Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
             Self::Adopt(adoption) => Some(&adoption.row.conversation),
-            // An import is not known by a name before it is complete.
-            Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Sync => None,
+            // An import is not known by a name before it is complete, and what is purged has no name any more.
+            Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Purge(_) | Self::Sync => None,
         }
     }
 
@@ -254,7 +256,7 @@ impl Op {
             Self::View(view) => view.body.len(),
             Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
             Self::Rows(rows) => rows.len() * 512,
-            Self::Remove(_) | Self::Rename(..) | Self::Abandon(_) | Self::Sync => 64,
+            Self::Remove(_) | Self::Purge(_) | Self::Rename(..) | Self::Abandon(_) | Self::Sync => 64,
         }
     }
 
@@ -262,7 +264,7 @@ impl Op {
     /// [`crate::EventLog::hasten`]. A removal frees space, an import is waited for by a person, and a sync
     /// was asked for.
     pub(crate) fn is_urgent(&self) -> bool {
-        matches!(self, Self::Remove(_) | Self::Adopt(_) | Self::Sync)
+        matches!(self, Self::Remove(_) | Self::Purge(_) | Self::Adopt(_) | Self::Sync)
     }
 
     /// How it gets into the database. `known` is what the queue had of its conversation before.
@@ -277,7 +279,12 @@ impl Op {
             | Self::Stage(..)
             | Self::Abandon(_)
             | Self::Rename(..) => Way::Aside,
-            Self::Append(_) | Self::Keep(_) | Self::Adopt(_) | Self::Remove(_) | Self::Sync => Way::Rows,
+            Self::Append(_)
+            | Self::Keep(_)
+            | Self::Adopt(_)
+            | Self::Remove(_)
+            | Self::Purge(_)
+            | Self::Sync => Way::Rows,
         }
     }
 
@@ -302,6 +309,7 @@ impl Op {
             Self::Rows(_) => "list",
             Self::Stage(..) | Self::Adopt(_) | Self::Abandon(_) => "import",
             Self::Remove(_) => "removal",
+            Self::Purge(_) => "purge",
             Self::Rename(..) => "epoch",
             Self::Sync => "sync",
         }

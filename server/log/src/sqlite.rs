@@ -66,6 +66,7 @@ mod load;
 mod marks;
 mod measures;
 mod private;
+mod purge;
 mod readers;
 mod replay;
 mod retain;
@@ -158,6 +159,7 @@ impl SqliteLog {
         let journal = open_journal(path, life, &marker);
         queue.state.lock().has_journal = journal.is_some();
         let writer = Writer {
+            purging: purge::Purging::left(&connection).map_err(broken)?,
             connection,
             queue: Arc::clone(&queue),
             packer: Arc::clone(&packer),
@@ -469,6 +471,10 @@ impl EventLog for SqliteLog {
 
     fn remove(&self, conversation: &ConversationId) -> Ticket {
         self.queue.put(Op::Remove(conversation.clone()))
+    }
+
+    fn purge(&self, conversation: &ConversationId) -> Ticket {
+        self.queue.put(Op::Purge(conversation.clone()))
     }
 
     fn expired(

@@ -153,6 +153,8 @@ error_codes! {
     NotResumable = "not_resumable", 409;
     /// The run does not go on, or has no such call that waits for consent.
     NotRunning = "not_running", 409;
+    /// Runs of the conversation go on: stop them first.
+    StillRunning = "still_running", 409;
     /// The arguments are not those that the person saw, or not those that the hub has asked about.
     ConsentMismatch = "consent_mismatch", 409;
     /// The event names a run of an agent of this hub: nobody else writes into it.

@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 
+use super::delete::DeleteButton;
 use crate::browser;
 use crate::details::{self, Section};
 use crate::route;
@@ -50,7 +51,9 @@ pub(crate) fn Details() -> impl IntoView {
         });
         (from, told.map(section).collect_view())
     };
-    view! { <div class="rows" data-t="details" role="region" aria-label="Details" tabindex="0">{facts}</div> }
+    view! {
+        <div class="rows" data-t="details" role="region" aria-label="Details" tabindex="0">{facts} <DeleteButton /></div>
+    }
 }
 
 /// A group of facts under its title.

@@ -1,4 +1,4 @@
-//! What lies over the page: the keys, the palette, settings, export, the choice for a comparison. One is
+//! What lies over the page: the keys, the palette, settings, export, the choice for a comparison, deletion. One is
 //! shown at a time; Escape closes it.
 //!
 //! ```text
@@ -7,6 +7,7 @@
 
 use leptos::html;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
@@ -15,10 +16,12 @@ use super::copy::Copy;
 use super::icon::icon;
 use super::palette::Palette;
 use super::settings::Settings;
-use crate::browser;
+use crate::browser::{self, Deletion};
+use crate::deleting::{GOES, STAYS};
 use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
 use crate::modules::{self, PageModule, from_module};
+use crate::route;
 use crate::store::{OpenDialog, use_store};
 
 /// The elements that Tab reaches in a dialog.
@@ -45,6 +48,7 @@ pub(crate) fn shown_dialog(dialog: OpenDialog) -> AnyView {
         OpenDialog::Settings => view! { <Settings /> }.into_any(),
         OpenDialog::Export => view! { <Export /> }.into_any(),
         OpenDialog::Compare => view! { <Choice /> }.into_any(),
+        OpenDialog::Delete => view! { <Delete /> }.into_any(),
     }
 }
 
@@ -128,6 +132,62 @@ fn Export() -> impl IntoView {
         <Dialog title="Export">
             {rows}
             <div class="setting"><span>"A link to this view"</span><Copy text=link label="Copy link" /></div>
+        </Dialog>
+    }
+}
+
+/// Asks whether to delete the conversation: its name, what is deleted, what stays, and the button that does
+/// it. While a run goes on, the hub refuses; then the button stops the runs of its agents as well.
+#[component]
+fn Delete() -> impl IntoView {
+    let store = use_store();
+    let (busy, stops) = (RwSignal::new(false), RwSignal::new(false));
+    let trouble = RwSignal::new(None::<String>);
+    let press = move |_| {
+        let Some(conversation) = store.reading.conversation.get_untracked() else { return };
+        let force = if stops.get_untracked() { "?force=true" } else { "" };
+        let path = format!("{}{force}", route::view_path(&conversation));
+        busy.set(true);
+        trouble.set(None);
+        spawn_local(async move {
+            let came = browser::delete(&path).await;
+            // The dialog may be closed by now.
+            busy.try_set(false);
+            match came {
+                Ok(Deletion::Done) => {
+                    store.open_dialog(OpenDialog::None);
+                    browser::follow_link("/");
+                }
+                Ok(Deletion::StillRunning) => {
+                    stops.try_set(true);
+                }
+                Err(why) => {
+                    trouble.try_set(Some(why));
+                }
+            }
+        });
+    };
+    let name = move || {
+        store.reading.conversation.with(|id| id.as_ref().map(ToString::to_string).unwrap_or_default())
+    };
+    let word = move || match (busy.get(), stops.get()) {
+        (true, _) => "Deleting…",
+        (false, true) => "Stop and delete",
+        (false, false) => "Delete",
+    };
+    view! {
+        <Dialog title="Delete the conversation">
+            <p class="pad">"The conversation " <strong data-t="delete-name">{name}</strong> " is deleted for everybody."</p>
+            <p class="meta pad">{GOES}</p>
+            <p class="meta pad">{STAYS}</p>
+            {move || stops.get().then(|| view! {
+                <p class="pad" role="alert" data-t="delete-runs">"A run goes on. Agents of this hub can be stopped; what others publish afterwards begins it anew."</p>
+            })}
+            {move || trouble.get().map(|why| view! { <p class="pad" role="alert" data-t="delete-trouble">{why}</p> })}
+            <div class="setting">
+                <button type="button" class="plain" on:click=move |_| store.open_dialog(OpenDialog::None)>"Cancel"</button>
+                <button type="button" class="plain" data-act="delete-now" disabled=move || busy.get() on:click=press>{word}</button>
+            </div>
         </Dialog>
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Remembered {
 impl Remembered {
     /// Waits until no other command runs in `conversation` or in one that shares its lock. Drop the guard
     /// when the command is done.
-    pub(super) async fn turn(
+    pub(crate) async fn turn(
         &self,
         conversation: &ConversationId,
     ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
@@ -38,6 +38,11 @@ impl Remembered {
     /// The answer to a command that was carried out before, if it is remembered.
     pub(super) fn get(&self, key: &(ConversationId, CompactString)) -> Option<Done> {
         self.done.lock().get(key).cloned()
+    }
+
+    /// Forgets the answers to commands in `conversation`.
+    pub(crate) fn forget(&self, conversation: &ConversationId) {
+        self.done.lock().retain(|(of, _), _| of != conversation);
     }
 
     /// Remembers the answer to a command.

@@ -97,6 +97,11 @@ impl Problem {
         Self { passes: true, ..Self::new(ErrorCode::TooMany, detail) }
     }
 
+    /// Its code, as it stands on the wire.
+    pub(crate) fn code(&self) -> &'static str {
+        self.code.as_str()
+    }
+
     /// Its status and its detail, for forms of errors other than the hub's own.
     pub(crate) fn told(self) -> (StatusCode, String) {
         (StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.detail)

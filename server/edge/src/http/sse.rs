@@ -98,6 +98,10 @@ impl Reader {
             if self.advance() {
                 continue;
             }
+            // It was deleted, or taken over: the client comes back, and begins with what is there now.
+            if conversations.iter().any(|known| known.is_over()) {
+                return None;
+            }
             let drain = self.shared.drain.clone();
             tokio::select! {
                 _ = select_all(moved) => {}

@@ -164,12 +164,14 @@ impl Hub {
 
     /// Looks which rows of the list other hubs have changed, and tells the viewers of the list here. Waits
     /// for the disk. Call it now and then. Does nothing while nobody watches the list; rows beyond the first
-    /// page of it are not looked at.
-    pub fn look_at_other_rows(&self) -> Result<(), LogError> {
+    /// page of it are not looked at. True if rows are gone: then all viewers of the list have to begin again. That is not noticed while
+    /// the list is longer than a page.
+    pub fn look_at_other_rows(&self) -> Result<bool, LogError> {
         if self.watchers() == 0 {
-            return Ok(());
+            return Ok(false);
         }
         let rows = blocking(|| self.log.list(&ListQuery { limit: FLEET_ROWS_MAX, ..ListQuery::default() }))?;
+        let is_whole = rows.len() < FLEET_ROWS_MAX;
         let mut seen = self.others.seen.lock();
         let before = std::mem::take(&mut *seen);
         let mut changed = Vec::new();
@@ -181,11 +183,12 @@ impl Hub {
                 changed.push(row);
             }
         }
+        let went = is_whole && before.keys().any(|id| !seen.contains_key(id));
         drop(seen);
         if !changed.is_empty() {
             *self.others.changed.lock() = changed;
             self.watched.notify_one();
         }
-        Ok(())
+        Ok(went)
     }
 }

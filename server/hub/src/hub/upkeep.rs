@@ -102,6 +102,7 @@ impl Hub {
         let noted = std::mem::take(&mut *self.noted.lock());
         let rows: Vec<ConversationRow> = noted
             .iter()
+            .filter(|conversation| !conversation.is_over())
             .map(|conversation| {
                 // Cleared before the reading: what happens meanwhile is noted again.
                 conversation.noted.store(false, Ordering::Release);

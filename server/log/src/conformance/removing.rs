@@ -10,6 +10,7 @@ cases! {
         a_name_begins_anew,
         others_stay,
         removing_what_is_not_there_is_nothing,
+        a_purge_ends_and_takes_nothing_of_others,
         a_result_is_kept_beside_its_event,
         a_result_is_of_its_conversation_alone,
         a_result_goes_with_its_conversation;
@@ -56,6 +57,18 @@ fn removing_what_is_not_there_is_nothing(trial: &mut Trial<'_>) {
     trial.log().remove(&id("x"));
     settle(trial.log());
     assert_eq!((trial.log().count(), read(trial.log(), "c", 0)), (1, events(1, 3)));
+}
+
+fn a_purge_ends_and_takes_nothing_of_others(trial: &mut Trial<'_>) {
+    append(trial.log(), "c", 0, &events(1, 30));
+    append(trial.log(), "d", 0, &events(1, 4));
+    trial.log().remove(&id("c"));
+    let purge = trial.log().purge(&id("c"));
+    append(trial.log(), "c", 0, &sized(1, 2, 9));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(crate::purged(trial.log(), purge)).expect("purged");
+    settle(trial.log());
+    assert_eq!((read(trial.log(), "c", 0), read(trial.log(), "d", 0)), (sized(1, 2, 9), events(1, 4)));
 }
 
 /// Appends an event with a result.

@@ -189,7 +189,7 @@ impl<'a> Planner<'a> {
                 }
             }
             Op::Rename(conversation, epoch) => self.rename(conversation, epoch),
-            Op::Sync => {}
+            Op::Sync | Op::Purge(_) => {}
         }
     }
 

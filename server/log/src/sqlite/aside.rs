@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use model::limits::LOG_ASIDE_BYTES_MAX;
 use model::{ConversationId, Envelope, Position};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ops::{Events, Op};
 use super::private;
@@ -45,6 +45,12 @@ struct Line<'a> {
     events: &'a [Arc<Envelope>],
 }
 
+/// What a line of the file is about.
+#[derive(Deserialize)]
+struct Subject {
+    conversation: Option<ConversationId>,
+}
+
 impl Aside {
     /// Names the file beside `database`. It is made when it is first needed.
     pub(super) fn new(database: &Path) -> Self {
@@ -66,6 +72,33 @@ impl Aside {
         if let Err(error) = file.and_then(|file| file.sync_data()) {
             tracing::error!(%error, path = %self.path.display(), "what was set aside may not survive the loss of power");
         }
+    }
+
+    /// Takes the lines about a conversation out of the file, where there are any. Waits for the disk.
+    pub(super) fn forget(&self, conversation: &ConversationId) -> io::Result<()> {
+        let text = match std::fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let is_about = |line: &&str| {
+            let line = serde_json::from_str::<Subject>(line);
+            line.is_ok_and(|line| line.conversation.as_ref() == Some(conversation))
+        };
+        let lines = text.split_inclusive('\n');
+        let kept: String = lines.filter(|line| !is_about(line)).collect();
+        if kept.len() == text.len() {
+            return Ok(());
+        }
+        // In place: what is shortened is first overwritten with zeros, so that nothing stays behind its end.
+        let mut file = private::open(&self.path)?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&vec![0; text.len()])?;
+        file.sync_data()?;
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(kept.as_bytes())?;
+        file.set_len(kept.len() as u64)?;
+        file.sync_data()
     }
 
     /// Writes one operation to the file and names it in the trace.

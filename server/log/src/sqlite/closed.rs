@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use super::blocks::{self, unreadable};
 use super::private::{FileLock, lock};
 use super::schema::integer;
-use super::{Options, SqliteLog, load, schema, sweep, views};
+use super::{Options, SqliteLog, load, purge, schema, sweep, views};
 use crate::blocks::{compress, inflate};
 use crate::{EventLog as _, LogError, OpenError};
 
@@ -151,8 +151,8 @@ impl ClosedLog {
     /// Makes the index of texts and the file anew, so that nothing of what was changed or removed is left in
     /// it. Takes as long as copying the file, and up to twice its size of free disk.
     pub fn purge(&mut self) -> Result<(), LogError> {
-        let sql = "INSERT INTO word (word) VALUES ('rebuild'); VACUUM;";
-        self.connection.execute_batch(sql).map_err(unreadable)?;
+        self.connection.execute_batch("INSERT INTO word (word) VALUES ('rebuild')").map_err(unreadable)?;
+        purge::rewrite(&self.connection).map_err(unreadable)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         self.connection.query_row(checkpoint, [], |_row| Ok(())).map_err(unreadable)
     }

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 use super::known::{ConversationCache, Touch};
 use super::ops::{Compacted, Events, Op, PackedView, Queued, StagedImport};
 use super::tools::CallCounts;
-use super::{blocks, documents, imports, marks, measures, rows, sweep, tools, views};
+use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
 use crate::{Attachment, Checkpoint, Document, Import, Mark};
 
@@ -111,6 +111,10 @@ impl<'a> Commit<'a> {
                 imports::abandon(self.connection, *import)
             }
             Op::Rename(conversation, epoch) => self.rename(conversation, epoch),
+            Op::Purge(_) => {
+                self.outcome.sweeps = true;
+                purge::begin(self.connection)
+            }
             Op::Sync => Ok(()),
         }
     }

@@ -68,6 +68,8 @@ struct Segments {
     both: [Segment; 2],
     /// The index of the file that is written.
     active: usize,
+    /// Up to this ticket everything is rows.
+    applied: u64,
     /// The buffer in which entries are built.
     entry: Vec<u8>,
 }
@@ -79,7 +81,8 @@ struct Segment {
     file: File,
     /// The length of its whole entries; the next one begins here.
     bytes: u64,
-    /// The newest ticket in it.
+    /// The oldest and the newest ticket in it.
+    oldest: u64,
     newest: u64,
 }
 
@@ -139,11 +142,15 @@ impl Journal {
         let open = |suffix: &str| {
             let file = private::open(&private::beside(database, suffix))?;
             file.set_len(0)?;
-            Ok::<_, io::Error>(Segment { file, bytes: 0, newest: 0 })
+            Ok::<_, io::Error>(Segment { file, bytes: 0, oldest: 0, newest: 0 })
         };
         let [first, second] = SUFFIXES;
         let both = [open(first)?, open(second)?];
-        Ok(Self { life, segments: Mutex::new(Segments { both, active: 0, entry: Vec::new() }), marker })
+        Ok(Self {
+            life,
+            segments: Mutex::new(Segments { both, active: 0, applied: 0, entry: Vec::new() }),
+            marker,
+        })
     }
 
     /// Writes `appends`, whose tickets rise, as one entry at the time `now`. On an error nothing of it
@@ -153,12 +160,16 @@ impl Journal {
             return Ok(());
         }
         let mut segments = self.segments.lock();
-        let Segments { both, active, entry } = &mut *segments;
+        let Segments { both, active, entry, .. } = &mut *segments;
         let Some(segment) = both.get_mut(*active) else { return Ok(()) };
         let mut marker = self.marker.lock();
         let commit = marker.begin();
         encode(entry, Head { life: self.life, commit }, appends)?;
+        let is_first = segment.bytes == 0;
         segment.write(entry)?;
+        if is_first {
+            segment.oldest = appends.first().map_or(0, |(ticket, _)| *ticket);
+        }
         segment.newest = appends.last().map_or(segment.newest, |(ticket, _)| *ticket);
         // The memory of a burst is not kept.
         entry.shrink_to(1 << 20);
@@ -170,6 +181,7 @@ impl Journal {
     /// empty. A file that cannot be emptied only costs time at the next start.
     pub(super) fn applied(&self, ticket: u64) {
         let mut segments = self.segments.lock();
+        segments.applied = segments.applied.max(ticket);
         let mut active = segments.active;
         for segment in
             segments.both.iter_mut().filter(|segment| segment.bytes > 0 && segment.newest <= ticket)
@@ -186,6 +198,13 @@ impl Journal {
             active = other;
         }
         segments.active = active;
+    }
+
+    /// Empties what can be emptied, and says whether a file still holds entries up to `ticket`.
+    pub(super) fn holds(&self, ticket: u64) -> bool {
+        let applied = self.segments.lock().applied;
+        self.applied(applied);
+        self.segments.lock().both.iter().any(|segment| segment.bytes > 0 && segment.oldest <= ticket)
     }
 }
 

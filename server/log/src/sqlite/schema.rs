@@ -21,7 +21,7 @@ const MIGRATIONS: [&str; 4] = [
 ];
 
 /// How long a connection waits for another one of the same file.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// From so many pages on, a commit moves the write-ahead log into the file: 16 MiB.
 const WAL_PAGES: i64 = 4096;

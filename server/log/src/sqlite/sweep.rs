@@ -31,7 +31,7 @@ pub(super) fn bytes(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// Gives up imports of the previous life that did not finish. Called once when the log is opened.
 pub(super) fn begin(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute("UPDATE gone SET import = NULL WHERE import IS NOT NULL", []).map(drop)
+    connection.execute("UPDATE gone SET import = NULL WHERE import IS NOT NULL AND key >= 0", []).map(drop)
 }
 
 /// Whether there are rows to delete.

@@ -24,6 +24,7 @@ use super::journal::Journal;
 use super::known::ConversationCache;
 use super::ops::{Op, PackedView, Queued};
 use super::packer::Packer;
+use super::purge::Purging;
 use super::queue::{Next, Queue, Stage};
 use super::schema::integer;
 use super::sweep;
@@ -78,6 +79,8 @@ pub(super) struct Writer {
     pub(super) refused: u32,
     /// How often the group that is being written was cut in half.
     pub(super) halvings: u32,
+    /// What removed conversations have left behind and is being overwritten.
+    pub(super) purging: Purging,
 }
 
 impl Writer {
@@ -87,7 +90,9 @@ impl Writer {
             let left = match self.queue.next() {
                 Next::Write(group) => self.write(group),
                 Next::Sweep => {
-                    self.sweep();
+                    if !self.sweep() {
+                        self.purge();
+                    }
                     Ok(())
                 }
                 Next::Close => {
@@ -251,12 +256,13 @@ impl Writer {
     }
 
     /// Acts on the outcome of a commit of `group`, before its tickets are reported as written.
-    fn count(&self, outcome: &Outcome, group: &[Queued]) {
+    fn count(&mut self, outcome: &Outcome, group: &[Queued]) {
         self.tally.commit(outcome.made, outcome.removed);
         self.leave_out(&outcome.misfits, group);
         for ticket in &outcome.lost {
             self.queue.lose(*ticket);
         }
+        self.ask_to_purge(group);
         if outcome.sweeps {
             self.queue.sweep_after(Duration::ZERO);
         }

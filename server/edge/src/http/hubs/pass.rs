@@ -78,8 +78,9 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
     let Some(conversation) = conversation(&mut parts).await else {
         return next.run(Request::from_parts(parts, body)).await;
     };
-    let is_read = matches!(parts.method, Method::GET | Method::HEAD);
-    let purpose = if is_read { Purpose::Find } else { Purpose::Make };
+    // What is deleted is not made first.
+    let is_found = matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE);
+    let purpose = if is_found { Purpose::Find } else { Purpose::Make };
     if parts.extensions.get::<FromHub>().is_some() {
         // The other hub looks again who the owner is.
         return match owner_now(&shared, &conversation, purpose).await {

@@ -5,8 +5,8 @@ use encode::document::export::FORMATS;
 use model::code::ErrorCode::{
     self, AgentUnavailable, BadEvent, BadPosition, BodyTimeout, ConsentMismatch, ConversationExists,
     DiskFailing, DiskFull, DurabilityUnavailable, Elsewhere, Gone, LogFailed, MethodNotAllowed, NotFound,
-    NotResumable, NotRunning, PublisherFenced, PublisherGap, RunOfHub, ShuttingDown, TooLarge, TooMany,
-    UnknownAgent, UnknownConversation, UnknownDialect, UnsupportedEncoding,
+    NotResumable, NotRunning, PublisherFenced, PublisherGap, RunOfHub, ShuttingDown, StillRunning, TooLarge,
+    TooMany, UnknownAgent, UnknownConversation, UnknownDialect, UnsupportedEncoding,
 };
 
 use super::operation::{Answer, Content, Operation, Parameter, Shape};
@@ -261,6 +261,15 @@ pub(super) const WHOLE: &[Operation] = &[
             TooMany,
             UnsupportedEncoding,
         ]),
+    Operation::new("DELETE", "/v1/conversations/{conversation}", "conversations", "Deletes a conversation with everything that belongs to it")
+        .about("The answer comes when nothing of it is left where the log stores. Whoever uses the name afterwards begins a new conversation.")
+        .query(&[Parameter::new(
+            "force",
+            "`true` to delete it although runs go on: those of the hub's agents are stopped first.",
+            Shape::OneOf(&["true", "false"]),
+        )])
+        .answers(&[Answer::new(204, "It is gone.", &[])])
+        .fails(&[LogFailed, StillRunning, TooMany, UnknownConversation]),
     Operation::new("GET", "/v1/conversations/{conversation}/export/{format}", "conversations", "A conversation as a file")
         .query(&[
             Parameter::new("message", "Only the turn that begins with this message.", Shape::Text),

@@ -242,7 +242,7 @@ impl Reader {
             if !out.is_empty() {
                 return Some(Bytes::from(out));
             }
-            if self.is_over {
+            if self.is_over || conversation.is_over() {
                 return None;
             }
             if has_more {

@@ -37,10 +37,14 @@ impl Conversation {
         }
     }
 
-    /// Gives the log the whole state. The returned ticket is reached when the log has it.
+    /// Gives the log the whole state, unless it has left memory: then the log has all, or may have nothing of it. The returned
+    /// ticket is reached when the log has it.
     pub(in crate::hub) fn keep(&self, log: &dyn EventLog) -> Ticket {
         // Under the lock: what is appended next must come after the checkpoint in the log's queue.
         let mut state = self.state.lock();
+        if state.retired {
+            return state.ticket;
+        }
         let viewers = self.viewers.load(Ordering::Relaxed);
         state.ticket = log.keep(Checkpoint {
             row: row(&self.id, &self.epoch, &state.view, state.at, viewers),
@@ -80,6 +84,22 @@ impl Conversation {
             self.viewers.load(Ordering::Relaxed) == 0 && !state.is_running() && state.withheld.is_empty();
         state.retired |= kept && idle;
         kept && idle
+    }
+
+    /// Forgets everything that was said, and retires it for good: what is published to it begins another one, and its viewers are to
+    /// begin again there. False if there is nothing to delete: nothing was ever said, or it is being imported.
+    pub(in crate::hub) fn delete(&self) -> bool {
+        let mut state = self.state.lock();
+        let is_empty = state.view.seq == 0 && state.withheld.is_empty();
+        if state.retired || state.reserved || is_empty {
+            return false;
+        }
+        let left = std::mem::replace(&mut *state, State { retired: true, ..State::default() });
+        self.over.store(true, Ordering::Release);
+        drop(state);
+        left.give_up_withheld();
+        self.moved.notify_waiters();
+        true
     }
 
     /// The ticket of everything that the conversation has given to the log so far.

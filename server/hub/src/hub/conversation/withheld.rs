@@ -183,6 +183,13 @@ pub(in crate::hub) struct Released {
 }
 
 impl State {
+    /// Tells those who wait for what is withheld that it will not be kept.
+    pub(super) fn give_up_withheld(self) {
+        for withheld in self.withheld {
+            withheld.ticket.came(Ticket::NEVER);
+        }
+    }
+
     /// When the oldest that is withheld has to go on.
     pub(super) fn due(&self) -> Option<u64> {
         self.withheld.first().map(|withheld| withheld.since.saturating_add(WITHHELD_MS))

@@ -153,8 +153,7 @@ pub(super) async fn delete(
         return Err(Fault::unknown(format!("Thread {name:?} not found")));
     }
     if !Thread::read(&shared, &id).await?.branches.is_empty() {
-        let why =
-            "a conversation is deleted by the settings of the hub for what its log keeps, and by nobody else";
+        let why = "a conversation is deleted by an operator, with DELETE /v1/conversations/NAME, or by the hub's retention";
         return Err(Fault::new(StatusCode::CONFLICT, why));
     }
     shared.threads.rows.forget(&id);
