@@ -78,13 +78,16 @@ fn Switch(
 #[component]
 fn Tags(label: Memo<Label>) -> impl IntoView {
     let store = use_store();
+    let known = Memo::new(move |_| {
+        label.with(|label| label.tags.iter().map(ToString::to_string).collect::<Vec<String>>())
+    });
     // What this page wants: ahead of the hub's answer, so that two changes in a row do not undo each other.
     let tags = RwSignal::new(Vec::<String>::new());
-    Effect::new(move |_| tags.set(label.with(|label| label.tags.iter().map(ToString::to_string).collect())));
+    Effect::new(move |_| tags.set(known.get()));
     let field = NodeRef::<html::Input>::new();
     let refused = RwSignal::new(None::<String>);
     let put = move |wanted: Vec<String>| {
-        let change = wanted.iter().map(Into::into).collect();
+        let change = wanted.iter().map(|tag| tag.as_str().into()).collect();
         tags.set(wanted);
         store.label(LabelChange { tags: Some(change), ..LabelChange::default() });
     };
