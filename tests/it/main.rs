@@ -39,6 +39,7 @@ mod forged; // runs in the name of the hub's agents
 mod hostile; // what neighbours may do, and what it costs the others
 mod ingest; // streams come in, events show while the body still arrives
 mod kept; // while the disk is full, and what is said of it
+mod label; // titles, pins, archives, tags, notes
 mod lens; // levels, filters, fewer frames
 mod limits; // numbers, results, references: at the edge, over each door
 mod main_job; // recordings at their pace, several viewers, a terminal among them

@@ -90,6 +90,8 @@ pub enum At {
     Call(RunId, ToolCallId),
     /// A message of the user.
     Message(MessageId),
+    /// What people make of a conversation: title, pin, archive, tags, note.
+    Label(ConversationId),
 }
 
 /// A command that has no answer yet, or whose message is not in the conversation yet.

@@ -42,6 +42,8 @@ pub enum OpenDialog {
     Settings,
     /// The export of the conversation.
     Export,
+    /// Pin, archive, tags and note of the conversation.
+    Order,
     /// The choice of a conversation for a comparison.
     Compare,
     /// Whether to delete the conversation.

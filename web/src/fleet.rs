@@ -214,7 +214,7 @@ pub struct Wish<'a> {
     pub seen: &'a Seen,
 }
 
-/// Filters and orders `rows`. Running ones are ordered by their start, so that progress does not move them;
+/// Filters and orders `rows`. In each group pinned ones come first. Running ones are ordered by their start, so that progress does not move them;
 /// all others by their newest event. With `frozen` (the lines that are drawn now), no line moves and none is
 /// added.
 ///
@@ -230,7 +230,7 @@ pub fn arrange<'a>(
     let mut rows: Vec<(Group, &ConversationRow)> = fits.map(|row| (group(row, now, seen), row)).collect();
     rows.sort_by_key(|(group, row)| {
         let time = if *group == Group::Running { row.started_at } else { row.at };
-        (*group, std::cmp::Reverse(time))
+        (*group, !row.pinned, std::cmp::Reverse(time))
     });
     let counts = Group::ALL.map(|wanted| rows.iter().filter(|(group, _)| *group == wanted).count());
     let mut lines = Vec::with_capacity(rows.len().saturating_add(3));

@@ -82,7 +82,7 @@ const fn for_agents(
 }
 
 /// All commands, in the order of the list of keys.
-pub(crate) const COMMANDS: [Command; 42] = [
+pub(crate) const COMMANDS: [Command; 44] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
@@ -126,6 +126,8 @@ pub(crate) const COMMANDS: [Command; 42] = [
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.open_dialog(OpenDialog::Settings)),
     command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
+    command(&["g r"], "g r", "Rename the conversation", Store::rename),
+    command(&["g o"], "g o", "Pin, archive, tags and note", |store| store.open_dialog(OpenDialog::Order)),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
     command(&[], "Ctrl K", "All commands and conversations", |store| store.open_dialog(OpenDialog::Palette)),

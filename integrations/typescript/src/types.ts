@@ -186,6 +186,40 @@ export interface ForkEvent {
   seq?: number;
 }
 
+/** Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it. */
+export interface LabelEvent {
+  k: "label";
+  /** Whether the list leaves it out unless it is asked for. */
+  archived?: boolean;
+  /** The name of the principal who changed it, where the hub knows names. */
+  by?: string;
+  /** A note about it; empty for none. */
+  note?: string;
+  /** Whether it stands before the others in the list. */
+  pinned?: boolean;
+  /** All its tags, in order: single words, at most `LABEL_TAGS_MAX`. */
+  tags?: string[];
+  /** The title that somebody gives it; empty to go back to the title that its runs say. */
+  title?: string;
+  /** The sub-agent that did it; nothing for the main agent. */
+  agent?: string;
+  /** When the hub took it, in milliseconds since 1970 by the hub's clock. */
+  at?: number;
+  /**
+   * The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+   * runs that it gave up. Nobody else can: it is taken away from all that is received.
+   */
+  by_hub?: boolean;
+  /** When it happened by the publisher's clock, in milliseconds since 1970. */
+  producer_at?: number;
+  /** Who published it, where it has a name. */
+  publisher?: string;
+  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  run?: string;
+  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  seq?: number;
+}
+
 /** A run begins, or a run that had ended goes on. */
 export interface RunStartEvent {
   k: "run.start";
@@ -967,7 +1001,7 @@ export interface RateEvent {
 }
 
 /** An event in its place. On the wire its fields stand beside those of the event, in one flat object. */
-export type Event = ForkEvent | RunStartEvent | RunUpdateEvent | RunStalledEvent | RunEndEvent | AgentStartEvent | AgentEndEvent | MessageEvent | PartStartEvent | PartDeltaEvent | PartReplaceEvent | PartEndEvent | ToolStartEvent | ToolArgsEvent | ToolCallEvent | ToolStateEvent | ToolOutputEvent | ToolResultEvent | ToolProgressEvent | StatusEvent | ErrorEvent | ApprovalRequestEvent | ApprovalAnswerEvent | CustomEvent | RawEvent | AnomalyEvent | RateEvent;
+export type Event = ForkEvent | LabelEvent | RunStartEvent | RunUpdateEvent | RunStalledEvent | RunEndEvent | AgentStartEvent | AgentEndEvent | MessageEvent | PartStartEvent | PartDeltaEvent | PartReplaceEvent | PartEndEvent | ToolStartEvent | ToolArgsEvent | ToolCallEvent | ToolStateEvent | ToolOutputEvent | ToolResultEvent | ToolProgressEvent | StatusEvent | ErrorEvent | ApprovalRequestEvent | ApprovalAnswerEvent | CustomEvent | RawEvent | AnomalyEvent | RateEvent;
 
 /** Publish. */
 export interface PubFrame {
@@ -1050,6 +1084,23 @@ export interface RetryFrame {
   id: string;
 }
 
+/** What people make of the conversation changes: its title, pin, archive, tags, note. What is absent stays as it is. */
+export interface LabelFrame {
+  command: "label";
+  /** Whether the list leaves it out unless it is asked for. */
+  archived?: boolean;
+  /** A note about it; empty for none. */
+  note?: string;
+  /** Whether it stands before the others in the list. */
+  pinned?: boolean;
+  /** All its tags; empty for none. */
+  tags?: string[];
+  /** The title; empty to go back to the one that its runs say. */
+  title?: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
 /**
  * A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
  * so a message is edited and run again, and what was is as it was.
@@ -1071,7 +1122,7 @@ export interface ForkFrame {
 }
 
 /** See the module. */
-export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | ForkFrame;
+export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | LabelFrame | ForkFrame;
 
 /** Have something done in a conversation; see `crate::command`. */
 export interface CommandFrame {
@@ -1138,6 +1189,8 @@ export interface ConversationRow {
   answer?: string;
   /** Calls of the newest run that wait for a person. */
   approvals: number;
+  /** Whether somebody archived it: lists leave it out unless it is asked for. */
+  archived?: boolean;
   /** The tool of the first call of the newest run that waits for a person. */
   asks?: string;
   /** When the newest event was taken. */
@@ -1158,6 +1211,8 @@ export interface ConversationRow {
   head: number;
   /** The model of the newest run. */
   model?: string;
+  /** Whether somebody pinned it: it stands before the others. */
+  pinned?: boolean;
   /** Runs in all. */
   runs: number;
   /** The end of the last text of the newest run, while that goes on. */
@@ -1168,6 +1223,8 @@ export interface ConversationRow {
   started_at: number;
   /** How its newest run stands; nothing before the first. */
   state: RunStatus | null;
+  /** The tags that somebody gave it, at most `crate::limits::LABEL_TAGS_MAX`. */
+  tags?: string[];
   /** What it is about. */
   title: string | null;
   /** Calls of the newest run. */
@@ -1192,6 +1249,22 @@ export interface ErrorFact {
   retry_after_ms?: number;
   /** Whether trying again may help; false is a failure that is permanent. Absent where nobody said. */
   retryable?: boolean;
+}
+
+/** What people made of a conversation. */
+export interface Label {
+  /** Whether the list leaves it out unless it is asked for. */
+  archived?: boolean;
+  /** Who made the last change, where the hub knew. */
+  by?: string;
+  /** A note about it. */
+  note?: string;
+  /** Whether it stands before the others in the list. */
+  pinned?: boolean;
+  /** Its tags, at most `crate::limits::LABEL_TAGS_MAX`. */
+  tags?: string[];
+  /** The title that somebody gave it. It counts before the title that its runs say. */
+  title?: string;
 }
 
 /** The bounds that a client can run into; see `crate::limits`. */
@@ -1496,6 +1569,8 @@ export interface View {
   forked_from?: Origin;
   /** Whether more runs or messages came than a view holds. */
   full: boolean;
+  /** What people made of it: a title, a pin, tags. */
+  label?: Label;
   /** Messages and runs, in order. */
   items: TopItem[];
   /** The history. */

@@ -5,7 +5,7 @@
 //! | `sub` | `view` on the conversation |
 //! | `watch` | `view` on some conversation; the list shows those alone |
 //! | `pub` | `publish` on the conversation |
-//! | `say`, `stop`, `approve`, `reject`, `retry` | `control` on the conversation |
+//! | `say`, `stop`, `approve`, `reject`, `retry`, `label` | `control` on the conversation |
 //! | `fork` | `view` and `control` on it, and `control` on the new one |
 //! | `hello`, `unsub`, `resync`, `hb_ack` | none |
 
@@ -48,6 +48,7 @@ pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction
         | CommandAction::Stop { .. }
         | CommandAction::Approve { .. }
         | CommandAction::Reject { .. }
+        | CommandAction::Label { .. }
         | CommandAction::Retry { .. } => may(Right::Control),
         CommandAction::Fork { into: Some(into), .. } => {
             may(Right::Control) && may(Right::View) && principal.may(Right::Control, into.as_str())
@@ -95,6 +96,13 @@ mod tests {
             r#"{"t":"command","conv":"a1","command":{"id":"x","command":"say","agent":"g","text":"t"}}"#;
         assert!(is_allowed(&["control:a1"], say));
         assert!(!is_allowed(&["view,publish:*"], say) && !is_allowed(&["control:a2"], say));
+    }
+
+    #[test]
+    fn a_label_needs_control() {
+        let label = r#"{"t":"command","conv":"a1","command":{"id":"x","command":"label","pinned":true}}"#;
+        assert!(is_allowed(&["control:a1"], label));
+        assert!(!is_allowed(&["view,publish,import,export:*"], label) && !is_allowed(&["control:a2"], label));
     }
 
     #[test]

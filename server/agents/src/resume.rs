@@ -58,7 +58,11 @@ impl Agents {
         if self.names().next().is_none() {
             return;
         }
-        let query = ListQuery { after: None, state: Some(RunStatus::Interrupted), limit: LOOKED_THROUGH_MAX };
+        let query = ListQuery {
+            state: Some(RunStatus::Interrupted),
+            limit: LOOKED_THROUGH_MAX,
+            ..ListQuery::default()
+        };
         let rows = blocking(|| self.host().hub.list(&query)).map(|listed| listed.rows).unwrap_or_default();
         let stopped = rows.into_iter().map(|row| row.conversation);
         for conversation in unfinished.into_iter().chain(stopped) {

@@ -4,7 +4,7 @@
 //! ```text
 //! command ─▶ turn of its conversation ─▶ known id? ── yes ─▶ the same answer
 //!                                           │ no
-//!                  say, stop, approve, reject, retry: agents │ fork: a new conversation, perhaps with a turn
+//!    say, stop, approve, reject, retry: agents │ label: an event │ fork: a new conversation, perhaps with a turn
 //!                                           ▼
 //!            remember the answer ─▶ note who it was in the conversation ─▶ audit log
 //! ```
@@ -18,6 +18,7 @@ use event_log::blocking;
 use hub::{Conversation, Hub};
 use model::code::ErrorCode;
 use model::command::{Command, CommandAction, Done};
+use model::event::LabelChange;
 use model::limits::ID_BYTES_MAX;
 use model::retry::ModelRetry;
 use model::view::RunView;
@@ -26,6 +27,7 @@ use model::{ConversationId, Position, RunId, View};
 use crate::fork::{Cut, fork};
 use crate::state::Shared;
 
+mod label;
 mod remembered;
 mod signature;
 
@@ -63,6 +65,7 @@ fn words(deed: &CommandAction) -> String {
         CommandAction::Approve { tool, .. } => of("approve", Some(tool.as_str())),
         CommandAction::Reject { tool, .. } => of("reject", Some(tool.as_str())),
         CommandAction::Retry { run } => of("retry", run.as_ref().map(RunId::as_str)),
+        CommandAction::Label { .. } => of("label", None),
         CommandAction::Fork { into, .. } => of("fork", into.as_ref().map(ConversationId::as_str)),
     }
 }
@@ -87,7 +90,9 @@ async fn done_once(
     if let Some(known) = known {
         return Ok(known);
     }
-    let told = shared.gate.is_on().then(|| signature::of(who, &deed));
+    // The event of a label has the name.
+    let is_signed = shared.gate.is_on() && !matches!(deed, CommandAction::Label { .. });
+    let told = is_signed.then(|| signature::of(who, &deed));
     let came = match deed {
         CommandAction::Fork { at, before, into, agent, text } => {
             let target = find(&shared.hub, conversation)?;
@@ -98,6 +103,11 @@ async fn done_once(
                 None => Done { id, conversation: into, run: None, after },
                 Some((agent, text)) => done(id, blocking(|| say(&shared.agents, &into, agent, &text))?),
             }
+        }
+        CommandAction::Label { title, pinned, archived, tags, note } => {
+            let change = LabelChange { title, pinned, archived, tags, note, by: None };
+            let after = label::write(shared, who, conversation, change).await?;
+            Done { id, conversation: conversation.clone(), run: None, after }
         }
         deed => {
             if let CommandAction::Retry { run } = &deed {
@@ -121,7 +131,7 @@ fn done(id: CompactString, started: Started) -> Done {
     Done { id, conversation, run: Some(run), after }
 }
 
-/// Carries out every command except a fork. Fails with `not_running`, `not_resumable`, `consent_mismatch`,
+/// Carries out every command except a fork and a label. Fails with `not_running`, `not_resumable`, `consent_mismatch`,
 /// `unknown_agent`, `agent_unavailable` or `too_many`, as the registry of agents says. Blocks.
 fn act(
     agents: &Arc<Agents>,
@@ -153,8 +163,8 @@ fn act(
             }
             agents.resume(place)?
         }
-        CommandAction::Fork { .. } => {
-            return Err(Refusal::new(ErrorCode::Internal, "a fork reached the handler of other commands"));
+        CommandAction::Fork { .. } | CommandAction::Label { .. } => {
+            return Err(Refusal::new(ErrorCode::Internal, "a command reached the handler of others"));
         }
     })
 }

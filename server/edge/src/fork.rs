@@ -13,7 +13,7 @@ use std::sync::Arc;
 use compact_str::format_compact;
 use event_log::blocking;
 use model::code::ErrorCode;
-use model::event::{Event, Kind, Origin, RunEnd, RunStatus};
+use model::event::{Event, Kind, LabelChange, Origin, RunEnd, RunStatus};
 use model::fold::fold;
 use model::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
@@ -122,12 +122,17 @@ async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<
     }
 }
 
-/// Ends the runs that were going on at the cut, as part of the fork's history. So a hub that dies leaves no
+/// Ends the runs that were going on at the cut, as part of the fork's history, and takes pin and archive back, which are about the other. So a hub that dies leaves no
 /// fork with a run that seems to go on, and nothing of it is executed again.
 fn close(envelopes: &mut Vec<Envelope>) {
     let mut view = View::default();
     for envelope in envelopes.iter() {
         fold(&mut view, envelope, &mut |_| {});
+    }
+    if view.label.pinned || view.label.archived {
+        let change = LabelChange { pinned: Some(false), archived: Some(false), ..LabelChange::default() };
+        let seq = envelopes.last().map_or(0, |last| last.seq).saturating_add(1);
+        envelopes.push(said(Event::new(&RunId::none(), Kind::Label(change)), seq));
     }
     for run in view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id) {
         let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });

@@ -136,7 +136,7 @@ impl Threads {
 
 /// What callers had begun before the restart, read from the runs themselves, the oldest first.
 fn traces(hub: &Hub) -> Vec<Found> {
-    let query = ListQuery { after: None, state: None, limit: LOOKED_THROUGH_MAX };
+    let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
     let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
     let mut found = Vec::new();
     for row in rows {

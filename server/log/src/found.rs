@@ -3,6 +3,7 @@
 
 use compact_str::CompactString;
 use model::event::RunStatus;
+use model::view::Label;
 use model::{ConversationId, RunId, Seq};
 use serde::Serialize;
 
@@ -15,8 +16,23 @@ pub struct ListQuery {
     pub after: Option<(u64, ConversationId)>,
     /// Only those whose newest run has this status.
     pub state: Option<RunStatus>,
+    /// Only those that are pinned, or only those that are not; `None` for all.
+    pub pinned: Option<bool>,
+    /// Only those that are archived, or only those that are not; `None` for all.
+    pub archived: Option<bool>,
+    /// Only those with this tag.
+    pub tag: Option<CompactString>,
     /// Most rows that are returned.
     pub limit: usize,
+}
+
+impl ListQuery {
+    /// Whether a conversation with that label is one of those that are asked for.
+    pub fn wants(&self, label: &Label) -> bool {
+        self.pinned.is_none_or(|wanted| label.pinned == wanted)
+            && self.archived.is_none_or(|wanted| label.archived == wanted)
+            && self.tag.as_ref().is_none_or(|tag| label.tags.contains(tag))
+    }
 }
 
 /// What to search for.

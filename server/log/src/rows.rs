@@ -2,7 +2,9 @@
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
-use model::{ConversationId, Epoch};
+use model::{ConversationId, Epoch, Seq};
+
+use crate::ListQuery;
 
 /// The name of a run's state in the database. The column serves to filter the list; the row's JSON has the
 /// state too.
@@ -14,6 +16,56 @@ pub(crate) fn word(status: RunStatus) -> &'static str {
         RunStatus::Cancelled => "cancelled",
         RunStatus::Interrupted => "interrupted",
     }
+}
+
+/// A row as a database keeps it: the JSON, and what the list is narrowed to.
+#[derive(Debug)]
+pub(crate) struct StoredRow {
+    /// The head of the conversation as of the row.
+    pub(crate) head: Seq,
+    /// The row.
+    pub(crate) json: String,
+    /// The state of the newest run, see [`word`].
+    pub(crate) state: Option<&'static str>,
+    /// 1 for a pinned conversation, otherwise 0; likewise for one that is archived.
+    pub(crate) pinned: i16,
+    pub(crate) archived: i16,
+    /// The tags, each between line breaks, so that one is found as a piece of the text. Empty for none.
+    pub(crate) tags: String,
+}
+
+impl StoredRow {
+    /// `row` as a database keeps it.
+    pub(crate) fn of(row: &ConversationRow) -> Self {
+        let tags: String = row.tags.iter().map(|tag| format!("\n{tag}")).collect();
+        Self {
+            head: row.head,
+            // A row holds nothing that cannot be written.
+            json: serde_json::to_string(row).unwrap_or_default(),
+            state: row.state.map(word),
+            pinned: row.pinned.into(),
+            archived: row.archived.into(),
+            tags: if tags.is_empty() { tags } else { tags + "\n" },
+        }
+    }
+}
+
+/// The piece of [`StoredRow::tags`] that says that a row has the tag.
+pub(crate) fn tag_piece(tag: &str) -> String {
+    format!("\n{tag}\n")
+}
+
+/// What a list is narrowed to, as conditions of a database, each of which begins with `AND`. `state` and `tag` are the conditions for a
+/// state and a tag that are values of the statement.
+pub(crate) fn narrowed(query: &ListQuery, state: &str, tag: &str) -> String {
+    let number = |column: &str, wanted: Option<bool>| {
+        wanted.map_or_else(String::new, |wanted| format!(" AND {column} = {}", u8::from(wanted)))
+    };
+    let value = |is_wanted: bool, condition: &str| {
+        if is_wanted { format!(" AND {condition}") } else { String::new() }
+    };
+    let numbers = number("pinned", query.pinned) + &number("archived", query.archived);
+    numbers + &value(query.state.is_some(), state) + &value(query.tag.is_some(), tag)
 }
 
 /// A row for a conversation of which the hub has not yet given one with [`crate::EventLog::list_as`], or
@@ -43,6 +95,9 @@ pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
         model: None,
         answer: None,
         used: Vec::new(),
+        pinned: false,
+        archived: false,
+        tags: Vec::new(),
         agent: None,
         usage: None,
         said: None,

@@ -75,6 +75,25 @@ pub enum CommandAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
     },
+    /// What people make of the conversation changes: its title, pin, archive, tags, note. What is absent stays as it is.
+    Label {
+        /// The title; empty to go back to the one that its runs say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+        /// Whether it stands before the others in the list.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pinned: Option<bool>,
+        /// Whether the list leaves it out unless it is asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        archived: Option<bool>,
+        /// All its tags; empty for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
+        tags: Option<Vec<CompactString>>,
+        /// A note about it; empty for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
     /// A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
     /// so a message is edited and run again, and what was is as it was.
     Fork {

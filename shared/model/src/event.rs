@@ -14,6 +14,7 @@ use crate::json::Json;
 mod bound;
 mod cost;
 mod fork;
+mod label;
 mod run;
 mod tool;
 mod wire;
@@ -23,6 +24,7 @@ pub use bound::bound;
 pub(crate) use cost::CostShape;
 pub use cost::{Cost, CostError, Currency};
 pub use fork::Origin;
+pub use label::{LabelChange, LabelError, is_tag};
 pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub use wire::{EventError, parse_event};
@@ -79,6 +81,9 @@ pub enum Kind {
         /// Where it was taken.
         from: Origin,
     },
+    /// Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it.
+    #[serde(rename = "label")]
+    Label(LabelChange),
     /// A run begins, or a run that had ended goes on.
     #[serde(rename = "run.start")]
     RunStart(RunStart),
@@ -347,9 +352,14 @@ impl Kind {
         }
     }
 
+    /// Whether only the hub may say it: whoever else does is not believed.
+    pub fn is_of_hub(&self) -> bool {
+        matches!(self, Self::Label(_))
+    }
+
     /// Whether it is a fact about the conversation, which makes no run and says nothing about one.
     pub fn is_of_conversation(&self) -> bool {
-        matches!(self, Self::Fork { .. } | Self::Message(_) | Self::Anomaly(_))
+        matches!(self, Self::Fork { .. } | Self::Label(_) | Self::Message(_) | Self::Anomaly(_))
     }
 }
 

@@ -6,7 +6,7 @@
 //! deltas, no time of the last delta, and an oddity of deltas is noted once for each text, not once for each delta.
 //!
 //! ```text
-//! envelope ─▶ fold ─┬─ message, fork, anomaly    at the view
+//! envelope ─▶ fold ─┬─ message, fork, label, anomaly    at the view
 //!                   └─ everything else ─▶ its run (made if it is not there) ─▶ run, agent, part, tool, note, loss
 //! ```
 
@@ -55,6 +55,10 @@ pub fn fold(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewCh
         Kind::Fork { from } => {
             heard(view, &event.run, changed);
             view.forked_from = Some(from.clone());
+        }
+        Kind::Label(change) => {
+            heard(view, &event.run, changed);
+            view.label.take(change);
         }
         Kind::Anomaly(anomaly) => {
             heard(view, &event.run, changed);
@@ -262,6 +266,7 @@ fn fold_kind(run: &mut RunView, scene: &mut RunFold<'_>) {
         Kind::Raw { name, value } => note::raw(run, scene, name, value),
         Kind::Unknown(unknown) => note::unknown(run, scene, unknown),
         Kind::Fork { .. }
+        | Kind::Label(_)
         | Kind::Message(_)
         | Kind::Anomaly(_)
         | Kind::ToolProgress(_)

@@ -53,6 +53,18 @@ pub const NAME_BYTES_MAX: usize = 1 << 10;
 /// Longest title of a run, in bytes. The rest is cut.
 pub const TITLE_BYTES_MAX: usize = 4 << 10;
 
+/// Longest title that a person gives a conversation, in bytes: 200 characters of four bytes, as many as a row of the list shows.
+pub const LABEL_TITLE_BYTES_MAX: usize = 800;
+
+/// Most tags of one conversation.
+pub const LABEL_TAGS_MAX: usize = 16;
+
+/// Longest tag, in characters.
+pub const LABEL_TAG_CHARS_MAX: usize = 64;
+
+/// Longest note that a person writes about a conversation, in bytes.
+pub const LABEL_NOTE_BYTES_MAX: usize = 4 << 10;
+
 /// Longest line about what goes on in a run, in bytes; a run keeps the newest. The rest is cut.
 pub const STATUS_BYTES_MAX: usize = 1 << 20;
 

@@ -50,6 +50,7 @@ fn head(view: &View) -> View {
         seq: view.seq,
         title: view.title.clone(),
         forked_from: view.forked_from.clone(),
+        label: view.label.clone(),
         anomalies: view.anomalies.clone(),
         full: view.full,
         ..View::default()

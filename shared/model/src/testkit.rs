@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{select, subsequence};
 
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentEnd, AgentStart, Cost, Currency, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind,
-    ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState, ToolStateChange,
-    Usage,
+    AgentEnd, AgentStart, Cost, Currency, ErrorFact, Event, Kind, LabelChange, Message, Origin, PartEnd,
+    PartKind, ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState,
+    ToolStateChange, Usage,
 };
 use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
@@ -172,6 +172,7 @@ fn about_runs() -> BoxedStrategy<Kind> {
                 seq,
             },
         }),
+        1 => label().prop_map(Kind::Label),
         1 => (select(vec!["m1", "m2"]), text()).prop_map(|(id, text)| Kind::Message(Message {
             message: MessageId::new(id),
             role: "user".into(),
@@ -179,6 +180,32 @@ fn about_runs() -> BoxedStrategy<Kind> {
         })),
     ]
     .boxed()
+}
+
+/// A change of what people made of the conversation; empty texts take back.
+fn label() -> BoxedStrategy<LabelChange> {
+    let tags =
+        subsequence(vec!["a", "b", "c"], 0..=3).prop_map(|tags| tags.into_iter().map(Into::into).collect());
+    let text = || proptest::option::of(select(vec!["", "x", "a title"]).prop_map(ToOwned::to_owned));
+    let by = proptest::option::of(Just("ann".into()));
+    let change = (
+        text(),
+        proptest::option::of(any::<bool>()),
+        proptest::option::of(any::<bool>()),
+        proptest::option::of(tags),
+        text(),
+        by,
+    );
+    change
+        .prop_map(|(title, pinned, archived, tags, note, by)| LabelChange {
+            title,
+            pinned,
+            archived,
+            tags,
+            note,
+            by,
+        })
+        .boxed()
 }
 
 /// Any event of two runs with a few parts, calls and agents, in any state.

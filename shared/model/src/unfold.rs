@@ -76,6 +76,9 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
     if let Some(from) = view.forked_from.clone() {
         out.push(&RunId::none(), None, 0, Kind::Fork { from });
     }
+    if let Some(change) = view.label.as_change() {
+        out.push(&RunId::none(), None, 0, Kind::Label(change));
+    }
     for run in runs.values() {
         // After everything else: whatever is told of a run takes this back.
         run.lose(&mut out);

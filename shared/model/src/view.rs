@@ -15,8 +15,10 @@ use crate::position::Seq;
 use crate::preview;
 use crate::text::SharedText;
 
+mod label;
 mod streamed;
 
+pub use label::Label;
 pub use streamed::{DeltaOddities, Streamed};
 
 /// A conversation as it stands after the event [`View::seq`].
@@ -30,6 +32,9 @@ pub struct View {
     /// Where the conversation was taken from, when it is a fork: all up to [`Origin::seq`] was said there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Origin>,
+    /// What people made of it: a title, a pin, tags.
+    #[serde(default, skip_serializing_if = "Label::is_clear")]
+    pub label: Label,
     /// Messages and runs, in order.
     pub items: Vec<TopItem>,
     /// The history.
@@ -46,11 +51,11 @@ pub struct View {
 const HEADLINE_CHARS_MAX: usize = 72;
 
 impl View {
-    /// What the conversation is called: its title, else the first words that the user said; nothing where nobody has said any.
+    /// What the conversation is called: the title that somebody gave it, else that of its runs, else the first words that the user said; nothing where nobody has said any.
     pub fn headline(&self) -> Option<String> {
-        let title = self.title.as_deref().filter(|title| !title.trim().is_empty());
-        if let Some(title) = title {
-            return Some(title.to_owned());
+        let titles = [&self.label.title, &self.title].into_iter().flatten();
+        if let Some(title) = titles.into_iter().find(|title| !title.trim().is_empty()) {
+            return Some(title.clone());
         }
         let said = self.messages.values().take(16).filter(|message| message.role == "user");
         let mut lines = said.map(|message| preview::one_line(&message.text));

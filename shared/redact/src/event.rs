@@ -62,6 +62,11 @@ impl Redactor {
                 self.string(&mut error.message);
             }
             Kind::ApprovalRequest { text, .. } | Kind::ApprovalAnswer { text, .. } => self.optional(text),
+            Kind::Label(change) => {
+                self.optional(&mut change.title);
+                self.optional(&mut change.note);
+                change.tags.iter_mut().flatten().for_each(|tag| self.name(tag));
+            }
             Kind::Custom { name, value } | Kind::Raw { name, value } => {
                 self.name(name);
                 self.json(value);

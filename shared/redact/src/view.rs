@@ -10,6 +10,9 @@ impl Redactor {
     /// Marks the secrets in all texts of `view`.
     pub fn view(&self, view: &mut View) {
         self.optional(&mut view.title);
+        self.optional(&mut view.label.title);
+        self.optional(&mut view.label.note);
+        view.label.tags.iter_mut().for_each(|tag| self.name(tag));
         for message in view.messages.values_mut() {
             self.name(&mut message.role);
             self.shared(&mut message.text);

@@ -353,7 +353,7 @@ impl RowContent {
     }
 }
 
-/// A row of the list of conversations: icon, title, age, what it does now, how many calls failed, and a dot
+/// A row of the list of conversations: icon, pin, title, age, tags, what it does now, how many calls failed, and a dot
 /// if something came since the reader looked. It is a link; a click opens the conversation and closes the
 /// sheet.
 ///
@@ -396,15 +396,26 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
         !is_current.get() && row.with(|row| row.as_ref().is_some_and(is_new))
     });
     let failed = Memo::new(move |_| row.with(|row| row.as_ref().map_or(0, |row| row.row.failed)));
+    let is_pinned = Memo::new(move |_| row.with(|row| row.as_ref().is_some_and(|row| row.row.pinned)));
+    let tags =
+        Memo::new(move |_| row.with(|row| row.as_ref().map(|row| row.row.tags.clone()).unwrap_or_default()));
     let state = move || row.with(|row| row.as_ref().map_or("", |row| row.state));
     view! {
         <a class="conv" data-in="" data-t="conversation-row" data-conversation=name data-state=state href=path
             aria-current=move || is_current.get().then_some("true")
             on:click=move |_| store.panel.sheet.set(Sheet::None)>
             <StateIcon shape=shape />
-            <span class="n">{move || text(|row| row.title.clone())}</span>
+            <span class="n">
+                {move || is_pinned.get().then(|| view! {
+                    <svg class="pin" role="img" aria-label="pinned" data-t="pinned"><use href="#pin" /></svg>
+                })}
+                {move || text(|row| row.title.clone())}
+            </span>
             <span class="t num">{age}</span>
-            <span class="d">{line}</span>
+            <span class="d">
+                {move || tags.get().into_iter().map(|tag| view! { <span class="tag" data-t="tag">{tag.to_string()}</span> }).collect_view()}
+                {line}
+            </span>
             {move || (failed.get() > 0).then(|| view! { <span class="e err num">{failed.get()} " failed"</span> })}
             {move || is_unread.get().then(|| view! {
                 <i class="unread" role="img" aria-label="unread" title="Something came since you looked"></i>

@@ -1,4 +1,4 @@
-//! What lies over the page: the keys, the palette, settings, export, the choice for a comparison, deletion. One is
+//! What lies over the page: the keys, the palette, settings, export, order, the choice for a comparison, deletion. One is
 //! shown at a time; Escape closes it.
 //!
 //! ```text
@@ -14,6 +14,7 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use super::compare::Choice;
 use super::copy::Copy;
 use super::icon::icon;
+use super::label::Order;
 use super::palette::Palette;
 use super::settings::Settings;
 use crate::browser::{self, Deletion};
@@ -47,6 +48,7 @@ pub(crate) fn shown_dialog(dialog: OpenDialog) -> AnyView {
         OpenDialog::Palette => view! { <Palette /> }.into_any(),
         OpenDialog::Settings => view! { <Settings /> }.into_any(),
         OpenDialog::Export => view! { <Export /> }.into_any(),
+        OpenDialog::Order => view! { <Order /> }.into_any(),
         OpenDialog::Compare => view! { <Choice /> }.into_any(),
         OpenDialog::Delete => view! { <Delete /> }.into_any(),
     }

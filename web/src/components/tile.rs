@@ -91,6 +91,9 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
             on:focus=move |_| enter() on:blur=move |_| leave()>
             <span class="tile-head">
                 <StateIcon shape=shape />
+                {move || tile.with(|it| it.as_ref().is_some_and(|it| it.row.pinned)).then(|| view! {
+                    <svg class="pin" role="img" aria-label="pinned"><use href="#pin" /></svg>
+                })}
                 <strong class="n">{move || read(|it| fleet::title(&it.row).to_owned())}</strong>
                 <span class="meta num">{move || tile.with(|it| it.as_ref().map(|it| elapsed(store, &it.row)))}</span>
             </span>

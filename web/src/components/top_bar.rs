@@ -15,6 +15,7 @@ use model::view::{Item, RunView};
 
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
+use super::rename::Title;
 use crate::browser;
 use crate::compare::spent;
 use crate::fleet;
@@ -121,7 +122,7 @@ pub(crate) fn TopBar() -> impl IntoView {
             <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Wall"</a>
             <a class="crumb hide" href=RUNS title="All runs as a table">"Runs"</a>
             <a class="crumb hide" href=DASHBOARD title="Figures over time">"Dashboard"</a>
-            <h1 class="title">{move || if store.control.fresh.get() { "New conversation".into() } else { title.get() }}</h1>
+            <Title text=title />
             {move || (!store.panel.wall.get()).then(|| view! {
                 {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
                 <Counts newest=newest />
@@ -141,6 +142,10 @@ pub(crate) fn TopBar() -> impl IntoView {
                 on:click=move |_| store.panel.toggle_tools()>{icon("#panel", "")}</button>
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.ask_word()>{icon("#find", "")}</button>
+            {move || store.can_label().then(|| view! {
+                <button type="button" class="icon hide of-conversation" aria-label="Order" title="Pin, archive, tags, note (g o)" data-t="order"
+                    on:click=move |_| store.open_dialog(OpenDialog::Order)>{icon("#pin", "")}</button>
+            })}
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
                 on:click=move |_| store.open_dialog(OpenDialog::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"

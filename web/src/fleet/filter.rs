@@ -10,10 +10,12 @@
 //! | `model:` `tool:` `agent:` | the name contains it, of any tool that the newest run called |
 //! | `has:error` `has:approval` | a call or the newest run failed; a call waits for consent |
 //! | `depth:>0` `depth:0` | there are sub-agents; there are none |
+//! | `tag:` | a tag contains it |
+//! | `is:pinned` `is:archived` | somebody pinned it; somebody archived it |
 //! | `slower:10s` | the executing call, or else the newest run, took longer (`ms`, `s`, `m`, `h`) |
 //! | a word | the title, the id or the state contains it |
 //!
-//! A condition whose value is still being typed hides nothing. The table of runs uses the same language.
+//! Archived conversations are shown only by a filter with `is:archived`. A condition whose value is still being typed hides nothing. The table of runs uses the same language.
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
@@ -21,8 +23,18 @@ use model::frame::ConversationRow;
 use super::{state, title};
 
 /// The conditions that the page offers as chips; one that ends in a colon needs a value.
-pub const CHIPS: [&str; 7] =
-    ["state:", "model:", "tool:", "has:error", "has:approval", "depth:>0", "slower:10s"];
+pub const CHIPS: [&str; 10] = [
+    "state:",
+    "model:",
+    "tool:",
+    "has:error",
+    "has:approval",
+    "depth:>0",
+    "slower:10s",
+    "tag:",
+    "is:pinned",
+    "is:archived",
+];
 
 /// A condition of the filter. Texts are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +53,12 @@ enum Term {
     Error,
     /// A call waits for consent.
     Approval,
+    /// A tag contains it.
+    Tag(String),
+    /// Somebody pinned it.
+    Pinned,
+    /// Somebody archived it.
+    Archived,
     /// Whether the newest run has sub-agents.
     Agents(bool),
     /// The executing call, or else the newest run, took longer than this many milliseconds.
@@ -58,14 +76,15 @@ impl Filter {
         Self(text.to_lowercase().split_whitespace().filter_map(term).collect())
     }
 
-    /// Whether the filter shows all rows.
+    /// Whether the filter has no condition.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether the filter shows `row` at the hub's time `now`.
     pub fn fits(&self, row: &ConversationRow, now: u64) -> bool {
-        self.0.iter().all(|term| term.fits(row, now))
+        let is_shown = !row.archived || self.0.contains(&Term::Archived);
+        is_shown && self.0.iter().all(|term| term.fits(row, now))
     }
 }
 
@@ -75,7 +94,7 @@ fn term(word: &str) -> Option<Term> {
     let Some((key, value)) = word.split_once(':') else { return plain() };
     let owned = || value.to_owned();
     match (key, value) {
-        ("state" | "model" | "tool" | "agent" | "has" | "depth" | "slower", "") => None,
+        ("state" | "model" | "tool" | "agent" | "has" | "depth" | "slower" | "tag" | "is", "") => None,
         ("state", "failed") => Some(Term::State("error".to_owned())),
         ("state", "done") => Some(Term::State("complete".to_owned())),
         ("state", _) => Some(Term::State(owned())),
@@ -84,6 +103,9 @@ fn term(word: &str) -> Option<Term> {
         ("agent", _) => Some(Term::Agent(owned())),
         ("has", "error") => Some(Term::Error),
         ("has", "approval") => Some(Term::Approval),
+        ("tag", _) => Some(Term::Tag(owned())),
+        ("is", "pinned") => Some(Term::Pinned),
+        ("is", "archived") => Some(Term::Archived),
         ("depth", ">0") => Some(Term::Agents(true)),
         ("depth", "0") => Some(Term::Agents(false)),
         ("slower", _) => duration(value).map(Term::Slower).or_else(plain),
@@ -92,7 +114,7 @@ fn term(word: &str) -> Option<Term> {
 }
 
 /// The keys of conditions, with values that are always offered.
-const KEYS: [(&str, &[&str]); 7] = [
+const KEYS: [(&str, &[&str]); 9] = [
     ("state", &["running", "silent", "stalled", "approval", "complete", "error", "cancelled", "interrupted"]),
     ("model", &[]),
     ("tool", &[]),
@@ -100,6 +122,8 @@ const KEYS: [(&str, &[&str]); 7] = [
     ("has", &["error", "approval"]),
     ("depth", &[">0", "0"]),
     ("slower", &["10s", "1m", "10m"]),
+    ("tag", &[]),
+    ("is", &["pinned", "archived"]),
 ];
 
 /// Says which word of `text` looks like a condition but is none, for the reader; `None` if there is none.
@@ -140,6 +164,7 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
         match *key {
             "model" => found.extend(row.model.clone()),
             "agent" => found.extend(row.agent.clone()),
+            "tag" => found.extend(row.tags.iter().map(ToString::to_string)),
             "tool" => found.extend(row.used.iter().map(ToString::to_string).chain(row.asks.clone())),
             _ => {}
         }
@@ -181,6 +206,9 @@ impl Term {
                 now.chain(row.used.iter().map(AsRef::as_ref)).any(|tool| has(tool, word))
             }
             Self::Agent(word) => row.agent.as_deref().is_some_and(|agent| has(agent, word)),
+            Self::Tag(word) => row.tags.iter().any(|tag| has(tag, word)),
+            Self::Pinned => row.pinned,
+            Self::Archived => row.archived,
             Self::Error => row.failed > 0 || row.state == Some(RunStatus::Error),
             Self::Approval => row.approvals > 0,
             Self::Agents(wanted) => (row.agents > 0) == *wanted,
@@ -304,8 +332,9 @@ mod tests {
         let of = |text| unknown(text).unwrap_or_default();
         assert_eq!(
             of("night host:helper"),
-            "host: is not a condition; there are state:, model:, tool:, agent:, has:, depth:, slower:"
+            "host: is not a condition; there are state:, model:, tool:, agent:, has:, depth:, slower:, tag:, is:"
         );
+        assert_eq!(of("is:gone"), "is:gone is not a condition; there are is:pinned, is:archived");
         assert_eq!(of("has:wings"), "has:wings is not a condition; there are has:error, has:approval");
         for fine in ["", "night", "state:", "state:run model:x", "http://x", "slower:5s"] {
             assert_eq!(unknown(fine), None, "{fine}");
@@ -321,6 +350,36 @@ mod tests {
         assert_eq!(of("state:s"), ["state:silent", "state:stalled"]);
         assert_eq!((of("night"), of("who:"), of("has:error")), (vec![], vec![], vec![]));
         assert_eq!(fits("tool:grep", 2_000), [0], "also a tool that is not at work now");
+    }
+
+    #[test]
+    fn what_people_made_of_a_conversation_is_found_and_archived_ones_only_when_asked_for() {
+        let plain = r#""failed":0,"approvals":0,"agents":0"#;
+        let rows = [
+            row(&format!(r#"{plain},"pinned":true,"tags":["Prod","eu"]"#)),
+            row(&format!(r#"{plain},"archived":true,"tags":["prod"]"#)),
+            row(plain),
+        ];
+        let fits = |text| {
+            let filter = Filter::parse(text);
+            rows.iter()
+                .enumerate()
+                .filter(|(_, row)| filter.fits(row, 2_000))
+                .map(|(at, _)| at)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!((fits(""), fits("is:pinned"), fits("is:archived")), (vec![0, 2], vec![0], vec![1]));
+        assert_eq!(
+            (fits("tag:prod"), fits("tag:prod is:archived"), fits("tag:x")),
+            (vec![0], vec![1], vec![])
+        );
+        assert_eq!(
+            (fits("tag:"), fits("is:")),
+            (vec![0, 2], vec![0, 2]),
+            "a value that is missing hides nothing"
+        );
+        assert_eq!(completions("tag:p", rows.iter()), ["tag:Prod", "tag:prod"]);
+        assert_eq!(completions("is:", rows.iter()), ["is:archived", "is:pinned"]);
     }
 
     #[test]

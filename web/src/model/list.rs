@@ -59,7 +59,7 @@ impl Model {
         let (at, conversation) = self.older_than.as_ref()?;
         let after = encoded(&format!("{at}:{conversation}"));
         (self.total > self.fleet.len() as u64)
-            .then(|| format!("/v1/conversations?limit={OLDER_ROWS}&after={after}"))
+            .then(|| format!("/v1/conversations?limit={OLDER_ROWS}&archived=all&after={after}"))
     }
 
     /// Takes the hub's answer; false if it cannot be read. Known rows are newer and stay.
@@ -76,8 +76,9 @@ impl Model {
     }
 }
 
-/// The last of `rows`, after which the hub's next page begins.
+/// The last of `rows`, after which the hub's next page begins. Pinned ones stand before the others, whatever their time.
 fn last_of(rows: &[ConversationRow]) -> Option<(u64, ConversationId)> {
-    let last = rows.iter().max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation))?;
+    let others = rows.iter().filter(|row| !row.pinned);
+    let last = others.max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation))?;
     Some((last.at, last.conversation.clone()))
 }

@@ -236,7 +236,10 @@ fn more_conversations_than_the_hub_sends_are_paged_to() {
         &format!(r#"{{"t":"fleet","sub":1,"full":true,"rows":[{new},{odd}],"ts":5,"total":4}}"#),
     );
     assert_eq!(model.total(), 4);
-    assert_eq!(model.older_path().as_deref(), Some("/v1/conversations?limit=500&after=5%3Aa%20b"));
+    assert_eq!(
+        model.older_path().as_deref(),
+        Some("/v1/conversations?limit=500&archived=all&after=5%3Aa%20b")
+    );
     assert!(!model.take_older("no list"));
     // What changed meanwhile is newer than what the page says.
     let page = format!(r#"{{"conversations":[{},{}],"total":4}}"#, row("new", 1), row("old", 2));

@@ -11,6 +11,7 @@
 
 use leptos::prelude::*;
 use model::command::CommandAction;
+use model::event::LabelChange;
 use model::frame::ServerFrame;
 use model::view::RunView;
 use model::{ConversationId, MessageId, RunId};
@@ -61,6 +62,25 @@ impl Store {
         let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
         let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
+    }
+
+    /// Whether the label of the open conversation can be changed here. Tracks that.
+    pub(crate) fn can_label(self) -> bool {
+        self.is_present() && self.reading.conversation.with(Option::is_some)
+    }
+
+    /// Changes the label of the open conversation.
+    pub(crate) fn label(self, change: LabelChange) {
+        let LabelChange { title, pinned, archived, tags, note, by: _ } = change;
+        if let Some(conversation) = self.reading.conversation.get_untracked() {
+            let deed = CommandAction::Label { title, pinned, archived, tags, note };
+            self.command_in(conversation.clone(), At::Label(conversation), deed);
+        }
+    }
+
+    /// Begins to rename the open conversation, if it can be renamed here.
+    pub(crate) fn rename(self) {
+        self.control.renaming.set(untrack(|| self.can_label()));
     }
 
     /// Sends a message to an agent, in a new conversation if none is open. The name of a new conversation is
@@ -200,6 +220,7 @@ impl Store {
                 self.spoken.set("Forked".to_owned());
                 browser::follow_link(&route::path_of(&done.conversation));
             }
+            CommandOutcome { at: At::Label(_), done: Some(_) } => self.spoken.set("Saved".to_owned()),
             CommandOutcome { done: None, .. } => self.spoken.set(trouble.unwrap_or_default()),
             CommandOutcome { .. } => {}
         }

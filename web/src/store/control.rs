@@ -32,6 +32,8 @@ pub(crate) struct ControlStore {
     pub(crate) fresh: RwSignal<bool>,
     /// The message that the reader edits, to run it again in a fork.
     pub(crate) editing: RwSignal<Option<MessageId>>,
+    /// Whether the reader renames the open conversation.
+    pub(crate) renaming: RwSignal<bool>,
 }
 
 impl ControlStore {
@@ -45,6 +47,7 @@ impl ControlStore {
             agents: RwSignal::new(Vec::new()),
             fresh: RwSignal::new(false),
             editing: RwSignal::new(None),
+            renaming: RwSignal::new(false),
         }
     }
 

@@ -227,6 +227,43 @@ class ForkEvent(_ForkEvent, total=False):
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
+class _LabelEvent(TypedDict):
+    k: Literal["label"]
+
+
+class LabelEvent(_LabelEvent, total=False):
+    """Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it."""
+
+    archived: bool
+    """Whether the list leaves it out unless it is asked for."""
+    by: str
+    """The name of the principal who changed it, where the hub knows names."""
+    note: str
+    """A note about it; empty for none."""
+    pinned: bool
+    """Whether it stands before the others in the list."""
+    tags: list[str]
+    """All its tags, in order: single words, at most `LABEL_TAGS_MAX`."""
+    title: str
+    """The title that somebody gives it; empty to go back to the title that its runs say."""
+    agent: str
+    """The sub-agent that did it; nothing for the main agent."""
+    at: int
+    """When the hub took it, in milliseconds since 1970 by the hub's clock."""
+    by_hub: bool
+    """The hub itself says so: of the beginnings, questions, answers, ends and notes of its own agents' runs, of forks, and of
+    runs that it gave up. Nobody else can: it is taken away from all that is received.
+    """
+    producer_at: int
+    """When it happened by the publisher's clock, in milliseconds since 1970."""
+    publisher: str
+    """Who published it, where it has a name."""
+    run: str
+    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    seq: int
+    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+
+
 class _RunStartEvent(TypedDict):
     k: Literal["run.start"]
 
@@ -1080,7 +1117,7 @@ class RateEvent(_RateEvent, total=False):
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
-Event = Union[ForkEvent, RunStartEvent, RunUpdateEvent, RunStalledEvent, RunEndEvent, AgentStartEvent, AgentEndEvent, MessageEvent, PartStartEvent, PartDeltaEvent, PartReplaceEvent, PartEndEvent, ToolStartEvent, ToolArgsEvent, ToolCallEvent, ToolStateEvent, ToolOutputEvent, ToolResultEvent, ToolProgressEvent, StatusEvent, ErrorEvent, ApprovalRequestEvent, ApprovalAnswerEvent, CustomEvent, RawEvent, AnomalyEvent, RateEvent]
+Event = Union[ForkEvent, LabelEvent, RunStartEvent, RunUpdateEvent, RunStalledEvent, RunEndEvent, AgentStartEvent, AgentEndEvent, MessageEvent, PartStartEvent, PartDeltaEvent, PartReplaceEvent, PartEndEvent, ToolStartEvent, ToolArgsEvent, ToolCallEvent, ToolStateEvent, ToolOutputEvent, ToolResultEvent, ToolProgressEvent, StatusEvent, ErrorEvent, ApprovalRequestEvent, ApprovalAnswerEvent, CustomEvent, RawEvent, AnomalyEvent, RateEvent]
 """An event in its place. On the wire its fields stand beside those of the event, in one flat object."""
 
 
@@ -1185,6 +1222,27 @@ class RetryFrame(_RetryFrame, total=False):
     """The run; the newest where it is not said."""
 
 
+class _LabelFrame(TypedDict):
+    command: Literal["label"]
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class LabelFrame(_LabelFrame, total=False):
+    """What people make of the conversation changes: its title, pin, archive, tags, note. What is absent stays as it is."""
+
+    archived: bool
+    """Whether the list leaves it out unless it is asked for."""
+    note: str
+    """A note about it; empty for none."""
+    pinned: bool
+    """Whether it stands before the others in the list."""
+    tags: list[str]
+    """All its tags; empty for none."""
+    title: str
+    """The title; empty to go back to the one that its runs say."""
+
+
 class _ForkFrame(TypedDict):
     command: Literal["fork"]
     id: str
@@ -1207,7 +1265,7 @@ class ForkFrame(_ForkFrame, total=False):
     text: str
     """What it is told."""
 
-Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, ForkFrame]
+Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, LabelFrame, ForkFrame]
 """See the module."""
 
 
@@ -1314,6 +1372,8 @@ class ConversationRow(_ConversationRow, total=False):
     """The name of the main agent of the newest run."""
     answer: str
     """The beginning of the last text of the newest run, once that is complete."""
+    archived: bool
+    """Whether somebody archived it: lists leave it out unless it is asked for."""
     asks: str
     """The tool of the first call of the newest run that waits for a person."""
     call: RowCall
@@ -1322,10 +1382,14 @@ class ConversationRow(_ConversationRow, total=False):
     """Where it was taken from, when it is a fork."""
     model: str
     """The model of the newest run."""
+    pinned: bool
+    """Whether somebody pinned it: it stands before the others."""
     said: str
     """The end of the last text of the newest run, while that goes on."""
     stalled: bool
     """Whether that run goes on but nobody has spoken for it for a while."""
+    tags: list[str]
+    """The tags that somebody gave it, at most `crate::limits::LABEL_TAGS_MAX`."""
     usage: Usage
     """What all runs used together, as far as anybody said."""
     used: list[str]
@@ -1347,6 +1411,23 @@ class ErrorFact(_ErrorFact, total=False):
     """How long to wait before, in milliseconds."""
     retryable: bool
     """Whether trying again may help; false is a failure that is permanent. Absent where nobody said."""
+
+
+class Label(TypedDict, total=False):
+    """What people made of a conversation."""
+
+    archived: bool
+    """Whether the list leaves it out unless it is asked for."""
+    by: str
+    """Who made the last change, where the hub knew."""
+    note: str
+    """A note about it."""
+    pinned: bool
+    """Whether it stands before the others in the list."""
+    tags: list[str]
+    """Its tags, at most `crate::limits::LABEL_TAGS_MAX`."""
+    title: str
+    """The title that somebody gave it. It counts before the title that its runs say."""
 
 
 class Limits(TypedDict):
@@ -1695,6 +1776,8 @@ class View(_View, total=False):
 
     forked_from: Origin
     """Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there."""
+    label: Label
+    """What people made of it: a title, a pin, tags."""
 
 
 class _SnapFrame(TypedDict):

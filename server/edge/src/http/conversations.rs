@@ -46,9 +46,27 @@ pub(crate) struct ListQuery {
     after: Option<String>,
     /// Only conversations whose newest run has this status.
     state: Option<RunStatus>,
+    /// Only those that are pinned, or only those that are not.
+    pinned: Option<bool>,
+    /// Which of those that are archived: without it none.
+    archived: Option<ArchivedRows>,
+    /// Only those with this tag.
+    tag: Option<CompactString>,
 }
 
-/// A page of the list, newest activity first.
+/// Which rows the list has as far as they are archived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ArchivedRows {
+    /// Those that are not archived.
+    No,
+    /// Those that are.
+    Only,
+    /// All.
+    All,
+}
+
+/// A page of the list: pinned ones first, then the newest activity.
 #[derive(Debug, Serialize)]
 pub(crate) struct List {
     /// The rows, as in the frame `fleet`.
@@ -61,7 +79,7 @@ pub(crate) struct List {
     next: Option<String>,
 }
 
-/// `GET /v1/conversations?limit&after&state`: a page of the list. 400 for an `after` that no page gave;
+/// `GET /v1/conversations?limit&after&state&pinned&archived&tag`: a page of the list. 400 for an `after` that no page gave;
 /// `too_many` if no turn of work is to be had.
 pub(crate) async fn list(
     State(shared): State<Arc<Shared>>,
@@ -70,27 +88,47 @@ pub(crate) async fn list(
 ) -> Result<Json<List>, Problem> {
     let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
     let after = query.after.as_deref().map(after).transpose()?;
-    let query = event_log::ListQuery { after, state: query.state, limit };
+    let archived = match query.archived.unwrap_or(ArchivedRows::No) {
+        ArchivedRows::No => Some(false),
+        ArchivedRows::Only => Some(true),
+        ArchivedRows::All => None,
+    };
+    let is_among_others = after.as_ref().is_some_and(|after| !after.pinned);
+    let pinned = query.pinned.or(is_among_others.then_some(false));
+    let after = after.map(|after| after.place);
+    let query = event_log::ListQuery { after, state: query.state, pinned, archived, tag: query.tag, limit };
     let _turn = turn(&shared, Task::Small).await?;
     let is_whole = principal.may_everywhere(Right::View);
     let seen = seen_rows(principal);
-    let listed = blocking(|| match &seen {
-        None => shared.hub.list(&query),
-        Some(seen) => shared.hub.list_seen(&query, seen),
-    })?;
+    let listed = blocking(|| shared.hub.list_pinned_first(&query, seen.as_ref()))?;
     let total = is_whole.then(|| shared.hub.total());
     let last = listed.rows.last().filter(|_| listed.more);
-    let next = last.map(|row| format!("{}:{}", row.at, row.conversation));
+    let next = last.map(|row| {
+        let pinned = if row.pinned { PINNED } else { "" };
+        format!("{pinned}{}:{}", row.at, row.conversation)
+    });
     Ok(Json(List { conversations: listed.rows, total, next }))
 }
 
+/// How a place among pinned conversations begins.
+const PINNED: &str = "pinned:";
+
+/// A place in the list.
+struct After {
+    /// Whether it is among the pinned conversations.
+    pinned: bool,
+    /// The time of the newest event, in milliseconds since 1970, and the name.
+    place: (u64, ConversationId),
+}
+
 /// Parses a place in the list, as the previous page gave it.
-fn after(text: &str) -> Result<(u64, ConversationId), Problem> {
-    let parsed = text.split_once(':').and_then(|(at, id)| Some((at.parse().ok()?, id)));
+fn after(text: &str) -> Result<After, Problem> {
+    let place = text.strip_prefix(PINNED);
+    let parsed = place.unwrap_or(text).split_once(':').and_then(|(at, id)| Some((at.parse().ok()?, id)));
     let (at, id) = parsed.ok_or_else(|| {
         Problem::bad_request(format!("after: {text:?} is not what the page before gave as `next`"))
     })?;
-    Ok((at, ConversationId::parse(id)?))
+    Ok(After { pinned: place.is_some(), place: (at, ConversationId::parse(id)?) })
 }
 
 /// The query parameters for one conversation.

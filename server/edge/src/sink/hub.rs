@@ -377,8 +377,10 @@ fn frame<'a>(
     (seq, events)
 }
 
-/// Whether an event goes out: it did not come in from a hub sink.
+/// Whether an event goes out: it did not come in from a hub sink, and the other hub believes it. What people made of a conversation
+/// here is not theirs there.
 fn goes_out(envelope: &Envelope) -> bool {
     let publisher = envelope.publisher.as_ref();
-    publisher.is_none_or(|publisher| !publisher.as_str().starts_with(PUBLISHER_PREFIX))
+    !envelope.event.kind.is_of_hub()
+        && publisher.is_none_or(|publisher| !publisher.as_str().starts_with(PUBLISHER_PREFIX))
 }

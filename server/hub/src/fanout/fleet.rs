@@ -90,11 +90,7 @@ impl Fleet {
             return;
         }
         let query = ListQuery { limit: *rows, ..ListQuery::default() };
-        let list = || match seen {
-            None => self.hub.list(&query),
-            Some(seen) => self.hub.list_seen(&query, seen),
-        };
-        let listed = blocking(list).unwrap_or_else(|error| {
+        let listed = blocking(|| self.hub.list_pinned_first(&query, seen.as_ref())).unwrap_or_else(|error| {
             tracing::warn!(%error, "the list cannot be read");
             Listed::default()
         });

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use event_log::Ring;
 use event_log::{Append, EventLog, Measurement, Page, Progress, Stored, Ticket};
-use model::event::{Class, Kind, RunStatus, bound};
+use model::event::{Class, Kind, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
 use model::limits::CONVERSATION_BYTES_MAX;
@@ -28,7 +28,7 @@ use super::orphans::attendance::Attendance;
 use super::outsize::lengthen;
 use super::publication::{AppendError, Appended, By, Publication};
 use super::publishers::{ClaimVerdict, Publishers};
-use super::row::row;
+use super::row::{ListStanding, row};
 use super::sight::Sights;
 use super::slice::{Cursor, Slice};
 
@@ -213,6 +213,7 @@ impl Conversation {
                     ClaimVerdict::Fenced => return Err(AppendError::Fenced),
                 }
             }
+            publication.disbelieve();
             state.refuse_forged(publication)?;
             state.refuse_more(publication)?;
             let appended = match redactor {
@@ -369,10 +370,12 @@ impl Conversation {
         self.state.lock().ring.begins_after()
     }
 
-    /// When its newest event was taken, in milliseconds since 1970, and the status of its newest run.
-    pub(super) fn stand(&self) -> (u64, Option<RunStatus>) {
+    /// Where it belongs in the list: when its newest event was taken, in milliseconds since 1970, the status of its newest run, and
+    /// whether it is pinned.
+    pub(super) fn stand(&self) -> ListStanding {
         let state = self.state.lock();
-        (state.at, state.view.runs.last().map(|(_, run)| run.status))
+        let status = state.view.runs.last().map(|(_, run)| run.status);
+        ListStanding { at: state.at, state: status, pinned: state.view.label.pinned }
     }
 
     /// The conversation as a row of the list, as it is now.

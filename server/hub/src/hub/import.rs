@@ -41,6 +41,7 @@ impl History {
     fn disown(&mut self) {
         if let Some((view, _)) = &mut self.state {
             outsize::disown_all(view);
+            view.label = view.label.bounded();
         }
         if self.by == By::Hub {
             return;

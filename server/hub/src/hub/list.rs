@@ -7,8 +7,8 @@ use event_log::{ListQuery, LogError};
 use model::ConversationId;
 use model::frame::ConversationRow;
 
-use super::Hub;
 use super::recent::Place;
+use super::{Hub, SeenRows};
 
 /// One page of the list.
 #[derive(Debug, Default)]
@@ -35,6 +35,27 @@ impl Hub {
         Ok(Listed { rows, more })
     }
 
+    /// Returns one page of the list as people see it: pinned conversations before all others. `query.pinned` narrows it to either; the
+    /// page after one that ended among the others asks for `Some(false)`. With `seen` it has only the rows that this allows. Waits for
+    /// the disk if the log keeps a list.
+    pub fn list_pinned_first(&self, query: &ListQuery, seen: Option<&SeenRows>) -> Result<Listed, LogError> {
+        let list = |query: &ListQuery| match seen {
+            None => self.list(query),
+            Some(seen) => self.list_seen(query, seen),
+        };
+        if query.pinned.is_some() {
+            return list(query);
+        }
+        let mut pinned = list(&ListQuery { pinned: Some(true), ..query.clone() })?;
+        if pinned.more {
+            return Ok(pinned);
+        }
+        let limit = query.limit.saturating_sub(pinned.rows.len());
+        let others = list(&ListQuery { pinned: Some(false), after: None, limit, ..query.clone() })?;
+        pinned.rows.extend(others.rows);
+        Ok(Listed { rows: pinned.rows, more: others.more })
+    }
+
     /// The row of the conversation `id` as it is now; `None` if it is not in memory.
     pub(crate) fn row(&self, id: &ConversationId) -> Option<ConversationRow> {
         let found = self.conversations.get(id).map(|found| Arc::clone(&found))?;
@@ -48,9 +69,13 @@ impl Hub {
 
     /// The rows from memory, in order: one more than is asked for, if there are as many.
     fn rows_in_memory(&self, query: &ListQuery) -> Vec<ConversationRow> {
-        let after = query.after.as_ref().map(|(at, id)| (Reverse(*at), id.clone()));
         let order = self.order();
-        let rows = order.after(after, query.state).filter_map(|(_, id)| self.row(id));
+        let wanted = |id: &ConversationId| {
+            let found = self.conversations.get(id).map(|found| Arc::clone(&found))?;
+            // Looked at first, since a row costs more.
+            found.look(|view| query.wants(&view.label)).then(|| found.row())
+        };
+        let rows = order.after(query).filter_map(|(_, id)| wanted(id));
         let fits = |row: &ConversationRow| query.state.is_none_or(|wanted| row.state == Some(wanted));
         rows.filter(fits).take(query.limit.saturating_add(1)).collect()
     }

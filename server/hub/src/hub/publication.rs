@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use event_log::{Attachment, EventLog, LogError, Mark, Ticket, reached};
+use model::anomaly::{Anomaly, AnomalyCode};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
-use model::{Envelope, Position, RunId};
+use model::{Envelope, Kind, Position, RunId};
 
 use super::orphans::attendance::Speaker;
 use super::publishers::Claim;
@@ -59,6 +60,19 @@ impl Publication {
             attachments: Vec::new(),
             room,
             mark: None,
+        }
+    }
+
+    /// Puts an oddity in the place of each event from outside that only the hub may write. It is survived, so that a recording of another
+    /// hub can be published here.
+    pub(super) fn disbelieve(&mut self) {
+        if self.by == By::Hub {
+            return;
+        }
+        for envelope in self.events.iter_mut().filter(|envelope| envelope.event.kind.is_of_hub()) {
+            let detail =
+                String::from("an event `label`, which only the hub writes: give it the command `label`");
+            envelope.event.kind = Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail });
         }
     }
 

@@ -10,10 +10,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use event_log::ListQuery;
 use model::ConversationId;
 use model::event::RunStatus;
 use parking_lot::{Mutex, MutexGuard};
 
+use super::row::ListStanding;
 use super::{Conversation, Hub};
 
 /// The place of a conversation in the list: the newest activity first, conversations of the same moment by
@@ -53,50 +55,54 @@ pub(super) struct Order {
     all: BTreeSet<Place>,
     /// The same places by the state of the newest run.
     by_state: [BTreeSet<Place>; STATES.len()],
-    /// Where each conversation is in both, so that it can be taken out.
-    known: HashMap<ConversationId, (u64, Option<RunStatus>)>,
+    /// The same places of those that are pinned.
+    pinned: BTreeSet<Place>,
+    /// Where each conversation is in all of these, so that it can be taken out.
+    known: HashMap<ConversationId, ListStanding>,
 }
 
 impl Order {
-    /// Moves the conversation to its place. `at` is when its newest event was taken, in milliseconds since
-    /// 1970, `state` the status of its newest run.
-    fn put(&mut self, id: ConversationId, at: u64, state: Option<RunStatus>) {
-        match self.known.insert(id.clone(), (at, state)) {
-            Some(before) if before == (at, state) => return,
-            Some((at, state)) => self.take_out(&(Reverse(at), id.clone()), state),
+    /// Moves the conversation to its place.
+    fn put(&mut self, id: ConversationId, stands: ListStanding) {
+        match self.known.insert(id.clone(), stands) {
+            Some(before) if before == stands => return,
+            Some(before) => self.take_out(&(Reverse(before.at), id.clone()), before.state),
             None => {}
         }
-        if let Some(places) = self.by_state.get_mut(number(state)) {
-            places.insert((Reverse(at), id.clone()));
+        let place = (Reverse(stands.at), id);
+        if let Some(places) = self.by_state.get_mut(number(stands.state)) {
+            places.insert(place.clone());
         }
-        self.all.insert((Reverse(at), id));
+        if stands.pinned {
+            self.pinned.insert(place.clone());
+        }
+        self.all.insert(place);
     }
 
     /// Removes the conversation.
     fn remove(&mut self, id: ConversationId) {
-        if let Some((at, state)) = self.known.remove(&id) {
-            self.take_out(&(Reverse(at), id), state);
+        if let Some(before) = self.known.remove(&id) {
+            self.take_out(&(Reverse(before.at), id), before.state);
         }
     }
 
-    /// Removes a place from both orders.
+    /// Removes a place from all orders.
     fn take_out(&mut self, place: &Place, state: Option<RunStatus>) {
         self.all.remove(place);
+        self.pinned.remove(place);
         if let Some(places) = self.by_state.get_mut(number(state)) {
             places.remove(place);
         }
     }
 
-    /// The places after `after` in order, of all conversations or of those in one state.
-    pub(super) fn after(
-        &self,
-        after: Option<Place>,
-        state: Option<RunStatus>,
-    ) -> impl Iterator<Item = &Place> {
-        let places = match state {
-            None => Some(&self.all),
-            state => self.by_state.get(number(state)),
+    /// The places after those of the page before, in order, that `query` may ask for: the caller looks at the conversations.
+    pub(super) fn after(&self, query: &ListQuery) -> impl Iterator<Item = &Place> {
+        let places = match (query.pinned, query.state) {
+            (Some(true), _) => Some(&self.pinned),
+            (_, None) => Some(&self.all),
+            (_, state) => self.by_state.get(number(state)),
         };
+        let after = query.after.as_ref().map(|(at, id)| (Reverse(*at), id.clone()));
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         places.into_iter().flat_map(move |places| places.range((begin.clone(), Bound::Unbounded)))
     }
@@ -129,8 +135,8 @@ impl Hub {
                         order.remove(id);
                         continue;
                     }
-                    let (at, state) = found.stand();
-                    order.put(id, at, state);
+                    let stands = found.stand();
+                    order.put(id, stands);
                 }
                 None => order.remove(id),
             }
@@ -147,26 +153,51 @@ mod tests {
         ConversationId::parse(name).unwrap()
     }
 
-    fn names(order: &Order, after: Option<Place>, state: Option<RunStatus>) -> Vec<String> {
-        order.after(after, state).map(|(_, id)| id.to_string()).collect()
+    fn names(order: &Order, after: Option<(u64, &str)>, state: Option<RunStatus>) -> Vec<String> {
+        let after = after.map(|(at, name)| (at, id(name)));
+        let query = ListQuery { after, state, ..ListQuery::default() };
+        order.after(&query).map(|(_, id)| id.to_string()).collect()
+    }
+
+    fn at(at: u64, state: Option<RunStatus>) -> ListStanding {
+        ListStanding { at, state, pinned: false }
     }
 
     #[test]
     fn the_newest_come_first_and_a_conversation_has_one_place() {
         let mut order = Order::default();
-        order.put(id("a"), 1, None);
-        order.put(id("b"), 2, Some(RunStatus::Running));
-        order.put(id("c"), 2, Some(RunStatus::Error));
+        order.put(id("a"), at(1, None));
+        order.put(id("b"), at(2, Some(RunStatus::Running)));
+        order.put(id("c"), at(2, Some(RunStatus::Error)));
         assert_eq!(names(&order, None, None), ["b", "c", "a"]);
-        order.put(id("a"), 3, Some(RunStatus::Running));
-        order.put(id("c"), 4, Some(RunStatus::Complete));
+        order.put(id("a"), at(3, Some(RunStatus::Running)));
+        order.put(id("c"), at(4, Some(RunStatus::Complete)));
         assert_eq!(names(&order, None, None), ["c", "a", "b"]);
         assert_eq!(names(&order, None, Some(RunStatus::Running)), ["a", "b"]);
         assert_eq!(names(&order, None, Some(RunStatus::Error)), Vec::<String>::new());
-        assert_eq!(names(&order, Some((Reverse(3), id("a"))), None), ["b"]);
+        assert_eq!(names(&order, Some((3, "a")), None), ["b"]);
         order.remove(id("a"));
         order.remove(id("a"));
         assert_eq!(names(&order, None, None), ["c", "b"]);
         assert_eq!(names(&order, None, Some(RunStatus::Running)), ["b"]);
+    }
+
+    #[test]
+    fn those_that_are_pinned_have_an_order_of_their_own() {
+        let mut order = Order::default();
+        let pinned = |at| ListStanding { at, state: None, pinned: true };
+        let names = |order: &Order| {
+            let query = ListQuery { pinned: Some(true), ..ListQuery::default() };
+            order.after(&query).map(|(_, id)| id.to_string()).collect::<Vec<_>>().concat()
+        };
+        for (name, stands) in [("a", pinned(1)), ("b", pinned(2)), ("c", at(3, None))] {
+            order.put(id(name), stands);
+        }
+        assert_eq!(names(&order), "ba");
+        order.put(id("a"), pinned(5));
+        order.put(id("b"), at(6, None));
+        assert_eq!(names(&order), "a");
+        order.remove(id("a"));
+        assert_eq!(names(&order), "");
     }
 }

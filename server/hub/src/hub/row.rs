@@ -18,6 +18,17 @@ const ANSWER_CHARS_MAX: usize = 160;
 /// Longest end of a text that is being written, in characters.
 const SAID_CHARS_MAX: usize = 120;
 
+/// What decides where a conversation stands in the list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ListStanding {
+    /// When its newest event was taken, in milliseconds since 1970.
+    pub(super) at: u64,
+    /// The status of its newest run.
+    pub(super) state: Option<RunStatus>,
+    /// Whether somebody pinned it.
+    pub(super) pinned: bool,
+}
+
 /// Makes the row of the conversation `id`. `at` is when its newest event was taken, in milliseconds since
 /// 1970. Most fields describe the newest run.
 pub(crate) fn row(
@@ -59,6 +70,9 @@ pub(crate) fn row(
         said: newest.filter(|run| run.is_running()).and_then(said),
         answer: newest.and_then(answer),
         used: newest.map(used).unwrap_or_default(),
+        pinned: view.label.pinned,
+        archived: view.label.archived,
+        tags: view.label.tags.clone(),
     }
 }
 

@@ -15,6 +15,7 @@ cases! {
         the_newest_activity_comes_first_and_names_decide_the_rest,
         the_list_pages_whatever_the_size_of_a_page,
         the_list_narrows_to_a_state,
+        the_list_is_narrowed_to_what_people_made_of_conversations,
         a_row_is_kept_as_it_was_given,
         a_conversation_without_a_row_is_listed,
         a_row_says_where_the_conversation_stands_now,
@@ -42,8 +43,8 @@ fn one(trial: &Trial<'_>, name: &str, time: u64) {
 fn pages(trial: &Trial<'_>, state: Option<RunStatus>, limit: usize) -> Vec<String> {
     let mut found: Vec<(u64, model::ConversationId)> = Vec::new();
     loop {
-        let page =
-            trial.log().list(&ListQuery { after: found.last().cloned(), state, limit }).expect("it lists");
+        let query = ListQuery { after: found.last().cloned(), state, limit, ..ListQuery::default() };
+        let page = trial.log().list(&query).expect("it lists");
         if page.is_empty() {
             return found.into_iter().map(|(_, name)| name.to_string()).collect();
         }
@@ -101,6 +102,46 @@ fn the_list_narrows_to_a_state(trial: &mut Trial<'_>) {
     }
 }
 
+fn the_list_is_narrowed_to_what_people_made_of_conversations(trial: &mut Trial<'_>) {
+    let made = [
+        ("a", true, false, "x"),
+        ("b", false, true, "x xy"),
+        ("c", true, true, ""),
+        ("d", false, false, "xy"),
+    ];
+    let folded = testkit::folded(&events(1, 1));
+    for (name, pinned, archived, tags) in made {
+        one(trial, name, BEGIN + 5);
+        let tags = tags.split_whitespace().map(Into::into).collect();
+        let row = model::frame::ConversationRow { pinned, archived, tags, ..row(name, &folded, BEGIN + 5) };
+        trial.log().list_as(vec![row]);
+    }
+    settle(trial.log());
+    let of = |pinned, archived, tag: Option<&str>, state| {
+        let query = ListQuery { pinned, archived, tag: tag.map(Into::into), state, ..everything() };
+        names(trial.log(), &query).concat()
+    };
+    assert_eq!(of(None, None, None, None), "abcd");
+    assert_eq!(
+        (of(Some(true), None, None, None), of(Some(false), None, None, None)),
+        ("ac".into(), "bd".into())
+    );
+    assert_eq!(
+        (of(None, Some(true), None, None), of(None, Some(false), None, None)),
+        ("bc".into(), "ad".into())
+    );
+    assert_eq!(
+        (of(None, None, Some("x"), None), of(None, None, Some("xy"), None)),
+        ("ab".into(), "bd".into())
+    );
+    assert_eq!(of(Some(false), Some(true), Some("x"), None), "b");
+    let state = folded.runs.last().map(|(_, run)| run.status);
+    assert_eq!(of(Some(false), None, Some("xy"), state), "bd", "beside a state");
+    assert_eq!(of(None, None, Some("nobody's"), state), "");
+    let after = ListQuery { pinned: Some(true), after: Some((BEGIN + 5, id("a"))), ..everything() };
+    assert_eq!(names(trial.log(), &after), ["c"], "pages go on");
+}
+
 fn a_row_is_kept_as_it_was_given(trial: &mut Trial<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     let mut given = row("c", &testkit::folded(&events(1, 3)), BEGIN + 3);
@@ -108,6 +149,7 @@ fn a_row_is_kept_as_it_was_given(trial: &mut Trial<'_>) {
     given.activity = Some(String::from("\u{1}"));
     (given.tools, given.failed, given.approvals, given.agents, given.anomalies) = (1, 2, 3, 4, 5);
     given.used = vec!["m1".into(), "m2".into()];
+    (given.pinned, given.archived, given.tags) = (true, true, vec!["prod".into(), "漢字".into()]);
     given.state = Some(RunStatus::Running);
     trial.log().list_as(vec![given.clone()]);
     settle(trial.log());

@@ -173,5 +173,5 @@ pub(super) fn names(log: &dyn EventLog, query: &ListQuery) -> Vec<String> {
 
 /// A query for the whole list.
 pub(super) fn everything() -> ListQuery {
-    ListQuery { after: None, state: None, limit: 1_000 }
+    ListQuery { limit: 1_000, ..ListQuery::default() }
 }

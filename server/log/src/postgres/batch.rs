@@ -118,8 +118,10 @@ const VIEWS: &str = "INSERT INTO checkpoint (conversation, seq, body) SELECT * F
                      ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, body = excluded.body WHERE checkpoint.seq <= excluded.seq";
 const VIEW_BYTES: &str = "UPDATE conversation c SET view_bytes = u.bytes FROM unnest($1::bigint[], $2::bigint[]) AS u (key, bytes) WHERE c.key = u.key";
 /// Rows of the list. An older one never replaces a newer one.
-const ROWS: &str = "UPDATE conversation c SET row = u.row, state = nullif(u.state, ''), row_head = u.head \
-                    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]) AS u (key, head, row, state) \
+const ROWS: &str = "UPDATE conversation c SET row = u.row, state = nullif(u.state, ''), row_head = u.head, \
+                    pinned = u.pinned, archived = u.archived, tags = u.tags \
+                    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::smallint[], $6::smallint[], $7::text[]) \
+                    AS u (key, head, row, state, pinned, archived, tags) \
                     WHERE c.key = u.key AND c.row_head <= u.head";
 /// Adds to the calls of tools.
 const TOOLS: &str = "INSERT INTO tool (name, calls, failed) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) \
@@ -372,11 +374,19 @@ impl Batch {
         }
         if !plan.rows.is_empty() {
             let keys: Vec<i64> = plan.rows.keys().copied().collect();
-            let heads: Vec<i64> = plan.rows.values().map(|(head, ..)| integer(*head)).collect();
-            let rows: Vec<String> = plan.rows.values().map(|(_, row, _)| row.clone()).collect();
-            let states: Vec<&'static str> =
-                plan.rows.values().map(|(.., state)| state.unwrap_or("")).collect();
-            self.step(ROWS, vec![Box::new(keys), Box::new(heads), Box::new(rows), Box::new(states)]);
+            let heads: Vec<i64> = plan.rows.values().map(|row| integer(row.head)).collect();
+            let rows: Vec<String> = plan.rows.values().map(|row| row.json.clone()).collect();
+            let states: Vec<&'static str> = plan.rows.values().map(|row| row.state.unwrap_or("")).collect();
+            let pinned: Vec<i16> = plan.rows.values().map(|row| row.pinned).collect();
+            let archived: Vec<i16> = plan.rows.values().map(|row| row.archived).collect();
+            let tags: Vec<String> = plan.rows.values().map(|row| escape(&row.tags).into_owned()).collect();
+            let mut values: Values = vec![Box::new(keys), Box::new(heads), Box::new(rows), Box::new(states)];
+            values.extend([
+                Box::new(pinned) as Box<dyn ToSql + Sync + Send>,
+                Box::new(archived),
+                Box::new(tags),
+            ]);
+            self.step(ROWS, values);
         }
     }
 

@@ -5,6 +5,7 @@
 //! is a thread of its own and drives its work by [`Database::block_on`]. At most six transactions run beside
 //! the writer's; more wait for a permit.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -30,16 +31,20 @@ pub(super) struct Session {
     /// The connection, driven by a task that ends with it.
     pub(super) client: Client,
     /// Statements by their text. They live as long as the connection.
-    statements: HashMap<&'static str, Statement>,
+    statements: HashMap<Cow<'static, str>, Statement>,
 }
 
 impl Session {
-    /// The statement `sql`, prepared once for each connection.
-    pub(super) async fn prepared(&mut self, sql: &'static str) -> Result<Statement, tokio_postgres::Error> {
-        if let Some(known) = self.statements.get(sql) {
+    /// The statement `sql`, prepared once for each connection. It must be one of a bounded number, since the connection keeps it.
+    pub(super) async fn prepared(
+        &mut self,
+        sql: impl Into<Cow<'static, str>>,
+    ) -> Result<Statement, tokio_postgres::Error> {
+        let sql = sql.into();
+        if let Some(known) = self.statements.get(&sql) {
             return Ok(known.clone());
         }
-        let statement = self.client.prepare(sql).await?;
+        let statement = self.client.prepare(&sql).await?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }

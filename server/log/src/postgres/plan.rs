@@ -29,8 +29,9 @@ use crate::measure::MeasureCounts;
 use crate::numbers::integer;
 use crate::ops::{Block, Compacted, Encoding, Events, Op, PackedView, Queued, StagedImport};
 use crate::pack::pack;
+use crate::rows::StoredRow;
 use crate::tools::CallCounts;
-use crate::{Attachment, Checkpoint, Document, Import, Mark, rows, views};
+use crate::{Attachment, Checkpoint, Document, Import, Mark, views};
 
 /// Blocks of one conversation after which they are packed together.
 const LOOSE_MAX: usize = 64;
@@ -113,8 +114,8 @@ pub(super) struct Plan {
     /// Conversations whose oldest marks beyond the bound are deleted.
     pub(super) trimmed: HashSet<i64>,
     pub(super) views: IndexMap<i64, (Seq, Vec<u8>)>,
-    /// Rows of the list: head, JSON, and the state of the newest run.
-    pub(super) rows: IndexMap<i64, (Seq, String, Option<&'static str>)>,
+    /// Rows of the list.
+    pub(super) rows: IndexMap<i64, StoredRow>,
     pub(super) removed: Vec<i64>,
     /// Conversations whose blocks are replaced: the first seqs of those that go, and the blocks that come.
     pub(super) compacted: Vec<(i64, Vec<i64>, Vec<Block>)>,
@@ -375,12 +376,10 @@ impl<'a> Planner<'a> {
     /// dropped.
     fn row(&mut self, row: &ConversationRow) {
         let Some(key) = self.known.find(&row.conversation).map(|place| place.key) else { return };
-        if self.plan.rows.get(&key).is_some_and(|(head, ..)| *head > row.head) {
+        if self.plan.rows.get(&key).is_some_and(|planned| planned.head > row.head) {
             return;
         }
-        // A row holds nothing that cannot be written.
-        let json = serde_json::to_string(row).unwrap_or_default();
-        self.plan.rows.insert(key, (row.head, json, row.state.map(rows::word)));
+        self.plan.rows.insert(key, StoredRow::of(row));
     }
 
     /// Plans a removal: nothing of the conversation is written, and what the database has of it goes. An

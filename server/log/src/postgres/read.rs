@@ -11,6 +11,7 @@ use model::limits::{PUBLISHERS_PER_CONVERSATION_MAX, RING_BYTES_MAX};
 use model::weigh::weigh;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq, View};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::database::Session;
 use super::text::{escape, unescape};
@@ -127,8 +128,7 @@ async fn blocks(
     let begin = session.client.query_one(&place, &[&key, &integer(after)]).await.map_err(unreadable)?;
     let mut begin: i64 = begin.try_get(0).map_err(unreadable)?;
     loop {
-        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [&key, &integer(after), &begin, &BLOCKS_AT_ONCE];
+        let values: [&(dyn ToSql + Sync); 4] = [&key, &integer(after), &begin, &BLOCKS_AT_ONCE];
         let rows = session.client.query(&select, &values).await.map_err(unreadable)?;
         for row in &rows {
             begin = row.try_get::<_, i64>(0).map_err(unreadable)?.saturating_add(1);
@@ -217,20 +217,23 @@ pub(super) async fn attachment(
 /// A page of the list, the newest activity first. `viewers` is 0 in every row: the log does not know who
 /// watches.
 pub(super) async fn list(session: &mut Session, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
-    let all = "SELECT id, epoch, head, at, row FROM conversation \
-               WHERE at <= $1 AND (at < $1 OR id > $2) ORDER BY at DESC, id LIMIT $3";
-    let of_state = "SELECT id, epoch, head, at, row FROM conversation \
-                    WHERE state = $4 AND at <= $1 AND (at < $1 OR id > $2) ORDER BY at DESC, id LIMIT $3";
     let after = query.after.as_ref();
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (integer(*at), id.as_str()));
     let limit = size(query.limit);
-    let rows = if let Some(state) = query.state {
-        let select = session.prepared(of_state).await.map_err(unreadable)?;
-        session.client.query(&select, &[&at, &id, &limit, &rows::word(state)]).await
-    } else {
-        let select = session.prepared(all).await.map_err(unreadable)?;
-        session.client.query(&select, &[&at, &id, &limit]).await
-    };
+    let tag_at = if query.state.is_some() { 5 } else { 4 };
+    let narrowed = rows::narrowed(query, "state = $4", &format!("strpos(tags, ${tag_at}) > 0"));
+    let select = format!(
+        "SELECT id, epoch, head, at, row FROM conversation \
+         WHERE at <= $1 AND (at < $1 OR id > $2){narrowed} ORDER BY at DESC, id LIMIT $3"
+    );
+    // One of a few dozen: no value of the query is in it.
+    let select = session.prepared(select).await.map_err(unreadable)?;
+    let (state, tag) =
+        (query.state.map(rows::word), query.tag.as_deref().map(|tag| rows::tag_piece(&escape(tag))));
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&at, &id, &limit];
+    values.extend(state.as_ref().map(|state| state as &(dyn ToSql + Sync)));
+    values.extend(tag.as_ref().map(|tag| tag as &(dyn ToSql + Sync)));
+    let rows = session.client.query(&select, &values).await;
     rows.map_err(unreadable)?.iter().map(listed).collect()
 }
 

@@ -2,19 +2,19 @@
 
 use model::frame::ConversationRow;
 use model::{ConversationId, Epoch};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, ToSql};
 
 use super::schema::{integer, natural, size};
 use crate::ListQuery;
-use crate::rows::{nameless, word};
+use crate::rows::{StoredRow, nameless, narrowed, tag_piece, word};
 
 /// Stores a row of the list, unless a newer one is there.
 pub(super) fn put(connection: &Connection, key: i64, row: &ConversationRow) -> rusqlite::Result<()> {
-    let update =
-        "UPDATE conversation SET row = ?2, state = ?3, row_head = ?4 WHERE key = ?1 AND row_head <= ?4";
-    // A row holds nothing that cannot be written.
-    let json = serde_json::to_string(row).unwrap_or_default();
-    connection.prepare_cached(update)?.execute((key, json, row.state.map(word), integer(row.head)))?;
+    let update = "UPDATE conversation SET row = ?2, state = ?3, row_head = ?4, pinned = ?5, archived = ?6, tags = ?7 \
+                  WHERE key = ?1 AND row_head <= ?4";
+    let StoredRow { head, json, state, pinned, archived, tags } = StoredRow::of(row);
+    let values = (key, json, state, integer(head), pinned, archived, tags);
+    connection.prepare_cached(update)?.execute(values)?;
     Ok(())
 }
 
@@ -23,15 +23,18 @@ pub(super) fn page(connection: &Connection, query: &ListQuery) -> rusqlite::Resu
     let after = query.after.as_ref();
     let limit = size(query.limit);
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (integer(*at), id.as_str()));
-    let place = "at <= ?1 AND (at < ?1 OR id > ?2) ORDER BY at DESC, id LIMIT ?3";
-    let columns = "SELECT id, epoch, head, at, row FROM conversation WHERE";
-    if let Some(state) = query.state {
-        let select = format!("{columns} state = ?4 AND {place}");
-        let mut select = connection.prepare_cached(&select)?;
-        return select.query_map((at, id, limit, word(state)), row)?.collect();
-    }
-    let mut select = connection.prepare_cached(&format!("{columns} {place}"))?;
-    select.query_map((at, id, limit), row)?.collect()
+    let tag_at = if query.state.is_some() { 5 } else { 4 };
+    let narrowed = narrowed(query, "state = ?4", &format!("instr(tags, ?{tag_at}) > 0"));
+    let select = format!(
+        "SELECT id, epoch, head, at, row FROM conversation \
+         WHERE at <= ?1 AND (at < ?1 OR id > ?2){narrowed} ORDER BY at DESC, id LIMIT ?3"
+    );
+    let (state, tag) = (query.state.map(word), query.tag.as_deref().map(tag_piece));
+    let mut values: Vec<&dyn ToSql> = vec![&at, &id, &limit];
+    values.extend(state.as_ref().map(|state| state as &dyn ToSql));
+    values.extend(tag.as_ref().map(|tag| tag as &dyn ToSql));
+    let mut select = connection.prepare_cached(&select)?;
+    select.query_map(&*values, row)?.collect()
 }
 
 /// Reads a row. Events may have come since it was stored, so position and time are those of the conversation.

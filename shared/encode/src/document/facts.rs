@@ -10,15 +10,13 @@ use model::format;
 use model::preview::{self, PreviewOutput};
 use model::view::{AgentView, PartView, RunView, ToolView, View};
 
-/// The title of a document.
+/// The title of a document: the one that somebody gave the conversation, else that of its runs.
 ///
 /// The title is one line; an empty one counts as none.
 pub(super) fn title(view: &View, name: &str) -> String {
-    view.title
-        .as_deref()
-        .map(preview::one_line)
-        .filter(|title| !title.is_empty())
-        .unwrap_or_else(|| name.to_owned())
+    let titles = [&view.label.title, &view.title].into_iter().flatten();
+    let mut lines = titles.map(|title| preview::one_line(title)).filter(|title| !title.is_empty());
+    lines.next().unwrap_or_else(|| name.to_owned())
 }
 
 /// Name, model, status, duration and usage of a run.

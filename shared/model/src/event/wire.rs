@@ -15,9 +15,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    AgentEnd, AgentStart, ErrorFact, Event, Kind, Message, Origin, PartEnd, PartKind, ResultRef, RunEnd,
-    RunStart, RunStatus, RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange, Unknown,
-    Usage,
+    AgentEnd, AgentStart, ErrorFact, Event, Kind, LabelChange, Message, Origin, PartEnd, PartKind, ResultRef,
+    RunEnd, RunStart, RunStatus, RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange,
+    Unknown, Usage,
 };
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
@@ -130,6 +130,16 @@ pub(crate) struct WireEvent<'a> {
     tokens: Option<u64>,
     #[serde(borrow)]
     from: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pinned: Option<&'a RawValue>,
+    #[serde(borrow)]
+    archived: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tags: Option<&'a RawValue>,
+    #[serde(borrow)]
+    note: Option<&'a RawValue>,
+    #[serde(borrow)]
+    by: Option<&'a RawValue>,
 }
 
 /// The event that `json` holds. Fields that the kind does not know are ignored; a kind that is not known is
@@ -218,8 +228,9 @@ fn unknown(json: &str) -> Result<Kind, EventError> {
 }
 
 /// The kinds of this version.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 28] = [
     "fork",
+    "label",
     "run.start",
     "run.update",
     "run.stalled",
@@ -415,6 +426,14 @@ impl WireEvent<'_> {
                 let from = self.from.ok_or_else(|| self.missing("from"))?;
                 Kind::Fork { from: serde_json::from_str::<Origin>(from.get())? }
             }
+            "label" => Kind::Label(LabelChange {
+                title: self.title.take(),
+                pinned: typed(self.pinned)?,
+                archived: typed(self.archived)?,
+                tags: typed(self.tags)?,
+                note: typed(self.note)?,
+                by: typed(self.by)?,
+            }),
             "status" => Kind::Status { text: self.owned_text()? },
             "error" => Kind::Error(ErrorFact {
                 code: self.code.take().unwrap_or_else(|| CompactString::const_new("error")),
@@ -457,6 +476,11 @@ impl WireEvent<'_> {
     fn owned_text(&mut self) -> Result<String, EventError> {
         self.text.take().map(Cow::into_owned).ok_or_else(|| self.missing("text"))
     }
+}
+
+/// A field that only one kind has. Other kinds may have one of that name and of any type, which is ignored.
+fn typed<T: serde::de::DeserializeOwned>(raw: Option<&RawValue>) -> Result<Option<T>, EventError> {
+    Ok(raw.map(|raw| serde_json::from_str(raw.get())).transpose()?)
 }
 
 /// Arguments may be given as text (what models write) or as JSON.

@@ -75,6 +75,16 @@ pub struct ConversationRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub used: Vec<CompactString>,
+    /// Whether somebody pinned it: it stands before the others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    /// Whether somebody archived it: lists leave it out unless it is asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+    /// The tags that somebody gave it, at most [`crate::limits::LABEL_TAGS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
+    pub tags: Vec<CompactString>,
 }
 
 /// A call that executes, as the list tells of it.

@@ -58,7 +58,7 @@ fn every_event_of_the_document_is_written_as_it_stands_there() {
         assert_eq!(written, stands);
         kinds.insert(stands["k"].as_str().unwrap().to_owned());
     }
-    assert_eq!(kinds.len(), 27, "{kinds:?}");
+    assert_eq!(kinds.len(), 28, "{kinds:?}");
 }
 
 #[test]

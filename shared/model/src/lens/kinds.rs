@@ -120,6 +120,7 @@ impl<'de> Deserialize<'de> for Kinds {
 pub(super) fn family(kind: &Kind) -> Option<KindFamily> {
     Some(match kind {
         Kind::Fork { .. }
+        | Kind::Label(_)
         | Kind::RunStart(_)
         | Kind::RunUpdate(_)
         | Kind::RunStalled { .. }

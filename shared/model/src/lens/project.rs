@@ -30,6 +30,7 @@ impl Lens {
             seq: view.seq,
             title: view.title.clone(),
             forked_from: view.forked_from.clone(),
+            label: view.label.clone(),
             items: view.items.iter().filter(seen).cloned().collect(),
             messages: view
                 .messages

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::{Hideable, Mask};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentEnd, AgentStart, Kind, Message, PartEnd, RunEnd, RunUpdate, ToolProgress, ToolResult,
+    AgentEnd, AgentStart, Kind, LabelChange, Message, PartEnd, RunEnd, RunUpdate, ToolProgress, ToolResult,
 };
 use crate::ids::ToolCallId;
 use crate::json::Json;
@@ -141,7 +141,11 @@ impl Mask {
             | Kind::ApprovalRequest { .. }
             | Kind::ApprovalAnswer { .. } => self.given(kind, mark, run),
             Kind::ToolOutput { .. } | Kind::ToolResult(_) | Kind::ToolProgress(_) => self.got(kind, run),
+            Kind::Label(change) if self.hides(Hideable::Users) => {
+                MaskedEvent::Instead(Kind::Label(LabelChange { by: None, ..change.clone() }))
+            }
             Kind::Fork { .. }
+            | Kind::Label(_)
             | Kind::RunStart(_)
             | Kind::RunStalled { .. }
             | Kind::Message(_)

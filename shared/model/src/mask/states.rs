@@ -16,6 +16,9 @@ impl Mask {
                 message.text = SharedText::default();
             }
         }
+        if self.hides(Hideable::Users) {
+            view.label.by = None;
+        }
         view.runs.values_mut().for_each(|run| self.run(run));
     }
 

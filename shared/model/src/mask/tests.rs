@@ -161,6 +161,7 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
         Kind::Custom { name, value } | Kind::Raw { name, value } => {
             (*name, *value) = (other.as_str().into(), Json::string(&other));
         }
+        Kind::Label(change) if mask.hides(Hideable::Users) => change.by = Some(other.into()),
         Kind::Anomaly(anomaly) => anomaly.detail = other,
         _ => {}
     }

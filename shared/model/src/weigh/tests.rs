@@ -3,7 +3,7 @@
 use super::*;
 
 /// Every kind that has a text or a name somewhere, with `LONG` in all of them.
-const KINDS: [&str; 26] = [
+const KINDS: [&str; 27] = [
     r#"{"k":"run.start","run":"r","model":"LONG"}"#,
     r#"{"k":"run.start","run":"r","dialect":"LONG"}"#,
     r#"{"k":"run.start","run":"r","title":"LONG"}"#,
@@ -29,6 +29,7 @@ const KINDS: [&str; 26] = [
     r#"{"k":"status","run":"r","text":"LONG"}"#,
     r#"{"k":"error","run":"r","code":"LONG","message":""}"#,
     r#"{"k":"custom","run":"r","name":"LONG","value":1}"#,
+    r#"{"k":"label","note":"LONG"}"#,
     r#"{"k":"of.a.later.version","run":"r","field":["LONG"]}"#,
 ];
 

@@ -121,15 +121,22 @@ pub(super) const OPERATIONS: &[Operation] = &[
         .answers(json!("The agents.", "AgentList")),
     Operation::new("GET", "/v1/upstreams", "proxy", "The model APIs to which the hub passes calls on")
         .answers(json!("The upstreams.", "Upstreams")),
-    Operation::new("GET", "/v1/conversations", "across", "The list of conversations, the newest activity first")
+    Operation::new("GET", "/v1/conversations", "across", "The list of conversations: pinned ones, then the newest activity")
         .query(&[
             LIMIT,
-            Parameter::new("after", "What the page before gave as `next`.", Shape::Pattern("^[0-9]+:.+$")),
+            Parameter::new("after", "What the page before gave as `next`.", Shape::Pattern("^(pinned:)?[0-9]+:.+$")),
             Parameter::new(
                 "state",
                 "Only those whose newest run is in this state.",
                 Shape::OneOf(&["running", "complete", "error", "cancelled", "interrupted"]),
             ),
+            Parameter::new("pinned", "Only those that are pinned, or only those that are not.", Shape::OneOf(&["true", "false"])),
+            Parameter::new(
+                "archived",
+                "Which of those that are archived; without it none.",
+                Shape::OneOf(&["no", "only", "all"]),
+            ),
+            Parameter::new("tag", "Only those with this tag.", Shape::Text),
         ])
         .answers(json!("A page of the list.", "ConversationList"))
         .fails(READING),

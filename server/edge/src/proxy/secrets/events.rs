@@ -287,6 +287,10 @@ impl Secrets {
             Kind::ApprovalRequest { text, .. } | Kind::ApprovalAnswer { text, .. } => {
                 self.strike_texts([text]);
             }
+            Kind::Label(change) => {
+                self.strike_texts([&mut change.title, &mut change.note]);
+                change.tags.iter_mut().flatten().for_each(|tag| self.strike_word(tag));
+            }
             Kind::Unknown(unknown) => {
                 let mut fields = Json::of(&unknown.fields);
                 self.strike_json(&mut fields, Within::Words);

@@ -1,7 +1,7 @@
 //! One conversation against the plainest model there is: a list of events.
 
 use event_log::MemoryLog;
-use model::event::{Message, RunEnd, RunStart, RunStatus, ToolProgress};
+use model::event::{LabelChange, Message, RunEnd, RunStart, RunStatus, ToolProgress};
 use model::{Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
 
@@ -86,8 +86,9 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let event = testkit::event().prop_filter("only the hub writes it", |event| !event.kind.is_of_hub());
     prop_oneof![
-        3 => proptest::collection::vec(testkit::event(), 0..12).prop_map(Step::Append),
+        3 => proptest::collection::vec(event, 0..12).prop_map(Step::Append),
         4 => (0..3_usize, 0..2_000_usize).prop_map(|(viewer, bytes)| Step::Take(viewer, bytes)),
         1 => (0..3_usize, 0..9_u64).prop_map(|(viewer, back)| Step::Rewind(viewer, back)),
     ]
@@ -143,6 +144,21 @@ proptest! {
         prop_assert_eq!(conversation.view().seq, folded.seq);
         prop_assert_eq!(conversation.view().runs.len(), folded.runs.len());
     }
+}
+
+#[test]
+fn a_label_counts_only_when_the_hub_writes_it() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let change = LabelChange { title: Some("mine".into()), pinned: Some(true), ..LabelChange::default() };
+    let label = Event::new(&RunId::none(), Kind::Label(change));
+    let appended = conversation.append(&mut publication(vec![label.clone()]), 7, &log, None).unwrap();
+    let view = conversation.view();
+    assert_eq!((appended.events, view.seq, view.anomalies.total), (1, 1, 1));
+    assert!(view.label.is_clear() && view.runs.is_empty());
+    conversation.append(&mut Publication::beside(vec![bare(label)]), 8, &log, None).unwrap();
+    let row = conversation.row();
+    assert_eq!((row.title.as_deref(), row.pinned, row.head), (Some("mine"), true, 2));
+    assert!(conversation.page(1, 1).unwrap().envelopes[0].by_hub);
 }
 
 fn status(text: &str) -> Event {

@@ -267,7 +267,7 @@ fn pages(log: &SqliteLog, state: Option<RunStatus>, limit: usize) -> Vec<String>
     let mut found: Vec<ConversationRow> = Vec::new();
     loop {
         let after = found.last().map(|row| (row.at, row.conversation.clone()));
-        let page = log.list(&ListQuery { after, state, limit }).unwrap();
+        let page = log.list(&ListQuery { after, state, limit, ..ListQuery::default() }).unwrap();
         if page.is_empty() {
             return found.into_iter().map(|row| row.conversation.to_string()).collect();
         }
@@ -302,7 +302,7 @@ fn the_list_pages_by_time_and_name_whatever_the_size_of_a_page() {
     let running = pages(&log, Some(RunStatus::Running), 3);
     assert_eq!(running.len(), 10);
     assert_eq!(running, all.iter().filter(|name| running.contains(name)).cloned().collect::<Vec<_>>());
-    let rows = log.list(&ListQuery { after: None, state: None, limit: 3 }).unwrap();
+    let rows = log.list(&ListQuery { limit: 3, ..ListQuery::default() }).unwrap();
     assert_eq!((rows[0].title.as_deref(), rows[0].head, rows[0].at), (None, 1, 1_795_300_000_005));
     assert_eq!((rows[1].title.as_deref(), rows[1].head, rows[1].at), (Some("c09"), 1, 1_795_300_000_005));
     assert_eq!(log.count(), 40);

@@ -188,7 +188,7 @@ async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     let wanted = body.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
     let status = body.get("status").and_then(Value::as_str);
     let ids = body.get("ids").and_then(Value::as_array);
-    let query = ListQuery { after: None, state: None, limit: LOOKED_THROUGH_MAX };
+    let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
     let listed = blocking(|| shared.hub.list(&query))?;
     shared.threads.remembered(&shared.hub).await;
     let mut names: indexmap::IndexSet<ConversationId> =
