@@ -9,17 +9,17 @@
 //!
 //! A disk that is full or broken stops nobody: events go on to the viewers, tickets are not reached, and
 //! those who wait for one get the error. What the queue cannot hold meanwhile is lost as single events, but
-//! not as content: when the disk works again, [`EventLog::wanted`] names the conversations of which the log
+//! not as content: when the disk works again, [`EventLog::awaiting_checkpoint`] names the conversations of which the log
 //! needs a [`Checkpoint`].
 //!
 //! The reading methods wait for the disk. Call them outside every lock and through [`blocking`].
 //!
 //! The crate does not know HTTP, sockets, conversations in memory, viewers, nor the configuration of the hub:
-//! what it needs of these is an argument ([`Append`], [`Checkpoint`], [`Retention`], [`Options`]). It depends
+//! what it needs of these is an argument ([`Append`], [`Checkpoint`], [`Retention`], [`SqliteOptions`]). It depends
 //! on `model` and no other crate of the workspace. As the lowest crate with a clock and threads, it contains
 //! the [`clock`] and the [`rank`] of threads for all crates above it.
 //!
-//! Reading order: this file → `written` (what goes in) → `found` (what comes back) → `ring` and `memory` (the log in
+//! Reading order: this file → `input` (what goes in) → `queries` (what comes back) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
 //! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
 //! `postgres` (the log in a database that several hubs share) → `stop`. [`clock`] and [`rank`] stand on their own.
@@ -39,10 +39,9 @@ pub mod rank;
 mod blocks;
 #[cfg(any(test, feature = "testkit"))]
 pub mod conformance;
+mod conversation_count;
 mod documents;
-mod found;
-#[cfg(any(test, feature = "testkit"))]
-mod hand;
+mod input;
 pub mod measure;
 mod memory;
 mod numbers;
@@ -52,6 +51,7 @@ mod pack;
 mod packer;
 mod postgres;
 mod purge;
+mod queries;
 mod queue;
 mod ring;
 mod rows;
@@ -59,25 +59,27 @@ mod search;
 mod sqlite;
 mod stop;
 mod tails;
-mod tally;
 mod tools;
 mod views;
-mod written;
-
-pub use found::{Finds, Hit, ListQuery, Retention, SearchQuery, Span, ToolFigures};
 #[cfg(any(test, feature = "testkit"))]
-pub use hand::Hand;
+mod write_control;
+
+pub use input::{
+    Append, Attachment, Checkpoint, Document, DocumentKind, DocumentPlace, EndedCall, PublisherMark,
+};
 pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
 pub use ownership::{Owner, Purpose};
 pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use postgres::{PostgresPlace, PostgresServer};
-pub use ring::Ring;
-pub use sqlite::{ClosedLog, OpenError, Options, Rewrite, SqliteLog};
 pub use purge::purged;
-pub use stop::{Stop, StopOnDrop};
-pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
+pub use queries::{ListQuery, Retention, SearchHit, SearchQuery, SearchResults, TextRange, ToolFigures};
+pub use ring::Ring;
+pub use sqlite::{ClosedLog, Rewrite, SqliteError, SqliteLog, SqliteOptions};
+pub use stop::{CancelOnDrop, QueryCancel};
+#[cfg(any(test, feature = "testkit"))]
+pub use write_control::WriteControl;
 
 /// Why a log did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -177,7 +179,7 @@ impl Progress {
 
 /// Counters of a log, for metrics. All but `queue_bytes`, `left_out` and `holed` only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Figures {
+pub struct LogFigures {
     /// Appends that the queue did not take and that no checkpoint has replaced yet.
     pub left_out: u64,
     /// Conversations of those appends, which still need a checkpoint.
@@ -201,12 +203,12 @@ pub enum Health {
     #[default]
     Well,
     /// The last transaction failed; the writer tries again until it succeeds or the log is closed.
-    Failing(Fault),
+    Failing(WriteFault),
 }
 
 /// Why a log cannot write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct WriteFault {
     /// The code that clients see: `disk_full` or `disk_failing`.
     pub code: &'static str,
     /// The error of the operating system or of the database, as it is shown to people.
@@ -253,7 +255,7 @@ fn some_names(conversations: &IndexSet<ConversationId>) -> String {
 
 /// What a log had acknowledged as stored and did not find when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
+pub struct LostCommits {
     /// How many transactions are missing, at least.
     pub commits: u64,
     /// When the newest transaction that is there was made, in milliseconds since 1970; 0 if there is none.
@@ -265,11 +267,11 @@ pub struct Missing {
 /// Identifies one import of a history from [`EventLog::stage`] to [`EventLog::adopt`] or [`EventLog::abandon`]. The caller
 /// chooses it and never uses one twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Import(pub u64);
+pub struct ImportId(pub u64);
 
 /// Events of one conversation, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub struct EventPage {
     /// Events that follow one another without a hole.
     pub envelopes: Vec<Arc<Envelope>>,
     /// The newest seq that the log has of the conversation, in this page or after it.
@@ -278,7 +280,7 @@ pub struct Page {
 
 /// A conversation as it was read back from the log.
 #[derive(Debug, Clone)]
-pub struct Stored {
+pub struct StoredConversation {
     /// The position at which it goes on. The epoch is a new one if the log did not end well.
     pub position: Position,
     /// The folded state at `position`.
@@ -286,7 +288,7 @@ pub struct Stored {
     /// When its newest event was taken, in milliseconds since 1970.
     pub at: u64,
     /// How far its publishers have come, the one that was silent longest first.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PublisherMark>,
 }
 
 /// A log of conversations: the contract that every implementation fulfils and the hub relies on.
@@ -323,7 +325,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     fn keep(&self, checkpoint: Checkpoint) -> Ticket;
 
     /// Queues rows of the list; a newer row replaces an older one. Does not wait.
-    fn list_as(&self, rows: Vec<ConversationRow>);
+    fn put_rows(&self, rows: Vec<ConversationRow>);
 
     /// Returns a ticket for everything so far, which will be written so that it survives a loss of power.
     /// Does not wait.
@@ -334,8 +336,8 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     fn hasten(&self, _ticket: Ticket, _level: Durability) {}
 
     /// The counters for metrics.
-    fn figures(&self) -> Figures {
-        Figures::default()
+    fn figures(&self) -> LogFigures {
+        LogFigures::default()
     }
 
     /// A channel that reports after each transaction how far the log has come and whether it can write.
@@ -343,7 +345,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// The conversations of which the log needs a checkpoint, because it lacks events of them. Each is named
     /// once.
-    fn wanted(&self) -> Vec<ConversationId>;
+    fn awaiting_checkpoint(&self) -> Vec<ConversationId>;
 
     /// Says which hub has the conversation, where several share the log, and makes this hub the owner where none has it any
     /// more. Call it before [`EventLog::load`]. Waits for the disk.
@@ -352,11 +354,11 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     }
 
     /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
-    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError>;
+    fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError>;
 
     /// Up to `limit` events after `after`; fewer if they are large. There are no more once they reach the
     /// page's head. Fails with [`LogError::Gone`] if the log has none of them one by one. Waits for the disk.
-    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError>;
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<EventPage, LogError>;
 
     /// A page of the list, newest activity first. Waits for the disk.
     fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError>;
@@ -370,7 +372,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// Searches, newest first: up to [`SearchQuery::limit`] hits, or what was found before `stop` was called.
     /// Fails with [`LogError::BadQuery`] if the text has no word that can be searched for. Waits for the
     /// disk.
-    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError>;
+    fn search(&self, query: &SearchQuery, stop: &QueryCancel) -> Result<SearchResults, LogError>;
 
     /// How often each tool was called, how often it failed and how long it took, by name. Waits for the disk.
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError>;
@@ -378,7 +380,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// Sums of what was measured ([`Append::measurements`]), over all conversations that there ever were:
     /// removing one takes nothing back. Fails with [`LogError::BadQuery`] if there are too many sums, if they are
     /// not added up before `stop` is called, and always for a log that keeps none. Waits for the disk.
-    fn measured(&self, _query: &MeasureQuery, _stop: &Stop) -> Result<Measured, LogError> {
+    fn measured(&self, _query: &MeasureQuery, _stop: &QueryCancel) -> Result<Measured, LogError> {
         Err(LogError::BadQuery(String::from("this log keeps no measurements")))
     }
 
@@ -392,20 +394,20 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// Queues a piece of a history that is being imported. It is invisible before [`EventLog::adopt`]. The
     /// first piece says in `append.after` where the history begins. Does not wait.
-    fn stage(&self, import: Import, append: Append<'_>) -> Ticket;
+    fn stage(&self, import: ImportId, append: Append<'_>) -> Ticket;
 
     /// Makes a conversation of everything that was staged, with the state of `checkpoint`: all of it or
     /// nothing. The ticket is lost if not everything was staged. Does not wait.
     fn adopt(
         &self,
-        import: Import,
+        import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<Call>,
+        calls: Vec<EndedCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket;
 
     /// Drops what was staged for `import`, if anything was. Does not wait.
-    fn abandon(&self, import: Import);
+    fn abandon(&self, import: ImportId);
 
     /// Removes a conversation. It is invisible at once; its rows are deleted step by step. Does not wait.
     fn remove(&self, conversation: &ConversationId) -> Ticket;
@@ -427,12 +429,12 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     ) -> Result<Vec<ConversationId>, LogError>;
 
     /// What the most that this log promises rests on, in words; `None` where that needs none.
-    fn promise(&self) -> Option<String> {
+    fn guarantee(&self) -> Option<String> {
         None
     }
 
     /// What the log had acknowledged as stored and did not find when it was opened.
-    fn missing(&self) -> Option<&Missing> {
+    fn missing(&self) -> Option<&LostCommits> {
         None
     }
 

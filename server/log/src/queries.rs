@@ -7,7 +7,7 @@ use model::view::Label;
 use model::{ConversationId, RunId, Seq};
 use serde::Serialize;
 
-use super::written::DocumentKind;
+use super::input::DocumentKind;
 
 /// Which rows of the list to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct SearchQuery {
     pub conversation: Option<ConversationId>,
     /// Search only in documents of this kind; `None` for all.
     pub kind: Option<DocumentKind>,
-    /// Return only hits with a lower number ([`Hit::id`]) than this: the next page.
+    /// Return only hits with a lower number ([`SearchHit::id`]) than this: the next page.
     pub before: Option<u64>,
     /// Most hits that are returned.
     pub limit: usize,
@@ -52,9 +52,9 @@ pub struct SearchQuery {
 
 /// What a search found, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Finds {
+pub struct SearchResults {
     /// The hits.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// How far a search came that was stopped: it has looked at all documents from this number on, so that
     /// [`SearchQuery::before`] continues it. `None` if it came to its end.
     pub stopped_at: Option<u64>,
@@ -62,7 +62,7 @@ pub struct Finds {
 
 /// One document that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Hit {
+pub struct SearchHit {
     /// The number of the document in the index; newer documents have higher numbers.
     pub id: u64,
     /// The conversation that it belongs to.
@@ -83,12 +83,12 @@ pub struct Hit {
     /// The text around the first match.
     pub snippet: String,
     /// Where the words that were searched for occur in `snippet`, in bytes.
-    pub marks: Vec<Span>,
+    pub marks: Vec<TextRange>,
 }
 
 /// A range of bytes in a text: the first byte, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Span(pub usize, pub usize);
+pub struct TextRange(pub usize, pub usize);
 
 /// Figures of the calls of one tool, over all conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

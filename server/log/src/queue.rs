@@ -18,16 +18,16 @@ use model::{ConversationId, Epoch, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use crate::ops::{Op, Queued, Way, Weighed};
+use crate::ops::{Op, Queued, WeighedOp, WritePath};
 use crate::tails::{Tail, Tails};
-use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
+use crate::{Health, LogError, LogFigures, Progress, Ticket, Unwritten};
 
 mod due;
 mod entries;
-mod gather;
+mod group_commit;
 mod writing;
 
-use gather::Gather;
+use group_commit::GroupCommit;
 
 /// How long an append may wait for the journal if nobody waits for it, and how long an operation that is
 /// stored only as rows may wait.
@@ -72,7 +72,7 @@ const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 /// wait.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<QueueState>,
     /// Notified when there is work for the writer or the end has come.
     pub(crate) work: Condvar,
     /// Notified when there is work for the journal or the end has come.
@@ -89,7 +89,7 @@ pub(crate) struct Queue {
 
 /// The state of the queue, behind its lock.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct QueueState {
     /// What waits, by ticket. What the journal has stays here until the writer takes it.
     ops: VecDeque<Queued>,
     /// The bytes of what waits and of what is being written.
@@ -117,28 +117,28 @@ pub(crate) struct State {
     /// The newest ticket that changes what searches find.
     found_at: u64,
     /// When to write what somebody waits for.
-    gather: Gather,
+    group_commit: GroupCommit,
     /// The newest ticket that the writer has taken.
     taken: u64,
     /// The newest ticket up to which everything was asked to survive a loss of power.
     sync_at: u64,
     /// Where each conversation ends once all of this is written, and which have a hole.
     tails: Tails,
-    /// Conversations with a hole that [`Queue::wanted`] has not named yet.
+    /// Conversations with a hole that [`Queue::awaiting_checkpoint`] has not named yet.
     unnamed: IndexSet<ConversationId>,
     /// Whether the log is open, or on its way to its end.
-    stage: Stage,
+    stage: LogLifecycle,
     /// When rows of removed conversations are deleted next; `None` while there are none.
     sweep_at: Option<Instant>,
     /// What was not written when the writer ended.
     unwritten: Unwritten,
     #[cfg(any(test, feature = "testkit"))]
-    pub(crate) strings: crate::hand::Strings,
+    pub(crate) write_hold: crate::write_control::WriteHold,
 }
 
 /// How far the log is on its way to its end. It only moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
+pub(crate) enum LogLifecycle {
     /// It takes what comes.
     #[default]
     Open,
@@ -152,7 +152,7 @@ pub(crate) enum Stage {
 
 /// What the writer does next.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum WriterStep {
     /// Write these operations.
     Write(Vec<Queued>),
     /// Nothing is due: delete some rows of removed conversations.
@@ -171,7 +171,7 @@ impl Queue {
         let rows_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(ROWS_BYTES);
         Self {
             bytes_max,
-            state: Mutex::new(State { rows_bytes, ..State::default() }),
+            state: Mutex::new(QueueState { rows_bytes, ..QueueState::default() }),
             work: Condvar::new(),
             entries: Condvar::new(),
             done: Condvar::new(),
@@ -183,10 +183,10 @@ impl Queue {
     }
 
     /// The counters for metrics.
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> LogFigures {
         let state = self.state.lock();
         let (holed, left_out) = state.tails.holes();
-        Figures {
+        LogFigures {
             holed,
             left_out,
             set_aside: self.set_aside.load(Ordering::Relaxed),
@@ -215,7 +215,7 @@ impl Queue {
     /// a hole and get [`Ticket::NEVER`].
     pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
         let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
         state.continues(&conversation, after)?;
         if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
             state.tails.left_out(&conversation);
@@ -230,7 +230,7 @@ impl Queue {
 
     /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
     pub(crate) fn piece(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
         if state.bytes.saturating_add(weighed.bytes) > self.bytes_max && !state.ops.is_empty() {
             return Ticket::NEVER;
         }
@@ -239,14 +239,14 @@ impl Queue {
 
     /// Queues an operation that makes a conversation with the head `head`.
     pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
-        let weighed = Weighed::of(op);
+        let weighed = WeighedOp::of(op);
         self.push(&mut self.state.lock(), weighed, Some(head))
     }
 
     /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
     pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
         let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
         let known = state.tails.get(&conversation);
         let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
         // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
@@ -273,7 +273,7 @@ impl Queue {
 
     /// Queues an operation without asking for room, because there are few of these.
     pub(crate) fn put(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
         let head = matches!(weighed.op, Op::Remove(_)).then_some(0);
         if let Op::Remove(conversation) = &weighed.op {
             state.unnamed.shift_remove(conversation);
@@ -290,9 +290,9 @@ impl Queue {
         }
         match level {
             Durability::Synced if state.sync_at < ticket => {
-                self.push(&mut state, Weighed::of(Op::Sync), None);
+                self.push(&mut state, WeighedOp::of(Op::Sync), None);
             }
-            Durability::Stored if state.taken.max(state.stored) < ticket && state.gather.waits() => {
+            Durability::Stored if state.taken.max(state.stored) < ticket && state.group_commit.waits() => {
                 self.entries.notify_one();
                 if state.waits_for_rows() {
                     self.work.notify_one();
@@ -304,10 +304,10 @@ impl Queue {
 
     /// Puts an operation at the end, gives it its ticket, and wakes whoever has work now. Room is the
     /// caller's matter.
-    fn push(&self, state: &mut State, Weighed { op, bytes }: Weighed, head: Option<Seq>) -> Ticket {
+    fn push(&self, state: &mut QueueState, WeighedOp { op, bytes }: WeighedOp, head: Option<Seq>) -> Ticket {
         state.tickets += 1;
         let ticket = state.tickets;
-        let way = op.way(state.knows(&op, head));
+        let write_path = op.write_path(state.knows(&op, head));
         if op.is_synced() {
             state.sync_at = ticket;
         }
@@ -324,12 +324,12 @@ impl Queue {
         let now = Instant::now();
         let wake = urgent
             || state.ops.is_empty()
-            || (way == Way::Rows && state.rows_since.is_none())
+            || (write_path == WritePath::Rows && state.rows_since.is_none())
             || (before < state.rows_bytes && state.bytes >= state.rows_bytes);
-        if way == Way::Rows {
+        if write_path == WritePath::Rows {
             state.rows_since.get_or_insert(now);
         }
-        if way == Way::Journal {
+        if write_path == WritePath::Journal {
             let entry_before = state.entry_bytes;
             state.entry_bytes += bytes;
             if state.entry_since.is_none()
@@ -340,8 +340,8 @@ impl Queue {
             state.entry_since.get_or_insert(now);
         }
         state.since.get_or_insert(now);
-        state.ops.push_back(Queued { ticket, bytes, way, op });
-        if way == Way::Aside && state.pass_aside() {
+        state.ops.push_back(Queued { ticket, bytes, write_path, op });
+        if write_path == WritePath::Optional && state.pass_optional() {
             self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
         }
         if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
@@ -360,7 +360,7 @@ impl Queue {
     }
 
     /// The conversations with a hole, each named once, if there is room for checkpoints.
-    pub(crate) fn wanted(&self) -> Vec<ConversationId> {
+    pub(crate) fn awaiting_checkpoint(&self) -> Vec<ConversationId> {
         if self.is_failing() {
             return Vec::new();
         }
@@ -392,7 +392,7 @@ impl Queue {
     /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
     pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
-        let _goes_on = self.let_go();
+        let _goes_on = self.release_writer();
         let mut state = self.state.lock();
         loop {
             let (indexed, health) = {
@@ -405,7 +405,7 @@ impl Queue {
             if let Health::Failing(fault) = health {
                 return Err(LogError::Failing(fault.what));
             }
-            if state.stage == Stage::Dropped {
+            if state.stage == LogLifecycle::Dropped {
                 return Err(LogError::Failing(Arc::from("it has ended")));
             }
             state.urgent = true;
@@ -447,11 +447,11 @@ impl Queue {
     pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
         let mut state = self.state.lock();
         let head = state.tails.get(conversation).map(|tail| tail.head);
-        self.push(&mut state, Weighed::of(Op::Rename(conversation.clone(), epoch)), head);
+        self.push(&mut state, WeighedOp::of(Op::Rename(conversation.clone(), epoch)), head);
     }
 
     /// Moves the log to `stage`, unless it is further already, and wakes all threads.
-    pub(crate) fn end(&self, stage: Stage) {
+    pub(crate) fn end(&self, stage: LogLifecycle) {
         let mut state = self.state.lock();
         state.stage = state.stage.max(stage);
         drop(state);
@@ -461,12 +461,12 @@ impl Queue {
     }
 
     /// How far the log is on its way to its end.
-    pub(crate) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> LogLifecycle {
         self.state.lock().stage
     }
 }
 
-impl State {
+impl QueueState {
     /// Whether events that continue `conversation` after `after` would be taken. A conversation with a hole
     /// takes all, because its next checkpoint contains them.
     fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
@@ -480,7 +480,7 @@ impl State {
 
     /// How far the log is on its way to its end.
     #[cfg(any(test, feature = "testkit"))]
-    pub(crate) fn stage(&self) -> Stage {
+    pub(crate) fn stage(&self) -> LogLifecycle {
         self.stage
     }
 

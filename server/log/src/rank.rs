@@ -15,7 +15,7 @@ pub enum Rank {
 
 /// Lowers the rank of this thread for good. Where the system has no ranks for threads, or forbids the change,
 /// the rank stays.
-pub fn step_back(rank: Rank) {
+pub fn lower_priority(rank: Rank) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         // On Linux, threads have ids as processes do, and each its own nice value. The new value counts from
@@ -40,7 +40,7 @@ pub fn step_back(rank: Rank) {
 pub fn aside<T: Send>(rank: Rank, work: impl FnOnce() -> T + Send) -> T {
     let done = std::thread::scope(|scope| {
         let ranked = scope.spawn(|| {
-            step_back(rank);
+            lower_priority(rank);
             work()
         });
         ranked.join()

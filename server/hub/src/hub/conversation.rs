@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use event_log::Ring;
-use event_log::{Append, EventLog, Measurement, Page, Progress, Stored, Ticket};
+use event_log::{Append, EventLog, EventPage, Measurement, Progress, StoredConversation, Ticket};
 use model::event::{Class, Kind, bound};
 use model::fold::{complete, fold, mismatch};
 use model::frame::{ConversationRow, Durability};
@@ -19,18 +19,18 @@ use parking_lot::Mutex;
 use redact::{EventStreams, Redactor};
 use tokio::sync::Notify;
 
-use super::counted::Counted;
 use super::ephemera::Ephemera;
 use super::index::{IndexEntries, fold_and_index};
-use super::marks::Marks;
-use super::measure::Before;
+use super::measure::CountedBefore;
 use super::orphans::attendance::Attendance;
 use super::outsize::lengthen;
-use super::publication::{AppendError, Appended, By, Publication};
+use super::publication::{AppendError, Appended, EventOrigin, Publication};
 use super::publishers::{ClaimVerdict, Publishers};
+use super::ring_effects::RingEffects;
 use super::row::{ListStanding, row};
 use super::sight::Sights;
 use super::slice::{Cursor, Slice};
+use super::viewer_roster::ViewerRoster;
 
 mod followed;
 mod import;
@@ -40,10 +40,10 @@ mod withheld;
 
 pub use followed::Discontinuity;
 pub(super) use import::FoldedHistory;
-pub(super) use rest::Use;
+pub(super) use rest::ConversationUse;
 pub use withheld::WITHHELD_MS;
-pub(super) use withheld::Which;
-use withheld::Withheld;
+use withheld::WithheldPublication;
+pub(super) use withheld::WithheldScope;
 
 /// How much the estimate of a full conversation's memory must have grown, in bytes, before it is counted
 /// again. Counting walks the whole view.
@@ -57,7 +57,7 @@ pub struct Conversation {
     id: ConversationId,
     epoch: Epoch,
     /// Everything that an append changes, behind one lock.
-    state: Mutex<State>,
+    state: Mutex<ConversationState>,
     /// The newest seq, readable without the lock.
     head: AtomicU64,
     /// How many viewers it has.
@@ -79,17 +79,17 @@ pub struct Conversation {
     /// The frames and snapshots that its viewers share, by lens.
     pub sights: Sights,
     /// How many viewers its viewers were told that it has.
-    pub presence: Counted,
+    pub presence: ViewerRoster,
 }
 
 /// Everything that an append changes. Its parts are consistent with one another whenever the lock is free:
 /// ring, marks and view end at the same seq.
 #[derive(Debug, Default)]
-struct State {
+struct ConversationState {
     /// The newest events.
     ring: Ring,
     /// The effects of some events in the ring.
-    marks: Marks,
+    marks: RingEffects,
     /// All events so far, folded.
     view: View,
     /// When the newest event was taken, in milliseconds since 1970. Never goes back.
@@ -120,31 +120,31 @@ struct State {
     /// What came in pieces and has not ended.
     texts: EventStreams,
     /// What has no numbers yet, the oldest first.
-    withheld: Vec<Withheld>,
+    withheld: Vec<WithheldPublication>,
 }
 
 impl Conversation {
     /// Makes an empty conversation.
     pub(crate) fn new(id: ConversationId, epoch: Epoch) -> Self {
-        Self::with(id, epoch, State::default())
+        Self::with(id, epoch, ConversationState::default())
     }
 
     /// Makes a conversation from what the log has of it. Its ring is empty and begins after the newest event.
-    pub(crate) fn restored(id: ConversationId, stored: Stored) -> Self {
-        let Stored { position, view, at, marks } = stored;
-        let state = State {
+    pub(crate) fn restored(id: ConversationId, stored: StoredConversation) -> Self {
+        let StoredConversation { position, view, at, marks } = stored;
+        let state = ConversationState {
             has_own: view.runs.values().any(|run| run.own),
             ring: Ring::after_seq(position.seq),
             view_bytes: held(&view),
             view,
             at,
             publishers: Publishers::restored(marks),
-            ..State::default()
+            ..ConversationState::default()
         };
         Self::with(id, position.epoch, state)
     }
 
-    fn with(id: ConversationId, epoch: Epoch, state: State) -> Self {
+    fn with(id: ConversationId, epoch: Epoch, state: ConversationState) -> Self {
         Self {
             id,
             epoch,
@@ -159,7 +159,7 @@ impl Conversation {
             moved_in_list: AtomicBool::new(false),
             moved: Notify::new(),
             sights: Sights::default(),
-            presence: Counted::default(),
+            presence: ViewerRoster::default(),
         }
     }
 
@@ -228,7 +228,12 @@ impl Conversation {
     }
 
     /// The answer to a frame that was taken before.
-    fn duplicate(&self, state: &State, publication: &Publication, log: &dyn EventLog) -> Appended {
+    fn duplicate(
+        &self,
+        state: &ConversationState,
+        publication: &Publication,
+        log: &dyn EventLog,
+    ) -> Appended {
         // The first time may have asked for a lower level.
         let ticket =
             if publication.level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
@@ -252,7 +257,7 @@ impl Conversation {
     /// into the ring, and gives all of them to the log in one piece.
     fn take(
         &self,
-        state: &mut State,
+        state: &mut ConversationState,
         publication: &mut Publication,
         now: u64,
         log: &dyn EventLog,
@@ -273,7 +278,8 @@ impl Conversation {
                 envelope.publisher = Some(claim.publisher.clone());
             }
             // Whatever the sender claimed. Deltas do without it: their run says whose they are.
-            envelope.by_hub = publication.by == By::Hub && envelope.event.kind.class() == Class::Critical;
+            envelope.by_hub =
+                publication.by == EventOrigin::Hub && envelope.event.kind.class() == Class::Critical;
             logged.extend(state.hear(publication.speaker, &envelope));
             if let Some(event) = bound(&mut envelope.event) {
                 let odd = Envelope { event, seq: 0, ..envelope.clone() };
@@ -359,10 +365,10 @@ impl Conversation {
     }
 
     /// Up to `limit` events after `after`; `None` if the ring does not reach back that far.
-    pub fn page(&self, after: Seq, limit: usize) -> Option<Page> {
+    pub fn page(&self, after: Seq, limit: usize) -> Option<EventPage> {
         let state = self.state.lock();
         let reaches = after <= state.view.seq && state.ring.reaches(after);
-        reaches.then(|| Page { envelopes: state.ring.page(after, limit), head: state.view.seq })
+        reaches.then(|| EventPage { envelopes: state.ring.page(after, limit), head: state.view.seq })
     }
 
     /// The seq after which events are in the ring.
@@ -412,10 +418,10 @@ impl Conversation {
     }
 }
 
-impl State {
+impl ConversationState {
     /// Refuses a publication from outside if any of its events names a run of the hub's own agents.
     fn refuse_forged(&self, publication: &Publication) -> Result<(), AppendError> {
-        if !self.has_own || publication.by == By::Hub {
+        if !self.has_own || publication.by == EventOrigin::Hub {
             return Ok(());
         }
         let is_own = |run: &&RunId| self.view.runs.get(*run).is_some_and(|run| run.own);
@@ -426,7 +432,7 @@ impl State {
     /// Refuses a publication from outside that would make the state larger when it already holds as much as
     /// it may. Events that only end something are taken, so that nothing stays open.
     fn refuse_more(&mut self, publication: &Publication) -> Result<(), AppendError> {
-        if self.view_bytes < publication.room || publication.by == By::Hub {
+        if self.view_bytes < publication.room || publication.by == EventOrigin::Hub {
             return Ok(());
         }
         let grown = |envelope: &Envelope| grows(&envelope.event.kind, weigh(envelope)) > 0;
@@ -463,7 +469,7 @@ impl State {
         envelope.seq = self.view.seq + 1;
         complete(&self.view, &mut envelope.event);
         self.marks.note(&self.view, &envelope, self.ring.begins_after());
-        let before = Before::of(&self.view, &envelope.event);
+        let before = CountedBefore::of(&self.view, &envelope.event);
         match entries {
             Some(entries) => fold_and_index(&mut self.view, &envelope, entries),
             None => fold(&mut self.view, &envelope, &mut |_| {}),

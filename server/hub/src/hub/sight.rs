@@ -12,7 +12,7 @@ use model::{Lens, Mask, Seq, View, snapshot};
 use parking_lot::Mutex;
 
 use super::conversation::Conversation;
-use super::ready::Ready;
+use super::encoded_slice::EncodedSlice;
 use super::slice::Slice;
 use crate::tally::TALLY;
 
@@ -81,7 +81,7 @@ pub struct Sight {
     /// The newest snapshot that was encoded. Locked during the encoding.
     snapshot: Mutex<Option<Snapshot>>,
     /// The newest slices that were encoded, at most `FRAMES_KEPT`, the oldest first.
-    frames: Mutex<Vec<Arc<Ready>>>,
+    frames: Mutex<Vec<Arc<EncodedSlice>>>,
 }
 
 /// An encoded view at a position.
@@ -208,14 +208,14 @@ impl Sight {
 
     /// The encoded `slice`, made once for all pumps. `sub` is the subscription number for which it is encoded
     /// if it is new.
-    pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<Ready> {
+    pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<EncodedSlice> {
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
             TALLY.encodes_shared.one();
             return Arc::clone(found);
         }
         // Encoded under the lock: whoever wants the same slice waits for it instead of encoding it again.
-        let ready = Arc::new(Ready::new(slice, sub, self.delivery));
+        let ready = Arc::new(EncodedSlice::new(slice, sub, self.delivery));
         TALLY.encoded.one();
         if frames.len() >= FRAMES_KEPT {
             frames.remove(0);

@@ -29,17 +29,17 @@ use super::known::WriterCache;
 use super::measures;
 use super::plan::Plan;
 use super::text::escape;
-use super::writer::Fences;
+use super::writer::CommitFence;
 use crate::documents;
 use crate::measure::OTHERS;
 use crate::numbers::{integer, size};
 use crate::ops::Block;
 use crate::search::words::lexemes;
-use crate::tools::Counts;
+use crate::tools::ToolCounts;
 
 /// How a transaction is named: whose it is, which one, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stamp {
+pub(super) struct CommitStamp {
     /// The life that writes.
     pub(super) life: i64,
     /// Its number in that life, from 1.
@@ -134,7 +134,7 @@ const LATENCIES: &str = "INSERT INTO tool_latency (name, bucket, calls) SELECT *
 pub(super) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
 
 /// One statement of a transaction.
-struct Step {
+struct CommitStep {
     /// The text, prepared once for each connection.
     sql: &'static str,
     /// One array for each column, whose elements belong together; so one statement writes any number of rows.
@@ -147,13 +147,13 @@ struct Step {
 /// [`Batch::commit`] changes nothing.
 #[derive(Default)]
 pub(super) struct Batch {
-    steps: Vec<Step>,
+    steps: Vec<CommitStep>,
 }
 
 impl Batch {
     /// The statements of `plan`, the fence first. Admits new names of tools to `known` while fewer than
     /// `TOOLS_MAX` are counted.
-    pub(super) fn of(plan: &Plan, stamp: Stamp, fences: Fences, known: &mut WriterCache) -> Self {
+    pub(super) fn of(plan: &Plan, stamp: CommitStamp, fences: CommitFence, known: &mut WriterCache) -> Self {
         let mut batch = Self::default();
         let fence: Values = vec![
             Box::new(stamp.life),
@@ -161,8 +161,8 @@ impl Batch {
             Box::new(integer(stamp.now)),
             Box::new(stamp.lease_ms),
         ];
-        batch.steps.push(Step { sql: FENCE, values: fence, changes: Some(1) });
-        if fences == Fences::Owners {
+        batch.steps.push(CommitStep { sql: FENCE, values: fence, changes: Some(1) });
+        if fences == CommitFence::Owners {
             batch.owned(plan, stamp.life);
         }
         batch.imports(plan, stamp.life);
@@ -173,7 +173,7 @@ impl Batch {
         batch.states(plan);
         for (key, instead_of, blocks) in &plan.compacted {
             let changes = Some(instead_of.len() as u64);
-            batch.steps.push(Step {
+            batch.steps.push(CommitStep {
                 sql: UNBLOCK,
                 values: vec![Box::new(*key), Box::new(instead_of.clone())],
                 changes,
@@ -189,7 +189,7 @@ impl Batch {
 
     /// Adds a statement that may change any number of rows.
     fn step(&mut self, sql: &'static str, values: Values) {
-        self.steps.push(Step { sql, values, changes: None });
+        self.steps.push(CommitStep { sql, values, changes: None });
     }
 
     /// Adds a statement whose only value is keys, unless there are none.
@@ -208,7 +208,7 @@ impl Batch {
         if !names.is_empty() {
             let changes = Some(names.len() as u64);
             let values: Values = vec![Box::new(names), Box::new(life)];
-            self.steps.push(Step { sql: OWNED, values, changes });
+            self.steps.push(CommitStep { sql: OWNED, values, changes });
         }
     }
 
@@ -233,7 +233,11 @@ impl Batch {
     fn conversations(&mut self, plan: &Plan) {
         if !plan.removed.is_empty() {
             let changes = Some(plan.removed.len() as u64);
-            self.steps.push(Step { sql: REMOVE, values: vec![Box::new(plan.removed.clone())], changes });
+            self.steps.push(CommitStep {
+                sql: REMOVE,
+                values: vec![Box::new(plan.removed.clone())],
+                changes,
+            });
         }
         for is_new in [true, false] {
             let changes: Vec<_> =
@@ -263,7 +267,7 @@ impl Batch {
                 Box::new(lives),
             ]);
             values.extend([Box::new(loose) as Box<dyn ToSql + Sync + Send>, Box::new(bytes)]);
-            self.steps.push(Step { sql: if is_new { MAKE } else { CHANGE }, values, changes });
+            self.steps.push(CommitStep { sql: if is_new { MAKE } else { CHANGE }, values, changes });
         }
     }
 
@@ -391,7 +395,7 @@ impl Batch {
     }
 
     /// Calls by tool. A tool that is not admitted counts among the others.
-    fn tools(&mut self, tools: &BTreeMap<CompactString, Counts>, known: &mut WriterCache) {
+    fn tools(&mut self, tools: &BTreeMap<CompactString, ToolCounts>, known: &mut WriterCache) {
         if tools.is_empty() {
             return;
         }
@@ -440,7 +444,7 @@ impl Batch {
         });
         // The first poll of each sends its statement: they go out in this order, without waiting for one another.
         let answers = join_all(std::iter::once(begin).chain(steps)).await;
-        if let Err(why) = self.judge(answers) {
+        if let Err(why) = self.check_changes(answers) {
             // The session is given up where this does not come through.
             drop(client.batch_execute("ROLLBACK").await);
             return Err(why);
@@ -451,7 +455,7 @@ impl Batch {
 
     /// Whether all statements did what they should; the first answer is that of the beginning. The first that
     /// did not decides the error.
-    fn judge(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
+    fn check_changes(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
         let mut answers = answers.into_iter();
         answers.next().transpose().map_err(CommitError::Failed)?;
         for (step, answer) in self.steps.iter().zip(answers) {

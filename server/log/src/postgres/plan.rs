@@ -27,18 +27,18 @@ use crate::blocks::cut;
 use crate::documents::{self, clean, item};
 use crate::measure::MeasureCounts;
 use crate::numbers::integer;
-use crate::ops::{Block, Compacted, Encoding, Events, Op, PackedView, Queued, StagedImport};
+use crate::ops::{Block, CompactedBlocks, Encoding, Op, PackedView, Queued, QueuedEvents, StagedImport};
 use crate::pack::pack;
 use crate::rows::StoredRow;
-use crate::tools::CallCounts;
-use crate::{Attachment, Checkpoint, Document, Import, Mark, views};
+use crate::tools::ToolCallCounts;
+use crate::{Attachment, Checkpoint, Document, ImportId, PublisherMark, views};
 
 /// Blocks of one conversation after which they are packed together.
 const LOOSE_MAX: usize = 64;
 
 /// What a transaction does beside the rows that it writes. It is acted upon once the transaction is committed.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct PlanEffects {
     /// How many conversations are new.
     pub(super) made: u64,
     /// How many conversations went.
@@ -55,7 +55,7 @@ pub(super) struct Outcome {
 
 /// How a conversation's row changes.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct RowChange {
     /// The name of the conversation.
     pub(super) id: ConversationId,
     /// Where it stood before; nothing for a new one.
@@ -100,7 +100,7 @@ pub(super) struct DocumentRow {
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The rows of conversations, in the order in which the group first named them.
-    pub(super) changes: IndexMap<i64, Change>,
+    pub(super) changes: IndexMap<i64, RowChange>,
     /// Blocks of events, uncompressed.
     pub(super) blocks: Vec<(i64, Block)>,
     /// Large results by conversation and hash.
@@ -119,7 +119,7 @@ pub(super) struct Plan {
     pub(super) removed: Vec<i64>,
     /// Conversations whose blocks are replaced: the first seqs of those that go, and the blocks that come.
     pub(super) compacted: Vec<(i64, Vec<i64>, Vec<Block>)>,
-    pub(super) calls: CallCounts,
+    pub(super) calls: ToolCallCounts,
     /// Measurements, by the rows that they change.
     pub(super) measures: MeasureCounts,
     /// Imports under way: the key, the number, and the bytes and head that they have now.
@@ -128,7 +128,7 @@ pub(super) struct Plan {
     pub(super) adopted: Vec<i64>,
     /// The keys of imports that go.
     pub(super) abandoned: Vec<i64>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: PlanEffects,
 }
 
 /// Makes a plan. It changes what is known as if the plan were committed already; if it is not, the writer
@@ -140,14 +140,14 @@ pub(super) struct Planner<'a> {
     /// The life that writes.
     life: i64,
     /// Whether states are packed here and now, since nobody else will.
-    packs: Packs,
+    packs: StatePacking,
     /// The plan so far.
     plan: Plan,
 }
 
 /// Who packs states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Packs {
+pub(super) enum StatePacking {
     /// The packer, later.
     Later,
     /// The writer, at once: the log is about to end.
@@ -162,7 +162,7 @@ fn turn(life: i64, ticket: u64) -> i64 {
 
 impl<'a> Planner<'a> {
     /// Begins a plan of life `life`.
-    pub(super) fn new(known: &'a mut WriterCache, life: i64, packs: Packs) -> Self {
+    pub(super) fn new(known: &'a mut WriterCache, life: i64, packs: StatePacking) -> Self {
         Self { known, life, packs, plan: Plan::default() }
     }
 
@@ -207,9 +207,9 @@ impl<'a> Planner<'a> {
     }
 
     /// The change of a conversation that is known. `before` is where it stood; nothing for a new one.
-    fn change(&mut self, id: &ConversationId, before: Option<Seq>) -> Option<&mut Change> {
+    fn change(&mut self, id: &ConversationId, before: Option<Seq>) -> Option<&mut RowChange> {
         let place = self.known.find(id)?;
-        let change = self.plan.changes.entry(place.key).or_insert_with(|| Change {
+        let change = self.plan.changes.entry(place.key).or_insert_with(|| RowChange {
             id: id.clone(),
             before,
             epoch: place.epoch.clone(),
@@ -225,13 +225,13 @@ impl<'a> Planner<'a> {
     }
 
     /// The change of a conversation that was there before or is in the plan.
-    fn touch(&mut self, id: &ConversationId) -> Option<&mut Change> {
+    fn touch(&mut self, id: &ConversationId) -> Option<&mut RowChange> {
         let head = self.known.find(id)?.head;
         self.change(id, Some(head))
     }
 
     /// Plans events if they continue the conversation; otherwise notes a misfit.
-    fn append(&mut self, ticket: u64, events: &Events) {
+    fn append(&mut self, ticket: u64, events: &QueuedEvents) {
         let (id, after, life) = (&events.conversation, &events.after, self.life);
         let Some(key) = self.find_or_make(id, &after.epoch) else { return self.lose(ticket) };
         let head = self.known.find(id).map_or(0, |place| place.head);
@@ -265,7 +265,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans how far a publisher has come; the newest of the group counts.
-    fn mark(&mut self, key: i64, mark: &Mark, turn: i64) {
+    fn mark(&mut self, key: i64, mark: &PublisherMark, turn: i64) {
         self.plan.marks.insert((key, mark.publisher.clone()), (mark.epoch, mark.seq, turn));
     }
 
@@ -326,7 +326,7 @@ impl<'a> Planner<'a> {
                 self.mark(key, mark, turn);
             }
         }
-        if heals || self.packs == Packs::Now {
+        if heals || self.packs == StatePacking::Now {
             self.put_view(key, view.seq, views::pack(view));
         } else {
             self.plan.outcome.to_pack.insert(ticket, key);
@@ -352,7 +352,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Joins blocks, unless they are not there any more or the plan joins blocks of the conversation already.
-    fn compact(&mut self, ticket: u64, compacted: &Compacted) {
+    fn compact(&mut self, ticket: u64, compacted: &CompactedBlocks) {
         let Some(place) = self.known.find(&compacted.conversation) else { return };
         let is_outdated = self.known.outdated.contains(&ticket);
         if place.key != compacted.key
@@ -417,7 +417,7 @@ impl<'a> Planner<'a> {
 
     /// Plans a piece of an import. One that does not continue the pieces before it is lost, and with it the
     /// import.
-    fn stage(&mut self, ticket: u64, import: Import, events: &Events) {
+    fn stage(&mut self, ticket: u64, import: ImportId, events: &QueuedEvents) {
         let begin = events.after.seq;
         let (key, head, before) = match self.known.imports.get(&import) {
             Some(staged) => *staged,

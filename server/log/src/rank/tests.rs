@@ -1,6 +1,6 @@
 //! Where threads stand.
 
-use super::{Rank, aside, step_back};
+use super::{Rank, aside, lower_priority};
 
 /// Of this thread.
 fn place() -> i32 {
@@ -10,7 +10,7 @@ fn place() -> i32 {
 /// Of a thread that steps back and that this one starts.
 fn place_of_another(then: impl FnOnce() -> i32 + Send + 'static) -> i32 {
     let thread = std::thread::spawn(|| {
-        step_back(Rank::Recording);
+        lower_priority(Rank::Recording);
         then()
     });
     thread.join().expect("a thread")
