@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use event_log::blocking;
-use event_log::rank::{Rank, aside};
+use event_log::rank::{Rank, aside_if_large};
 use model::frame::SubscriptionId;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Mask, Seq, View, snapshot};
@@ -19,9 +19,9 @@ use crate::tally::TALLY;
 /// How old a cached snapshot may be, in bytes of events that came after it. Those events then follow it.
 const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 
-/// From how many bytes of memory on a view is encoded in a thread of a lower rank: below it, starting the thread
-/// takes a good part of the time that the encoding does.
-const ENCODED_ASIDE_BYTES: u64 = 256 << 10;
+/// Up to how many bytes of memory a view is encoded in the thread that asks for it; a larger one is encoded in a thread of a
+/// lower rank.
+const ENCODED_HERE_BYTES_MAX: u64 = 256 << 10;
 
 /// How many encoded slices a sight keeps. The pumps of one conversation read the same slices at about the
 /// same time.
@@ -189,8 +189,7 @@ impl Sight {
         // The copy is dropped there too, which takes long where it has many small things.
         let encode =
             move || snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from).collect();
-        let is_large = conversation.view_bytes() > ENCODED_ASIDE_BYTES;
-        let pieces = if is_large { aside(Rank::Asked, encode) } else { encode() };
+        let pieces = aside_if_large(Rank::Asked, conversation.view_bytes(), ENCODED_HERE_BYTES_MAX, encode);
         let new = Snapshot { seq, pieces };
         *cached = Some(new.clone());
         new
