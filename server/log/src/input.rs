@@ -153,3 +153,8 @@ pub struct Checkpoint {
     /// The newest events, as many as the ring has. A log with a hole takes those that it lacks.
     pub newest: Vec<Arc<Envelope>>,
 }
+
+/// Identifies one import of a history from [`EventLog::stage`] to [`EventLog::adopt`] or [`EventLog::abandon`]. The caller
+/// chooses it and never uses one twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ImportId(pub u64);

@@ -28,16 +28,13 @@ use std::time::Duration;
 
 use model::frame::{ConversationRow, Durability};
 use model::limits::LOG_QUEUE_BYTES_MAX;
-use model::{ConversationId, Envelope, Epoch, Position, Seq};
+use model::{ConversationId, Epoch, Position, Seq};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::blocks::{Loose, unreadable};
-use crate::conversation_count::ConversationCount;
+use crate::blocks::unreadable;
 use crate::ops::{Op, QueuedEvents, StagedImport};
-use crate::packer::BlockSource;
-use crate::queue::{LogLifecycle, Queue};
-use crate::rank::{Rank, lower_priority};
+use crate::queue::LogLifecycle;
 use crate::{
     Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
     MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
@@ -53,6 +50,7 @@ mod failure;
 mod known;
 mod life;
 mod measures;
+mod opening;
 mod plan;
 mod prefetch;
 mod read;
@@ -67,11 +65,10 @@ mod writer;
 
 pub use address::PostgresUrl;
 use claims::Claims;
-use database::{Database, Reading, Session};
-use life::PostgresLife;
+use database::{Reading, Session};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use server::{PostgresPlace, PostgresServer};
-use writer::{CommitFence, PostgresWriter, WriterShared};
+use writer::WriterShared;
 
 /// Most conversations that go at once; the next round takes the next.
 const ROUND_MAX: usize = 200;
@@ -146,63 +143,11 @@ struct PostgresThreads {
 }
 
 impl PostgresLog {
-    /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there,
-    /// once no other is alive. Waits for the database. Fails with [`PostgresError::InUse`] while another hub
-    /// lives there, unless both have an address.
-    pub fn open(url: &PostgresUrl, options: &PostgresOptions) -> Result<Self, PostgresError> {
-        let database = Database::new(url.clone())?;
-        let (life, session) = {
-            let (of, lease, address) = (Arc::clone(&database), options.lease, options.address.clone());
-            let begun = database.wait(async move {
-                let mut session = of.connect().await?;
-                life::begin(&mut session, lease, address.as_deref()).await.map(|life| (life, session))
-            });
-            begun.unwrap_or_else(|| Err(PostgresError::Url(String::from("the log has ended"))))?
-        };
-        let PostgresLife { number, last_unsound, conversations, guarantee } = life;
-        tracing::info!(database = database.place(), promise = guarantee.why, "the log is in PostgreSQL");
-        let queue = Arc::new(Queue::new(options.queue_bytes, None));
-        // There is no journal: what is stored is rows.
-        queue.journal_failed();
-        queue.sweep_after(Duration::ZERO);
-        let shared = WriterShared {
-            database: Arc::clone(&database),
-            queue: Arc::clone(&queue),
-            packer: Arc::default(),
-            conversation_count: Arc::new(ConversationCount::new(conversations)),
-            guarantee: Arc::new(Mutex::new(guarantee)),
-        };
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new()
-                .name(String::from(name))
-                .spawn(run)
-                .map(Some)
-                .map_err(PostgresError::Runtime)
-        };
-        let fences = if options.address.is_some() { CommitFence::Owners } else { CommitFence::Life };
-        let writer = PostgresWriter::new(shared.clone(), session, (number, fences), options.lease);
-        let packing = {
-            let shared = shared.clone();
-            move || {
-                lower_priority(Rank::Packing);
-                let mut source = PostgresBlockSource { database: Arc::clone(&shared.database) };
-                shared.packer.run(Some(&mut source), &shared.queue);
-            }
-        };
-        let threads = PostgresThreads {
-            writer: spawn("log-writer", Box::new(move || writer.run()))?,
-            packer: spawn("log-packer", Box::new(packing))?,
-        };
-        database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
-        let sharing = options.address.is_some().then(|| Claims::new(number, last_unsound));
-        Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
-    }
-
     /// Ends the threads, the writer last, since the others give work to it.
-    fn end(&self, stage: LogLifecycle) {
+    fn end(&self, lifecycle: LogLifecycle) {
         let mut threads = self.threads.lock();
         let queue = &self.shared.queue;
-        queue.end(if stage == LogLifecycle::Closing { LogLifecycle::Draining } else { stage });
+        queue.end(if lifecycle == LogLifecycle::Closing { LogLifecycle::Draining } else { lifecycle });
         self.shared.packer.end();
         let join = |thread: Option<JoinHandle<()>>| {
             if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -210,7 +155,7 @@ impl PostgresLog {
             }
         };
         join(threads.packer.take());
-        queue.end(stage);
+        queue.end(lifecycle);
         join(threads.writer.take());
         self.shared.database.end();
     }
@@ -232,21 +177,6 @@ impl PostgresLog {
     /// Waits until what was said of `conversation` is written, as far as it can be: what is written can be read all the same.
     fn settle(&self, conversation: &ConversationId) {
         drop(self.shared.queue.settle(conversation));
-    }
-}
-
-/// Where the packer reads.
-struct PostgresBlockSource {
-    database: Arc<Database>,
-}
-
-impl BlockSource for PostgresBlockSource {
-    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError> {
-        self.database.read(move |session| Box::pin(read::newest_first(session, key, limit)))
-    }
-
-    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError> {
-        self.database.read(move |session| Box::pin(read::one(session, key, id)))
     }
 }
 

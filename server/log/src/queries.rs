@@ -1,13 +1,15 @@
 //! What a log is asked for, and what it answers. All types are plain values: they borrow nothing from the log
 //! and live as long as their holder likes.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 use model::event::RunStatus;
 use model::view::Label;
-use model::{ConversationId, RunId, Seq};
+use model::{ConversationId, Envelope, Position, RunId, Seq, View};
 use serde::Serialize;
 
-use super::input::DocumentKind;
+use super::input::{DocumentKind, PublisherMark};
 
 /// Which rows of the list to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,4 +116,26 @@ pub struct Retention {
     pub bytes: Option<u64>,
     /// Most conversations.
     pub conversations: Option<u64>,
+}
+
+/// Events of one conversation, read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPage {
+    /// Events that follow one another without a hole.
+    pub envelopes: Vec<Arc<Envelope>>,
+    /// The newest seq that the log has of the conversation, in this page or after it.
+    pub head: Seq,
+}
+
+/// A conversation as it was read back from the log.
+#[derive(Debug, Clone)]
+pub struct StoredConversation {
+    /// The position at which it goes on. The epoch is a new one if the log did not end well.
+    pub position: Position,
+    /// The folded state at `position`.
+    pub view: View,
+    /// When its newest event was taken, in milliseconds since 1970.
+    pub at: u64,
+    /// How far its publishers have come, the one that was silent longest first.
+    pub marks: Vec<PublisherMark>,
 }

@@ -7,24 +7,24 @@
 //! Events that fitted before the hole are still written.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
-use model::frame::Durability;
 use model::limits::CONVERSATIONS_MAX;
-use model::{ConversationId, Epoch, Seq};
+use model::{ConversationId, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use crate::ops::{Op, Queued, WeighedOp, WritePath};
-use crate::tails::{Tail, Tails};
+use crate::ops::Queued;
+use crate::tails::Tails;
 use crate::{Health, LogError, LogFigures, Progress, Ticket, Unwritten};
 
+mod appending;
 mod due;
 mod entries;
 mod group_commit;
+mod settling;
 mod writing;
 
 use group_commit::GroupCommit;
@@ -127,7 +127,7 @@ pub(crate) struct QueueState {
     /// Conversations with a hole that [`Queue::awaiting_checkpoint`] has not named yet.
     unnamed: IndexSet<ConversationId>,
     /// Whether the log is open, or on its way to its end.
-    stage: LogLifecycle,
+    lifecycle: LogLifecycle,
     /// When rows of removed conversations are deleted next; `None` while there are none.
     sweep_at: Option<Instant>,
     /// What was not written when the writer ended.
@@ -211,249 +211,10 @@ impl Queue {
         self.state.lock().continues(conversation, after)
     }
 
-    /// Queues events that continue `conversation` from `after` to `head`. Those that do not fit make or widen
-    /// a hole and get [`Ticket::NEVER`].
-    pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
-        let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
-        state.continues(&conversation, after)?;
-        if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
-            state.tails.left_out(&conversation);
-            return Ok(Ticket::NEVER);
-        }
-        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
-            state.hole(&conversation, after);
-            return Ok(Ticket::NEVER);
-        }
-        Ok(self.push(&mut state, weighed, Some(head)))
-    }
-
-    /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
-    pub(crate) fn piece(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
-        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max && !state.ops.is_empty() {
-            return Ticket::NEVER;
-        }
-        self.push(&mut state, weighed, None)
-    }
-
-    /// Queues an operation that makes a conversation with the head `head`.
-    pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
-        let weighed = WeighedOp::of(op);
-        self.push(&mut self.state.lock(), weighed, Some(head))
-    }
-
-    /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
-    pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
-        let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
-        let known = state.tails.get(&conversation);
-        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
-        // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
-        // than the whole queue.
-        let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
-        if !heals && state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
-            if holed {
-                // It is named again when there is room.
-                state.unnamed.insert(conversation);
-                return Ticket::NEVER;
-            }
-            // Everything in the checkpoint is stored already, or waits.
-            return Ticket(state.tickets);
-        }
-        state.unnamed.shift_remove(&conversation);
-        let missing = state.tails.missing(&conversation);
-        let ticket = self.push(&mut state, weighed, Some(if holed { head } else { head.max(at_least) }));
-        if holed {
-            // The hole counts until the checkpoint is written.
-            state.tails.heal(&conversation, ticket.0, missing);
-        }
-        ticket
-    }
-
-    /// Queues an operation without asking for room, because there are few of these.
-    pub(crate) fn put(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
-        let head = matches!(weighed.op, Op::Remove(_)).then_some(0);
-        if let Op::Remove(conversation) = &weighed.op {
-            state.unnamed.shift_remove(conversation);
-        }
-        self.push(&mut state, weighed, head)
-    }
-
-    /// Notes that somebody waits until `ticket` is kept at `level`.
-    pub(crate) fn hasten(&self, ticket: u64, level: Durability) {
+    /// Moves the log to `lifecycle`, unless it is further already, and wakes all threads.
+    pub(crate) fn end(&self, lifecycle: LogLifecycle) {
         let mut state = self.state.lock();
-        // A ticket that was never given is never reached.
-        if ticket > state.tickets {
-            return;
-        }
-        match level {
-            Durability::Synced if state.sync_at < ticket => {
-                self.push(&mut state, WeighedOp::of(Op::Sync), None);
-            }
-            Durability::Stored if state.taken.max(state.stored) < ticket && state.group_commit.waits() => {
-                self.entries.notify_one();
-                if state.waits_for_rows() {
-                    self.work.notify_one();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Puts an operation at the end, gives it its ticket, and wakes whoever has work now. Room is the
-    /// caller's matter.
-    fn push(&self, state: &mut QueueState, WeighedOp { op, bytes }: WeighedOp, head: Option<Seq>) -> Ticket {
-        state.tickets += 1;
-        let ticket = state.tickets;
-        let write_path = op.write_path(state.knows(&op, head));
-        if op.is_synced() {
-            state.sync_at = ticket;
-        }
-        if op.is_found() {
-            state.found_at = ticket;
-        }
-        if let (Some(conversation), Some(head)) = (op.conversation(), head) {
-            state.tails.put(conversation, Tail::at(head, ticket));
-        }
-        let before = state.bytes;
-        state.bytes += bytes;
-        let urgent = op.is_urgent() && !state.urgent;
-        state.urgent |= urgent;
-        let now = Instant::now();
-        let wake = urgent
-            || state.ops.is_empty()
-            || (write_path == WritePath::Rows && state.rows_since.is_none())
-            || (before < state.rows_bytes && state.bytes >= state.rows_bytes);
-        if write_path == WritePath::Rows {
-            state.rows_since.get_or_insert(now);
-        }
-        if write_path == WritePath::Journal {
-            let entry_before = state.entry_bytes;
-            state.entry_bytes += bytes;
-            if state.entry_since.is_none()
-                || (entry_before < GATHER_BYTES && state.entry_bytes >= GATHER_BYTES)
-            {
-                self.entries.notify_one();
-            }
-            state.entry_since.get_or_insert(now);
-        }
-        state.since.get_or_insert(now);
-        state.ops.push_back(Queued { ticket, bytes, write_path, op });
-        if write_path == WritePath::Optional && state.pass_optional() {
-            self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
-        }
-        if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
-            self.progress.send_if_modified(|progress| {
-                // Publishers that wait while nothing can be written wait in vain, and keep events from
-                // viewers.
-                let news = !progress.full && progress.health == Health::Well;
-                progress.full |= news;
-                news
-            });
-        }
-        if wake {
-            self.work.notify_one();
-        }
-        Ticket(ticket)
-    }
-
-    /// The conversations with a hole, each named once, if there is room for checkpoints.
-    pub(crate) fn awaiting_checkpoint(&self) -> Vec<ConversationId> {
-        if self.is_failing() {
-            return Vec::new();
-        }
-        let mut state = self.state.lock();
-        if state.bytes > self.bytes_max / 2 {
-            return Vec::new();
-        }
-        std::mem::take(&mut state.unnamed).into_iter().collect()
-    }
-
-    /// All conversations with a hole.
-    pub(crate) fn holed(&self) -> Vec<ConversationId> {
-        self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
-    }
-
-    /// Waits until everything of `conversation` is rows; fails if nothing can be written.
-    pub(crate) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
-        let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
-        self.settle_to(ticket)
-    }
-
-    /// Waits until everything that searches find is rows, if it can be written.
-    pub(crate) fn settle_found(&self) {
-        let ticket = self.state.lock().found_at;
-        // If it cannot be written, what was written can still be searched.
-        drop(self.settle_to(ticket));
-    }
-
-    /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
-    pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
-        #[cfg(any(test, feature = "testkit"))]
-        let _goes_on = self.release_writer();
-        let mut state = self.state.lock();
-        loop {
-            let (indexed, health) = {
-                let progress = self.progress.borrow();
-                (progress.indexed, progress.health.clone())
-            };
-            if indexed >= Ticket(ticket) {
-                return Ok(());
-            }
-            if let Health::Failing(fault) = health {
-                return Err(LogError::Failing(fault.what));
-            }
-            if state.stage == LogLifecycle::Dropped {
-                return Err(LogError::Failing(Arc::from("it has ended")));
-            }
-            state.urgent = true;
-            self.work.notify_one();
-            self.done.wait(&mut state);
-        }
-    }
-
-    /// Notes the head of a conversation that was read. Returns whether it had a hole, which is forgotten: its
-    /// reader goes on in a new epoch.
-    pub(crate) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
-        let mut state = self.state.lock();
-        if let Some(tail) = state.tails.get(conversation)
-            && !tail.is_holed()
-        {
-            return false;
-        }
-        state.unnamed.shift_remove(conversation);
-        state.tails.put(conversation, Tail::at(head, 0))
-    }
-
-    /// Forgets the hole of a conversation that is not in the file. Nothing is noted of a name that nobody
-    /// wrote to.
-    pub(crate) fn absent(&self, conversation: &ConversationId) {
-        let mut state = self.state.lock();
-        if state.tails.get(conversation).is_some_and(Tail::is_holed) {
-            state.tails.remove(conversation);
-            state.unnamed.shift_remove(conversation);
-        }
-    }
-
-    /// How many conversations it remembers.
-    #[cfg(test)]
-    pub(crate) fn known(&self) -> usize {
-        self.state.lock().tails.len()
-    }
-
-    /// Queues the new epoch of a conversation.
-    pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
-        let mut state = self.state.lock();
-        let head = state.tails.get(conversation).map(|tail| tail.head);
-        self.push(&mut state, WeighedOp::of(Op::Rename(conversation.clone(), epoch)), head);
-    }
-
-    /// Moves the log to `stage`, unless it is further already, and wakes all threads.
-    pub(crate) fn end(&self, stage: LogLifecycle) {
-        let mut state = self.state.lock();
-        state.stage = state.stage.max(stage);
+        state.lifecycle = state.lifecycle.max(lifecycle);
         drop(state);
         self.work.notify_all();
         self.entries.notify_all();
@@ -461,8 +222,8 @@ impl Queue {
     }
 
     /// How far the log is on its way to its end.
-    pub(crate) fn stage(&self) -> LogLifecycle {
-        self.state.lock().stage
+    pub(crate) fn lifecycle(&self) -> LogLifecycle {
+        self.state.lock().lifecycle
     }
 }
 
@@ -480,8 +241,8 @@ impl QueueState {
 
     /// How far the log is on its way to its end.
     #[cfg(any(test, feature = "testkit"))]
-    pub(crate) fn stage(&self) -> LogLifecycle {
-        self.stage
+    pub(crate) fn lifecycle(&self) -> LogLifecycle {
+        self.lifecycle
     }
 
     /// Notes that the events of `conversation` after `head` are not taken.

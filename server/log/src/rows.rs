@@ -37,7 +37,7 @@ pub(crate) struct StoredRow {
 impl StoredRow {
     /// `row` as a database keeps it.
     pub(crate) fn of(row: &ConversationRow) -> Self {
-        let tags: String = row.tags.iter().map(|tag| format!("\n{tag}")).collect();
+        let tags: String = row.tags.iter().flat_map(|tag| ["\n", tag.as_str()]).collect();
         Self {
             head: row.head,
             // A row holds nothing that cannot be written.

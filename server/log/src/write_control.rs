@@ -86,7 +86,7 @@ impl WriteControl {
     pub fn write_entry(&self) {
         let mut state = self.queue.state.lock();
         state.write_hold.wants_entry = true;
-        while state.write_hold.wants_entry && state.stage() == LogLifecycle::Open {
+        while state.write_hold.wants_entry && state.lifecycle() == LogLifecycle::Open {
             self.queue.entries.notify_all();
             self.queue.done.wait(&mut state);
         }

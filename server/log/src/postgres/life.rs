@@ -152,7 +152,7 @@ pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, numbe
     let mut session = None;
     loop {
         tokio::time::sleep(lease / 3).await;
-        if queue.stage() == LogLifecycle::Dropped {
+        if queue.lifecycle() == LogLifecycle::Dropped {
             return;
         }
         match renew(&database, &mut session, number, lease).await {

@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use model::event::{Kind, RunEnd, RunStart, RunStatus};
-use model::{Event, RunId, testkit};
+use model::{Envelope, Event, RunId, testkit};
 
+use super::opening::PostgresBlockSource;
 use super::*;
 use crate::conformance::{self, LogKind, LogPlace};
 use crate::ops::CompactedBlocks;
+use crate::packer::BlockSource;
 use crate::{Health, blocks, reached};
 
 fn place() -> Box<dyn LogPlace> {

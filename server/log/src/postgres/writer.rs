@@ -238,7 +238,7 @@ impl PostgresWriter {
         }
         let failed = |error: tokio_postgres::Error| GroupFailure::of(&error);
         prefetch(&mut session, &mut self.known, group, self.life).await.map_err(failed)?;
-        let packs = if self.shared.queue.stage() == LogLifecycle::Open {
+        let packs = if self.shared.queue.lifecycle() == LogLifecycle::Open {
             StatePacking::Later
         } else {
             StatePacking::Now

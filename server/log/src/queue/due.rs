@@ -49,7 +49,8 @@ impl QueueState {
     /// Takes what is written as rows next: everything if something waits for that, otherwise what the journal
     /// has. At most about [`GROUP_BYTES_MAX`] bytes.
     pub(super) fn take(&mut self) -> Vec<Queued> {
-        let all = self.urgent || self.waits_for_rows() || self.stage != LogLifecycle::Open || self.is_long();
+        let all =
+            self.urgent || self.waits_for_rows() || self.lifecycle != LogLifecycle::Open || self.is_long();
         let until = if all { u64::MAX } else { self.stored };
         let mut bytes = 0;
         let mut taken = Vec::new();

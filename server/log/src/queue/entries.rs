@@ -25,7 +25,7 @@ impl Queue {
     pub(crate) fn next_entry(&self) -> Option<NextEntry> {
         let mut state = self.state.lock();
         loop {
-            if state.stage != LogLifecycle::Open {
+            if state.lifecycle != LogLifecycle::Open {
                 return None;
             }
             #[cfg(any(test, feature = "testkit"))]

@@ -26,12 +26,12 @@ impl Queue {
     pub(crate) fn next(&self) -> WriterStep {
         let mut state = self.state.lock();
         loop {
-            match state.stage {
+            match state.lifecycle {
                 LogLifecycle::Dropped => return WriterStep::Leave,
                 LogLifecycle::Closing if state.ops.is_empty() => return WriterStep::Close,
                 _ => {}
             }
-            if state.stage == LogLifecycle::Open && state.sweep_is_due(Instant::now()) {
+            if state.lifecycle == LogLifecycle::Open && state.sweep_is_due(Instant::now()) {
                 return WriterStep::Sweep;
             }
             let Some(since) = state.since else {
@@ -42,14 +42,14 @@ impl Queue {
                 continue;
             };
             #[cfg(any(test, feature = "testkit"))]
-            if state.write_hold.holds() && state.stage == LogLifecycle::Open {
+            if state.write_hold.holds() && state.lifecycle == LogLifecycle::Open {
                 self.work.wait(&mut state);
                 continue;
             }
             let now = Instant::now();
             let due = state.rows_due(since, now);
             let at_once =
-                state.urgent || state.bytes >= state.rows_bytes || state.stage != LogLifecycle::Open;
+                state.urgent || state.bytes >= state.rows_bytes || state.lifecycle != LogLifecycle::Open;
             if at_once || due <= now {
                 let group = state.take();
                 if !group.is_empty() {
@@ -99,13 +99,15 @@ impl Queue {
         let mut state = self.state.lock();
         #[cfg(any(test, feature = "testkit"))]
         if state.write_hold.is_controlled() {
-            while state.stage == LogLifecycle::Open && state.write_hold.holds() {
+            while state.lifecycle == LogLifecycle::Open && state.write_hold.holds() {
                 self.work.wait(&mut state);
             }
-            return state.stage;
+            return state.lifecycle;
         }
-        while state.stage != LogLifecycle::Dropped && !self.work.wait_until(&mut state, until).timed_out() {}
-        state.stage
+        while state.lifecycle != LogLifecycle::Dropped && !self.work.wait_until(&mut state, until).timed_out()
+        {
+        }
+        state.lifecycle
     }
 
     /// Notes that everything up to `ticket`, `bytes` in all, is rows, and whether it survives a loss of

@@ -1,7 +1,8 @@
 //! Tests of the log on disk, with real files. Dropping a log without closing it is what a process does that dies.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ::model::event::{Kind, RunEnd, RunStart, RunStatus};
 use ::model::testkit;

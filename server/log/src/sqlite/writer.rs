@@ -197,7 +197,7 @@ impl SqliteWriter {
         let number = self.marker.lock().begin();
         let newest = group.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let inline = self.queue.stage() != LogLifecycle::Open;
+        let inline = self.queue.lifecycle() != LogLifecycle::Open;
         let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline);
         let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
         let committed = applied.and_then(|outcome| {

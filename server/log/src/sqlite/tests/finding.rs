@@ -5,6 +5,7 @@ use ::model::limits::HITS_MAX;
 use ::model::view::Item;
 
 use super::*;
+use crate::sqlite::readers::READERS_MAX;
 use crate::{Document, DocumentKind, DocumentPlace, EndedCall, QueryCancel};
 
 pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
