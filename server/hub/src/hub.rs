@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use event_log::{EventLog, EventPage, LogError, Owner, Purpose, Retention, Ticket, blocking};
-use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
@@ -50,6 +49,7 @@ pub(crate) mod slice;
 mod upkeep;
 mod viewer_changes;
 mod viewer_roster;
+mod watching;
 
 pub use change_feeds::ChangeFeed;
 pub use conversation::{Conversation, Discontinuity, WITHHELD_MS};
@@ -290,42 +290,6 @@ impl Hub {
         }
     }
 
-    /// Enters the conversation `id` as a viewer without a name. Otherwise as [`Hub::enter_as`].
-    pub fn enter(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
-        self.enter_as(id, None)
-    }
-
-    /// Enters the conversation `id` as a viewer, so that it stays in memory. `who` is the name by which the other viewers
-    /// know this one, if they may. Each call needs one of [`Hub::leave_as`] with the same name: dropping the `Arc` does
-    /// not leave.
-    pub fn enter_as(&self, id: &ConversationId, who: Option<&str>) -> Result<Arc<Conversation>, OpenError> {
-        loop {
-            let conversation = self.open(id)?;
-            // Refused only if it left memory after it was found: the next round finds or makes another.
-            if conversation.enter().is_ok() {
-                conversation.presence.come(who);
-                self.touch(&conversation);
-                self.presence.note(&conversation);
-                return Ok(conversation);
-            }
-        }
-    }
-
-    /// Leaves a conversation that was entered without a name. Otherwise as [`Hub::leave_as`].
-    pub fn leave(&self, conversation: &Arc<Conversation>) {
-        self.leave_as(conversation, None);
-    }
-
-    /// Leaves a conversation as the viewer `who`. A conversation in which nothing was ever said is forgotten with its
-    /// last viewer, so that looking at a name leaves nothing behind.
-    pub fn leave_as(&self, conversation: &Arc<Conversation>, who: Option<&str>) {
-        conversation.presence.go(who);
-        conversation.leave();
-        self.touch(conversation);
-        self.presence.note(conversation);
-        self.release(conversation);
-    }
-
     /// Forgets a conversation in which nothing was ever said, if nobody uses it.
     fn release(&self, conversation: &Arc<Conversation>) {
         if conversation.head() > 0 || conversation.is_followed() {
@@ -406,43 +370,6 @@ impl Hub {
         }
         self.changed.lock().push(Arc::clone(conversation));
         self.watched.notify_one();
-    }
-
-    /// Makes a follower, who is told the name of every conversation that moves. It is kept until the hub is
-    /// dropped.
-    pub fn follow(&self) -> Arc<ChangeFeed> {
-        self.change_feeds.join()
-    }
-
-    /// How many viewers of the list there are.
-    pub fn watchers(&self) -> u64 {
-        self.watchers.load(Ordering::Relaxed) as u64
-    }
-
-    /// Counts one viewer of the list more (true) or less (false).
-    pub(crate) fn watch(&self, watches: bool) {
-        if watches {
-            self.watchers.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.watchers.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until a row has changed since [`Hub::take_changed`]. May be cancelled.
-    pub(crate) async fn changed(&self) {
-        self.watched.notified().await;
-    }
-
-    /// Takes the rows that changed since the last call, as they are now.
-    pub(crate) fn take_changed(&self) -> Vec<ConversationRow> {
-        let changed = std::mem::take(&mut *self.changed.lock());
-        let rows = changed.iter().map(|conversation| {
-            // Cleared before the row is read: a change that comes meanwhile is listed again.
-            conversation.listed.store(false, Ordering::Release);
-            conversation.row()
-        });
-        // A name that somebody only looked at has no row.
-        rows.chain(self.remote_rows.take()).filter(|row| row.head > 0).collect()
     }
 }
 

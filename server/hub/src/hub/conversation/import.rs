@@ -10,14 +10,16 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use event_log::{Attachment, Checkpoint, Document, EndedCall, ImportId};
+use event_log::{Append, Attachment, Checkpoint, Document, EndedCall, EventLog, ImportId, Ring, Ticket};
+use model::fold::fold;
+use model::weigh::{held, weigh};
 use model::{Envelope, Epoch, Position};
 
-use super::{
-    Append, AppendError, Conversation, ConversationState, CountedBefore, EventLog, IndexEntries, Ring,
-    Ticket, fold, fold_and_index, held, lengthen, weigh,
-};
+use super::{AppendError, Conversation, ConversationState};
 use crate::hub::import::History;
+use crate::hub::index::{IndexEntries, fold_and_index};
+use crate::hub::measure::CountedBefore;
+use crate::hub::outsize::lengthen;
 use crate::hub::row::row;
 
 /// Most events that are given to the log at once.

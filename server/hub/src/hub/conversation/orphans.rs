@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use event_log::EventLog;
 use model::event::{Kind, RunStart};
 use model::{Envelope, Event};
+use redact::Redactor;
 
-use super::{Conversation, ConversationState, Redactor};
+use super::{Conversation, ConversationState};
 use crate::hub::Publication;
 use crate::hub::orphans::attendance::OrphanVerdict;
 use crate::hub::orphans::{OrphanTimeouts, PublisherConnection};

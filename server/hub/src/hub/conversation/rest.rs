@@ -2,9 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use event_log::{Checkpoint, EventLog};
+use event_log::{Checkpoint, EventLog, Progress, Ticket};
 
-use super::{Conversation, ConversationState, Progress, Ticket};
+use super::{Conversation, ConversationState};
 use crate::hub::row::row;
 
 /// How a conversation is used at one moment, as upkeep needs to know it.

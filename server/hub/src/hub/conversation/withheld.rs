@@ -16,8 +16,8 @@ use event_log::{EventLog, PublisherMark, Ticket};
 use model::{Envelope, RunId};
 use redact::Redactor;
 
-use super::{AppendError, Appended, Conversation, ConversationState, Publication};
-use crate::hub::publication::PendingTicket;
+use super::{AppendError, Conversation, ConversationState};
+use crate::hub::publication::{Appended, PendingTicket, Publication};
 
 /// How long a publication is withheld at most, in milliseconds. After that what may be a secret is taken for one.
 pub const WITHHELD_MS: u64 = 1_000;
