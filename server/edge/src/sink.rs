@@ -15,13 +15,13 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use event_log::{ListQuery, LogError, EventPage, blocking, reached};
+use event_log::{EventPage, ListQuery, LogError, blocking, reached};
 use indexmap::IndexSet;
 use model::frame::{ConversationRow, Durability};
 use model::wildcard::matches;
 use model::{ConversationId, Envelope, Seq};
 
-use ::hub::{Conversation, ChangeFeed, Hub};
+use ::hub::{ChangeFeed, Conversation, Hub};
 use client::HubAddress;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use event_log::{EventLog, Health, MemoryLog, SqliteOptions, PostgresLog, PostgresOptions, SqliteLog};
+use event_log::{EventLog, Health, MemoryLog, PostgresLog, PostgresOptions, SqliteLog, SqliteOptions};
 use parking_lot::Mutex;
 use redact::Redactor;
 use tokio::time::Instant;
@@ -28,7 +28,7 @@ use crate::tls::Tls;
 use crate::traces::Traces;
 use crate::work::Work;
 use agents::{Agents, Host, Toolbox};
-use hub::{Fanout, Hub, Outbox, OrphanTimeouts};
+use hub::{Fanout, Hub, OrphanTimeouts, Outbox};
 
 /// A running hub. One for each process, shared by all requests, sockets and tasks.
 #[derive(Debug)]
@@ -174,9 +174,10 @@ pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
 fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     Ok(match choice {
         LogChoice::Memory => Arc::new(MemoryLog::default()),
-        LogChoice::Sqlite { path, max_bytes } => {
-            Arc::new(SqliteLog::open(path, &SqliteOptions { max_bytes: *max_bytes, ..SqliteOptions::default() })?)
-        }
+        LogChoice::Sqlite { path, max_bytes } => Arc::new(SqliteLog::open(
+            path,
+            &SqliteOptions { max_bytes: *max_bytes, ..SqliteOptions::default() },
+        )?),
         LogChoice::Postgres { url } => {
             let options = PostgresOptions { address, ..PostgresOptions::default() };
             Arc::new(event_log::blocking(|| PostgresLog::open(url, &options))?)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use event_log::{WriteFault, LogFigures, Health, LostCommits};
+use event_log::{Health, LogFigures, LostCommits, WriteFault};
 use model::code::ErrorCode;
 
 use super::problem::Problem;
@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_has_a_name_a_time_and_a_word_on_what_still_works() {
-        let fault = WriteFault { code: "disk_full", what: Arc::from("no space left on device"), since: 1_000 };
+        let fault =
+            WriteFault { code: "disk_full", what: Arc::from("no space left on device"), since: 1_000 };
         let text = format!("{:?}", failing(&fault, 42_000));
         for word in ["DiskFull", "503", "41 s", "no space left on device", "viewers see everything"] {
             assert!(text.contains(word), "{text}");

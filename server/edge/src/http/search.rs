@@ -8,7 +8,10 @@ use std::time::Duration;
 use access::Right;
 use axum::Json;
 use axum::extract::State;
-use event_log::{DocumentKind, EventLog, SearchResults, SearchHit, LogError, SearchQuery, QueryCancel, CancelOnDrop, ToolFigures};
+use event_log::{
+    CancelOnDrop, DocumentKind, EventLog, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults,
+    ToolFigures,
+};
 use model::code::ErrorCode;
 use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 use model::mask::Hideable;
@@ -96,7 +99,12 @@ pub(crate) async fn search(
 
 /// Searches, and keeps the hits that the caller may see. Goes on while too many are hidden, until `stop` is
 /// called, so that what is hidden neither shows nor shortens a page. Blocks.
-fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &QueryCancel) -> Result<SearchResults, LogError> {
+fn seen(
+    log: &dyn EventLog,
+    query: &SearchQuery,
+    caller: &Caller,
+    stop: &QueryCancel,
+) -> Result<SearchResults, LogError> {
     if caller.0.may_everywhere(Right::View) && caller.mask().is_none() {
         return log.search(query, stop);
     }

@@ -107,7 +107,8 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     };
     // Other protocols may be offered, such as `h2c`; their clients can do without them.
     if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
-        let facts = facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
+        let facts =
+            facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
         let model = socket::model_in(target.rest);
         return socket::open(Wanted { shared, upstream, model, parts, uri, facts }).await;
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use event_log::{EventLog, WriteControl, SqliteOptions, Progress, SqliteLog};
+use event_log::{EventLog, Progress, SqliteLog, SqliteOptions, WriteControl};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, Kind, RunId, fold, snapshot};
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use super::publisher::Publisher;
 use super::viewer::Viewer;
 use event_log::clock;
 use hub::Fanout;
-use hub::{MemoryBounds, Hub, Publication};
+use hub::{Hub, MemoryBounds, Publication};
 
 /// Steps of one history.
 const STEPS: usize = 250;

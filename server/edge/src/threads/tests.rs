@@ -26,7 +26,12 @@ fn answered(words: &str) -> StoredConversation {
         let envelope = Envelope { event, seq, at: 1, producer_at: None, publisher: None, by_hub: false };
         model::fold::fold(&mut view, &envelope, &mut |_change| {});
     }
-    StoredConversation { position: Position { epoch: Epoch::new("e"), seq: view.seq }, view, at: 1, marks: Vec::new() }
+    StoredConversation {
+        position: Position { epoch: Epoch::new("e"), seq: view.seq },
+        view,
+        at: 1,
+        marks: Vec::new(),
+    }
 }
 
 /// What `helper` is asked by a caller whom it answered "Well." in each of these conversations, none of which is in memory.

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use hub::BEHIND_AFTER;
 use hub::wire;
 use hub::{Cursor, Slice};
-use hub::{Fanout, Far, Ladder, Sight, Snapshot, ViewedConversation, Subscription, SubscriptionTarget};
+use hub::{Fanout, Far, Ladder, Sight, Snapshot, Subscription, SubscriptionTarget, ViewedConversation};
 
 /// A subscription that is behind, and what it is sent next. Owned by the socket's [`super::feed::Feed`];
 /// dropping it leaves the subscription without anybody who serves it.

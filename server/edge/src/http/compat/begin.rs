@@ -35,7 +35,7 @@ use agents::Refusal;
 use agents::RunAddress;
 use agents::{Started, Terms, Turn};
 use event_log::clock;
-use hub::{EventOrigin, Conversation, Publication};
+use hub::{Conversation, EventOrigin, Publication};
 
 /// Most events that are read at once in search of a place in a conversation.
 const EVENTS_AT_ONCE: usize = 2_000;
