@@ -4,11 +4,10 @@
 #![expect(clippy::indexing_slicing, reason = "answers are what they are; a bench that meets another may end")]
 
 use std::io::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
+use tests::bulk::send_all;
 use tests::hub::TestHub;
 
 const USAGE: &str =
@@ -106,29 +105,9 @@ const CHARTS: &str = "runs,failures,run_p50,run_p95,run_p99,calls,call_failures,
 
 /// Imports conversations, each with one run somewhere in `length` milliseconds from `begin` on.
 async fn fill(hub: &TestHub, conversations: u64, begin: u64, length: u64) -> Outcome<()> {
-    let next = Arc::new(AtomicU64::new(0));
-    let client = reqwest::Client::new();
-    let mut writers = tokio::task::JoinSet::new();
-    for _ in 0..AT_ONCE {
-        let (client, next, url) = (client.clone(), Arc::clone(&next), hub.url("/v1/conversations"));
-        writers.spawn(async move {
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= conversations {
-                    return Outcome::Ok(());
-                }
-                let put = client.put(format!("{url}/c{n}/events")).body(story(n, begin, length));
-                let answer = put.send().await?;
-                if !answer.status().is_success() {
-                    return Err(answer.text().await?.into());
-                }
-            }
-        });
-    }
-    while let Some(done) = writers.join_next().await {
-        done??;
-    }
-    Ok(())
+    let (client, url) = (reqwest::Client::new(), hub.url("/v1/conversations"));
+    let put = move |n| client.put(format!("{url}/c{n}/events")).body(story(n, begin, length));
+    send_all(0..conversations, AT_ONCE, put).await
 }
 
 /// Numbers that look random, the same for the same seed.

@@ -4,11 +4,10 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tests::bulk::send_all;
 use tests::hub::TestHub;
 
 const USAGE: &str =
@@ -29,7 +28,7 @@ const ROWS: usize = 50;
 /// How many different words the texts are made of.
 const WORDS: u64 = 20_000;
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 struct Args {
     conversations: u64,
@@ -165,25 +164,12 @@ fn story(conversation: u64) -> String {
 }
 
 async fn fill(client: &reqwest::Client, hub: &TestHub, from: u64, to: u64) -> Outcome<()> {
-    let next = Arc::new(AtomicU64::new(from));
-    let mut writers = tokio::task::JoinSet::new();
-    for _ in 0..AT_ONCE {
-        let (client, next, url) = (client.clone(), Arc::clone(&next), hub.url("/v1/conversations"));
-        writers.spawn(async move {
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= to {
-                    return Ok(());
-                }
-                let post = client.post(format!("{url}/c{n}/events")).header("fanlight-durability", "memory");
-                post.body(story(n)).send().await?.error_for_status()?;
-            }
-        });
-    }
-    while let Some(written) = writers.join_next().await {
-        written?.map_err(|error: reqwest::Error| error)?;
-    }
-    Ok(())
+    let (client, url) = (client.clone(), hub.url("/v1/conversations"));
+    let post = move |n| {
+        let post = client.post(format!("{url}/c{n}/events")).header("fanlight-durability", "memory");
+        post.body(story(n))
+    };
+    send_all(from..to, AT_ONCE, post).await
 }
 
 async fn total(client: &reqwest::Client, hub: &TestHub) -> Outcome<u64> {

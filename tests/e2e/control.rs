@@ -7,7 +7,7 @@ use tests::raw::RawMessage;
 use tests::wait::until;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
-use crate::scene::{LOOKS, OPENING};
+use crate::scene::{LOOKS, OPENING, agent_table};
 
 mod compare;
 mod elsewhere;
@@ -40,22 +40,11 @@ fn last(asked: &RawMessage) -> String {
     said.get("content").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A hub with the agents `helper` and, where there are `two`, `other`, whose model is at `origin`.
-async fn hub_with(origin: &ScriptedServer, two: bool) -> (TestHub, tempfile::TempDir) {
-    let place = tempfile::tempdir().expect("a directory");
-    let file = place.path().join("fanlight.toml");
-    let agent = |name: &str| {
-        format!(
-            "[agents.{name}]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\n\
-             tools = [\"t\"]\nconfirm = [\"t__echo\"]\nmax_attempts = 1\n",
-            origin.address()
-        )
-    };
-    let more = if two { agent("other") } else { String::new() };
-    let settings = format!("{}{more}[mcp.t]\ncommand = [{SERVER:?}]\n", agent("helper"));
-    std::fs::write(&file, settings).expect("the settings are written");
-    let hub = TestHub::start_with(&["--config", file.to_str().expect("a path")]).await;
-    (hub, place)
+/// A hub with the agents `names`, whose model is at `origin`. They ask before they call the tool `echo`.
+async fn hub_with_agents(origin: &ScriptedServer, names: &[&str]) -> TestHub {
+    let more = "tools = [\"t\"]\nconfirm = [\"t__echo\"]\nmax_attempts = 1";
+    let agents: String = names.iter().map(|name| agent_table(name, origin, more)).collect();
+    TestHub::start_with_settings(&format!("{agents}[mcp.t]\ncommand = [{SERVER:?}]\n")).await
 }
 
 /// Opens `path` of the hub; the composer is there.
@@ -122,7 +111,7 @@ async fn a_conversation_begins_and_goes_on_by_keyboard_alone_and_others_see_the_
         said => answer(&format!("You said: {said}")),
     })
     .await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/new").await;
     page.press("n").await;
     page.holds("return document.activeElement?.id === 'composer'").await;
@@ -171,7 +160,7 @@ async fn a_run_is_stopped_and_let_go_on() {
         vec![ServerStep::begin("200 OK", &STREAM), text("One half"), ServerStep::Silence]
     })
     .await;
-    let (hub, _place) = hub_with(&origin, true).await;
+    let hub = hub_with_agents(&origin, &["helper", "other"]).await;
     let page = open(&hub, "/c/c").await;
     page.run("const it = document.querySelector('[data-t=agent]'); it.value = 'other'; it.dispatchEvent(new Event('change'))")
         .await;
@@ -213,7 +202,7 @@ async fn careful() -> ScriptedServer {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
     let origin = careful().await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "Deploy billing").await;
     page.holds("return !!document.querySelector('[data-t=consent]')").await;
@@ -251,7 +240,7 @@ async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     let origin = careful().await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let (page, other) = (open(&hub, "/c/c").await, open(&hub, "/c/c").await);
     say(&page, "Deploy billing").await;
     for page in [&page, &other] {
@@ -290,7 +279,7 @@ async fn a_run_that_failed_is_tried_again_from_where_it_broke_off() {
         }
     })
     .await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "Hello").await;
     page.holds("return !!document.querySelector('[data-act=go-on]')").await;
@@ -304,7 +293,7 @@ async fn a_run_that_failed_is_tried_again_from_where_it_broke_off() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_asked_otherwise_in_a_fork() {
     let origin = ScriptedServer::start(|asked| answer(&format!("About {}", last(asked)))).await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "One").await;
     shows(&page, "About One").await;
@@ -333,7 +322,7 @@ async fn a_message_is_asked_otherwise_in_a_fork() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_done_is_told_where_it_was_asked_for_and_nothing_is_lost() {
     let origin = ScriptedServer::start(|_| answer("Hello")).await;
-    let (mut hub, _place) = hub_with(&origin, false).await;
+    let mut hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "Hello").await;
     shows(&page, "Hello").await;

@@ -39,16 +39,18 @@ pub(crate) async fn deployer(later: impl Fn() -> Vec<ServerStep> + Send + Sync +
     .await
 }
 
-/// A hub with the agent `helper`, whose model is `origin`, and with `more` settings.
+/// The table of settings of the agent `name`, which the hub runs with the model at `origin`; `more` are further lines of the table.
+pub(crate) fn agent_table(name: &str, origin: &ScriptedServer, more: &str) -> String {
+    let address = origin.address();
+    format!(
+        "[agents.{name}]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{address}/v1\"\nmodel = \"m\"\n{more}\n"
+    )
+}
+
+/// A hub with the agent `helper`, whose model is `origin` and which asks before it deploys, and with `more` settings.
 pub(crate) async fn hub_with_deployer(origin: &ScriptedServer, more: &str) -> TestHub {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("fanlight.toml");
-    let agent = format!(
-        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\nconfirm = [\"deploy\"]\n{more}",
-        origin.address()
-    );
-    std::fs::write(&file, agent).expect("a file");
-    TestHub::start_with(&["--config", file.to_str().expect("a plain path")]).await
+    let settings = agent_table("helper", origin, "confirm = [\"deploy\"]");
+    TestHub::start_with_settings(&format!("{settings}{more}")).await
 }
 
 /// The command that has the agent of [`hub_with_deployer`] ask.

@@ -73,6 +73,18 @@ impl TestHub {
         Self::start_at_with("127.0.0.1:0", options).await
     }
 
+    /// Starts a hub on any free port with a settings file of that text, in the hub's own directory; [`TestHub::restart`] keeps it.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub async fn start_with_settings(settings: &str) -> Self {
+        let place = tempfile::tempdir().expect("a directory");
+        let file = place.path().join("fanlight.toml");
+        std::fs::write(&file, settings).expect("the settings are written");
+        let options = ["--config", file.to_str().expect("a path of plain text")];
+        Self::start_in(place, &[], "127.0.0.1:0", &options).await
+    }
+
     /// Starts a hub at `listen` with `options` of `fanlight serve`, which [`TestHub::restart`] keeps. What it keeps is in a
     /// directory of its own.
     ///
@@ -87,8 +99,18 @@ impl TestHub {
     /// # Panics
     /// When there is no directory to be had.
     pub async fn start_among(variables: &[(&str, &str)], listen: &str, options: &[&str]) -> Self {
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let place = tempfile::tempdir().expect("a directory");
+        Self::start_in(place, variables, listen, options).await
+    }
+
+    /// Starts a hub that keeps what it keeps in `place`.
+    async fn start_in(
+        place: tempfile::TempDir,
+        variables: &[(&str, &str)],
+        listen: &str,
+        options: &[&str],
+    ) -> Self {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let directory = place.path().display().to_string();
         let mut all = vec![String::from("--data-dir"), directory];
         all.extend(options.iter().map(|option| (*option).to_owned()));

@@ -3,6 +3,7 @@
 
 pub mod actor;
 pub mod browser;
+pub mod bulk;
 pub mod hub;
 pub mod installed;
 pub mod jwt;

@@ -37,7 +37,7 @@ use crate::state::Shared;
 use crate::ws;
 use crate::{peers, proxy, retention, sink, traces};
 use event_log::clock;
-use hub::Bounds;
+use hub::MemoryBounds;
 
 mod entry;
 
@@ -115,7 +115,7 @@ pub(crate) async fn run(
 /// Runs the hub's upkeep in rounds: one for each `upkeep` of the settings, earlier when memory fills up.
 /// Never returns.
 async fn upkeep(shared: &Shared) {
-    let bounds = Bounds::idle_after(shared.config.idle, shared.config.memory_target);
+    let bounds = MemoryBounds::idle_after(shared.config.idle, shared.config.memory_target);
     loop {
         // While memory fills faster, rounds follow each other as fast as the log takes what leaves.
         tokio::time::sleep(shared.config.upkeep.min(ROUND_MIN)).await;

@@ -15,13 +15,13 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use event_log::{ListQuery, LogError, Page, blocking, reached};
+use event_log::{EventPage, ListQuery, LogError, blocking, reached};
 use indexmap::IndexSet;
 use model::frame::{ConversationRow, Durability};
 use model::wildcard::matches;
 use model::{ConversationId, Envelope, Seq};
 
-use ::hub::{Conversation, Follower, Hub};
+use ::hub::{ChangeFeed, Conversation, Hub};
 use client::HubAddress;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -104,7 +104,7 @@ struct Source {
     /// Cancelled when the hub begins to drain.
     drain: CancellationToken,
     /// Remembers which conversations moved since it was last asked.
-    follower: Arc<Follower>,
+    follower: Arc<ChangeFeed>,
     /// The pattern of names that are passed on.
     conversations: String,
 }
@@ -190,7 +190,7 @@ impl Source {
 }
 
 /// When the event `seq` was taken, if `page` begins with it.
-fn taken_in(page: &Page, seq: Seq) -> Option<u64> {
+fn taken_in(page: &EventPage, seq: Seq) -> Option<u64> {
     page.envelopes.first().filter(|envelope| envelope.seq == seq).map(|envelope| envelope.at)
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use event_log::{EventLog, Health, MemoryLog, Options, PostgresLog, PostgresOptions, SqliteLog};
+use event_log::{EventLog, Health, MemoryLog, PostgresLog, PostgresOptions, SqliteLog, SqliteOptions};
 use parking_lot::Mutex;
 use redact::Redactor;
 use tokio::time::Instant;
@@ -28,7 +28,7 @@ use crate::tls::Tls;
 use crate::traces::Traces;
 use crate::work::Work;
 use agents::{Agents, Host, Toolbox};
-use hub::{Fanout, Hub, Outbox, Patience};
+use hub::{Fanout, Hub, OrphanTimeouts, Outbox};
 
 /// A running hub. One for each process, shared by all requests, sockets and tasks.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Shared {
         let address = config.peers.as_ref().map(PeersConfig::address);
         let log = open_log_as(&config.log, address)?;
         let peers = config.peers.as_ref().map(Peers::new);
-        let patience = Patience::of(config.stalled_after, config.interrupted_after);
+        let patience = OrphanTimeouts::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
         let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
         let tasks = TaskTracker::new();
@@ -174,9 +174,10 @@ pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
 fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     Ok(match choice {
         LogChoice::Memory => Arc::new(MemoryLog::default()),
-        LogChoice::Sqlite { path, max_bytes } => {
-            Arc::new(SqliteLog::open(path, &Options { max_bytes: *max_bytes, ..Options::default() })?)
-        }
+        LogChoice::Sqlite { path, max_bytes } => Arc::new(SqliteLog::open(
+            path,
+            &SqliteOptions { max_bytes: *max_bytes, ..SqliteOptions::default() },
+        )?),
         LogChoice::Postgres { url } => {
             let options = PostgresOptions { address, ..PostgresOptions::default() };
             Arc::new(event_log::blocking(|| PostgresLog::open(url, &options))?)

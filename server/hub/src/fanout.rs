@@ -7,7 +7,7 @@
 //! came meanwhile in one frame, or with the snapshot) and hands the viewer back. So a slow viewer costs the
 //! others nothing.
 //!
-//! Reading order: [`Fanout`] and [`Stage`] here, then `outbox` (one socket), `pump` (one group of viewers),
+//! Reading order: [`Fanout`] and [`ViewedConversation`] here, then `outbox` (one socket), `pump` (one group of viewers),
 //! `ladder` (how well viewers keep up), `fleet` (the list of conversations), `presence` and `orphans` (two
 //! tasks of the hub that wake pumps).
 
@@ -63,9 +63,9 @@ pub struct Subscription {
     pub standing: CurrentRung,
     /// The name by which the other viewers of its conversation know its viewer, if there is one.
     pub(crate) who: Option<CompactString>,
-    /// The key of the last presence frame that it got ([`ViewersTold::for_role`]); 0 before the first.
+    /// The key of the last presence frame that it got ([`AnnouncedViewers::for_role`]); 0 before the first.
     ///
-    /// [`ViewersTold::for_role`]: crate::hub::ViewersTold::for_role
+    /// [`AnnouncedViewers::for_role`]: crate::hub::AnnouncedViewers::for_role
     pub(crate) presence: AtomicUsize,
     /// What it subscribes to.
     pub place: SubscriptionTarget,
@@ -75,7 +75,7 @@ pub struct Subscription {
 #[derive(Debug)]
 pub enum SubscriptionTarget {
     /// A conversation, and the pump of the group of viewers to which the subscription belongs.
-    Conversation(Arc<Stage>, Arc<Pump>),
+    Conversation(Arc<ViewedConversation>, Arc<Pump>),
     /// The list of conversations.
     Fleet {
         /// Most rows in its first frame.
@@ -95,7 +95,7 @@ impl Subscription {
     /// The epoch of the conversation that it is to; `None` for the list.
     pub fn epoch(&self) -> Option<&Epoch> {
         match &self.place {
-            SubscriptionTarget::Conversation(stage, _) => Some(stage.conversation.epoch()),
+            SubscriptionTarget::Conversation(viewed, _) => Some(viewed.conversation.epoch()),
             SubscriptionTarget::Fleet { .. } => None,
         }
     }
@@ -118,7 +118,7 @@ pub struct Fanout {
     /// The conversations themselves.
     hub: Arc<Hub>,
     /// Conversations with at least one viewer.
-    stages: DashMap<ConversationId, Arc<Stage>>,
+    viewed_conversations: DashMap<ConversationId, Arc<ViewedConversation>>,
     /// Where pumps run, so that whoever stops the hub can wait for them.
     tasks: TaskTracker,
     /// How long a viewer whose lens hides what happens may go without hearing that the head has moved.
@@ -126,7 +126,7 @@ pub struct Fanout {
     /// Counts how well viewers keep up.
     pub ladder: Arc<Ladder>,
     /// The viewers of the list of conversations.
-    pub fleet: fleet::Fleet,
+    pub fleet: fleet::ListViewers,
 }
 
 impl Fanout {
@@ -134,10 +134,10 @@ impl Fanout {
     /// on a socket: the coverage is a quarter of it, at most one second.
     pub fn new(hub: Arc<Hub>, tasks: TaskTracker, heartbeat: Duration) -> Self {
         let ladder = Arc::<Ladder>::default();
-        let fleet = fleet::Fleet::new(Arc::clone(&hub), Arc::clone(&ladder));
+        let fleet = fleet::ListViewers::new(Arc::clone(&hub), Arc::clone(&ladder));
         // Well within a heartbeat: at each heartbeat viewers compare their position with the hub's.
         let coverage = (heartbeat / 4).min(COVERAGE_MAX);
-        Self { hub, stages: DashMap::new(), tasks, coverage, ladder, fleet }
+        Self { hub, viewed_conversations: DashMap::new(), tasks, coverage, ladder, fleet }
     }
 
     /// Makes a subscription to the conversation `id`, which is made if there is none, without what the mask of `terms` hides. The
@@ -151,20 +151,21 @@ impl Fanout {
         terms: SubscriptionTerms<'_>,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter_as(id, terms.who)?;
-        let (stage, pump) = match self.stages.entry(id.clone()) {
+        let (viewed, pump) = match self.viewed_conversations.entry(id.clone()) {
             Entry::Occupied(mut found) => {
                 // The conversation left memory and was read back: its viewers belong to the new object.
                 if !Arc::ptr_eq(&found.get().conversation, &conversation) {
-                    found.insert(Arc::new(Stage::new(conversation, self.coverage)));
+                    found.insert(Arc::new(ViewedConversation::new(conversation, self.coverage)));
                 }
-                let stage = Arc::clone(found.get());
-                let pump = stage.join(terms, &self.tasks);
-                (stage, pump)
+                let viewed = Arc::clone(found.get());
+                let pump = viewed.join(terms, &self.tasks);
+                (viewed, pump)
             }
             Entry::Vacant(place) => {
-                let stage = Arc::clone(&place.insert(Arc::new(Stage::new(conversation, self.coverage))));
-                let pump = stage.join(terms, &self.tasks);
-                (stage, pump)
+                let viewed =
+                    Arc::clone(&place.insert(Arc::new(ViewedConversation::new(conversation, self.coverage))));
+                let pump = viewed.join(terms, &self.tasks);
+                (viewed, pump)
             }
         };
         Ok(Arc::new(Subscription {
@@ -174,7 +175,7 @@ impl Fanout {
             standing: self.ladder.enter(),
             who: terms.who.map(CompactString::new),
             presence: AtomicUsize::new(0),
-            place: SubscriptionTarget::Conversation(stage, pump),
+            place: SubscriptionTarget::Conversation(viewed, pump),
         }))
     }
 
@@ -194,16 +195,16 @@ impl Fanout {
 
     /// How many subscriptions to conversations there are, over all sockets.
     pub fn viewers(&self) -> u64 {
-        self.stages.iter().map(|stage| stage.viewers()).sum()
+        self.viewed_conversations.iter().map(|viewed| viewed.viewers()).sum()
     }
 
     /// Delivers what was appended to `id`. A few viewers are written to in the calling task, since that costs
     /// less than waking another one; for more, their pumps are woken. Never waits. Call it once for a burst
     /// of appends.
     pub fn stir(&self, id: &ConversationId) {
-        let stage = self.stages.get(id).map(|found| Arc::clone(&found));
-        if let Some(stage) = stage {
-            stage.stir();
+        let viewed = self.viewed_conversations.get(id).map(|found| Arc::clone(&found));
+        if let Some(viewed) = viewed {
+            viewed.stir();
         }
     }
 
@@ -214,18 +215,18 @@ impl Fanout {
         self.ladder.leave(&subscription.standing);
         match &subscription.place {
             SubscriptionTarget::Fleet { .. } => self.fleet.leave(subscription),
-            SubscriptionTarget::Conversation(stage, pump) => {
-                match self.stages.entry(stage.conversation.id().clone()) {
-                    Entry::Occupied(found) if Arc::ptr_eq(found.get(), stage) => {
-                        if stage.quit(pump) {
+            SubscriptionTarget::Conversation(viewed, pump) => {
+                match self.viewed_conversations.entry(viewed.conversation.id().clone()) {
+                    Entry::Occupied(found) if Arc::ptr_eq(found.get(), viewed) => {
+                        if viewed.remove_viewer(pump) {
                             found.remove();
                         }
                     }
-                    // The conversation was read back meanwhile and has a new stage, which this one must not
+                    // The conversation was read back meanwhile and is viewed anew, which this one must not
                     // remove.
-                    _ => drop(stage.quit(pump)),
+                    _ => drop(viewed.remove_viewer(pump)),
                 }
-                self.hub.leave_as(&stage.conversation, subscription.who.as_deref());
+                self.hub.leave_as(&viewed.conversation, subscription.who.as_deref());
             }
         }
     }
@@ -247,7 +248,7 @@ pub struct SubscriptionTerms<'a> {
 /// A conversation that has viewers, and the groups of its viewers. Viewers of one group asked for the same
 /// lens and the same interval, and have the same role.
 #[derive(Debug)]
-pub struct Stage {
+pub struct ViewedConversation {
     /// The conversation that is viewed.
     pub conversation: Arc<Conversation>,
     /// The groups. Locked for a moment only, never while frames are written.
@@ -256,14 +257,14 @@ pub struct Stage {
     coverage: Duration,
 }
 
-impl Stage {
+impl ViewedConversation {
     fn new(conversation: Arc<Conversation>, coverage: Duration) -> Self {
         Self { conversation, pumps: Mutex::default(), coverage }
     }
 
     /// Returns a group for one more viewer, and counts it there. Starts a group with its pump if no group has
     /// these options and this mask, or all of those are full. The group has room for the viewer until it
-    /// calls `Stage::quit`.
+    /// calls `ViewedConversation::remove_viewer`.
     fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, tasks: &TaskTracker) -> Arc<Pump> {
         let mut pumps = self.pumps.lock();
         let SubscriptionTerms { wish, mask, delivery, who: _ } = terms;
@@ -311,7 +312,7 @@ impl Stage {
     }
 
     /// Counts one viewer less in `pump` and ends the pump if that was the last. True when no group is left.
-    fn quit(&self, pump: &Arc<Pump>) -> bool {
+    fn remove_viewer(&self, pump: &Arc<Pump>) -> bool {
         let mut pumps = self.pumps.lock();
         if pump.leave() == 0 {
             pumps.retain(|known| !Arc::ptr_eq(known, pump));

@@ -2,7 +2,7 @@
 //! moves envelopes; it neither parses dialects nor serves sockets.
 //!
 //! Reading order: `conversation` (one of them), `publication` and `publishers` (what is appended, and exactly
-//! once), `sight` and `ready` (what viewers share), `list`, `row`, `recent` and `seen` (the list), `upkeep`
+//! once), `sight` and `encoded_slice` (what viewers share), `list`, `row`, `recency` and `seen` (the list), `upkeep`
 //! (what leaves memory), `orphans` (runs whose publishers are gone), then the smaller files.
 
 use std::collections::HashSet;
@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
-use event_log::{EventLog, LogError, Owner, Page, Purpose, Retention, Ticket, blocking};
-use model::frame::ConversationRow;
+use event_log::{EventLog, EventPage, LogError, Owner, Purpose, Retention, Ticket, blocking};
 use model::limits::{CONVERSATIONS_MAX, MEMORY_BYTES_TARGET};
 use model::{ConversationId, Epoch, Seq};
 use parking_lot::Mutex;
@@ -22,52 +21,55 @@ use tokio::sync::Notify;
 use crate::clock;
 use crate::tally::TALLY;
 
+#[cfg(any(test, feature = "testkit"))]
+pub mod blocking_log;
+mod change_feeds;
 mod conversation;
 mod copied;
-mod counted;
 mod delete;
-mod elsewhere;
+mod encoded_slice;
 mod ephemera;
-mod followers;
-#[cfg(any(test, feature = "testkit"))]
-pub mod halting;
 mod import;
 mod index;
 mod list;
-mod marks;
 mod measure;
 mod orphans;
+mod other_hubs;
 mod outsize;
-mod presence;
 mod prices;
 mod publication;
 mod publishers;
-mod ready;
-mod recent;
+mod recency;
 mod redacted;
+mod ring_effects;
 mod row;
 mod seen;
 mod sight;
 pub(crate) mod slice;
 mod upkeep;
+mod viewer_changes;
+mod viewer_roster;
+mod watching;
 
+pub use change_feeds::ChangeFeed;
 pub use conversation::{Conversation, Discontinuity, WITHHELD_MS};
-pub use copied::{Copied, CopyError, copy};
-pub use counted::ViewersTold;
-pub use delete::Deleted;
-pub use followers::Follower;
+pub use copied::{CopyError, CopySummary, copy};
+pub use delete::PendingDeletion;
+pub(crate) use encoded_slice::{EncodedSlice, VIEWERS_PER_PUMP};
 pub use import::{History, ImportError};
-pub use list::Listed;
-pub use orphans::{Attendant, Orphans, Patience, Speaker};
-pub use presence::Presence;
+pub use list::ListPage;
+pub use orphans::{Attendant, OrphanTimeouts, Orphans, PublisherConnection};
 pub use prices::Prices;
-pub use publication::{AppendError, Appended, By, OpenError, Publication, PublishError, TicketToCome};
+pub use publication::{
+    AppendError, Appended, EventOrigin, OpenError, PendingTicket, Publication, PublishError,
+};
 pub use publishers::{Claim, Numbers};
-pub(crate) use ready::{Ready, VIEWERS_PER_PUMP};
 pub use seen::SeenRows;
 pub use sight::{Delivery, Far, Sight, Sights, Snapshot};
 pub use slice::{Cursor, Slice};
-pub use upkeep::Bounds;
+pub use upkeep::MemoryBounds;
+pub use viewer_changes::ViewerCountChanges;
+pub use viewer_roster::AnnouncedViewers;
 
 /// How many conversations may be read back from the log at the same time.
 const READING_BACK: usize = 16;
@@ -107,15 +109,15 @@ pub struct Hub {
     /// What models cost.
     prices: Prices,
     /// Who is told of every conversation that moves.
-    followers: followers::Followers,
+    change_feeds: change_feeds::ChangeFeeds,
     /// The order of the list.
-    recent: recent::Recent,
+    recency: recency::RecencyOrder,
     /// The conversations whose number of viewers changed.
-    presence: Presence,
+    presence: ViewerCountChanges,
     /// Marks the secrets in what comes in; nothing where that is not wanted.
     redactor: Option<Arc<Redactor>>,
     /// Rows of the list that other hubs have changed.
-    others: elsewhere::OtherRows,
+    remote_rows: other_hubs::RemoteRows,
 }
 
 impl Hub {
@@ -134,13 +136,13 @@ impl Hub {
             counted: AtomicU64::new(0),
             memory_target: MEMORY_BYTES_TARGET,
             crowded: Notify::new(),
-            presence: Presence::default(),
+            presence: ViewerCountChanges::default(),
             orphans: Orphans::default(),
             prices: Prices::default(),
-            followers: followers::Followers::default(),
-            recent: recent::Recent::default(),
+            change_feeds: change_feeds::ChangeFeeds::default(),
+            recency: recency::RecencyOrder::default(),
             redactor: None,
-            others: elsewhere::OtherRows::default(),
+            remote_rows: other_hubs::RemoteRows::default(),
         }
     }
 
@@ -159,7 +161,7 @@ impl Hub {
     }
 
     /// The conversations whose number of viewers changed.
-    pub(crate) fn presence(&self) -> &Presence {
+    pub(crate) fn presence(&self) -> &ViewerCountChanges {
         &self.presence
     }
 
@@ -288,42 +290,6 @@ impl Hub {
         }
     }
 
-    /// Enters the conversation `id` as a viewer without a name. Otherwise as [`Hub::enter_as`].
-    pub fn enter(&self, id: &ConversationId) -> Result<Arc<Conversation>, OpenError> {
-        self.enter_as(id, None)
-    }
-
-    /// Enters the conversation `id` as a viewer, so that it stays in memory. `who` is the name by which the other viewers
-    /// know this one, if they may. Each call needs one of [`Hub::leave_as`] with the same name: dropping the `Arc` does
-    /// not leave.
-    pub fn enter_as(&self, id: &ConversationId, who: Option<&str>) -> Result<Arc<Conversation>, OpenError> {
-        loop {
-            let conversation = self.open(id)?;
-            // Refused only if it left memory after it was found: the next round finds or makes another.
-            if conversation.enter().is_ok() {
-                conversation.presence.come(who);
-                self.touch(&conversation);
-                self.presence.note(&conversation);
-                return Ok(conversation);
-            }
-        }
-    }
-
-    /// Leaves a conversation that was entered without a name. Otherwise as [`Hub::leave_as`].
-    pub fn leave(&self, conversation: &Arc<Conversation>) {
-        self.leave_as(conversation, None);
-    }
-
-    /// Leaves a conversation as the viewer `who`. A conversation in which nothing was ever said is forgotten with its
-    /// last viewer, so that looking at a name leaves nothing behind.
-    pub fn leave_as(&self, conversation: &Arc<Conversation>, who: Option<&str>) {
-        conversation.presence.go(who);
-        conversation.leave();
-        self.touch(conversation);
-        self.presence.note(conversation);
-        self.release(conversation);
-    }
-
     /// Forgets a conversation in which nothing was ever said, if nobody uses it.
     fn release(&self, conversation: &Arc<Conversation>) {
         if conversation.head() > 0 || conversation.is_followed() {
@@ -339,7 +305,7 @@ impl Hub {
     fn dropped(&self, dropped: Option<(ConversationId, Arc<Conversation>)>) {
         if let Some((id, _)) = dropped {
             self.count.fetch_sub(1, Ordering::Relaxed);
-            self.recent.note(id);
+            self.recency.note(id);
         }
     }
 
@@ -350,7 +316,7 @@ impl Hub {
         conversation: &Conversation,
         after: Seq,
         limit: usize,
-    ) -> Result<Page, LogError> {
+    ) -> Result<EventPage, LogError> {
         if let Some(page) = conversation.page(after, limit) {
             return Ok(page);
         }
@@ -393,7 +359,7 @@ impl Hub {
         }
         let is_followed = conversation.is_followed();
         if !is_followed {
-            self.followers.tell(conversation.id());
+            self.change_feeds.tell(conversation.id());
         }
         self.moved(conversation);
         if self.log.indexes() && !is_followed && !conversation.noted.swap(true, Ordering::AcqRel) {
@@ -404,43 +370,6 @@ impl Hub {
         }
         self.changed.lock().push(Arc::clone(conversation));
         self.watched.notify_one();
-    }
-
-    /// Makes a follower, who is told the name of every conversation that moves. It is kept until the hub is
-    /// dropped.
-    pub fn follow(&self) -> Arc<Follower> {
-        self.followers.join()
-    }
-
-    /// How many viewers of the list there are.
-    pub fn watchers(&self) -> u64 {
-        self.watchers.load(Ordering::Relaxed) as u64
-    }
-
-    /// Counts one viewer of the list more (true) or less (false).
-    pub(crate) fn watch(&self, watches: bool) {
-        if watches {
-            self.watchers.fetch_add(1, Ordering::Relaxed);
-        } else {
-            self.watchers.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until a row has changed since [`Hub::take_changed`]. May be cancelled.
-    pub(crate) async fn changed(&self) {
-        self.watched.notified().await;
-    }
-
-    /// Takes the rows that changed since the last call, as they are now.
-    pub(crate) fn take_changed(&self) -> Vec<ConversationRow> {
-        let changed = std::mem::take(&mut *self.changed.lock());
-        let rows = changed.iter().map(|conversation| {
-            // Cleared before the row is read: a change that comes meanwhile is listed again.
-            conversation.listed.store(false, Ordering::Release);
-            conversation.row()
-        });
-        // A name that somebody only looked at has no row.
-        rows.chain(self.others.take()).filter(|row| row.head > 0).collect()
     }
 }
 

@@ -21,15 +21,16 @@ mod tally;
 pub mod wire;
 
 pub use fanout::{
-    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Pump, Sent, Stage, Subscription, SubscriptionTarget,
-    SubscriptionTerms, Transport,
+    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Pump, Sent, Subscription, SubscriptionTarget,
+    SubscriptionTerms, Transport, ViewedConversation,
 };
 #[cfg(any(test, feature = "testkit"))]
-pub use hub::halting;
+pub use hub::blocking_log;
 pub use hub::{
-    AppendError, Appended, Attendant, Bounds, By, Claim, Conversation, Copied, CopyError, Cursor, Deleted,
-    Delivery, Discontinuity, Far, Follower, History, Hub, ImportError, Listed, Numbers, OpenError, Orphans,
-    Patience, Presence, Prices, Publication, PublishError, SeenRows, Sight, Sights, Slice, Snapshot, Speaker,
-    TicketToCome, ViewersTold, WITHHELD_MS, copy,
+    AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Claim, Conversation, CopyError,
+    CopySummary, Cursor, Delivery, Discontinuity, EventOrigin, Far, History, Hub, ImportError, ListPage,
+    MemoryBounds, Numbers, OpenError, OrphanTimeouts, Orphans, PendingDeletion, PendingTicket, Prices,
+    Publication, PublishError, PublisherConnection, SeenRows, Sight, Sights, Slice, Snapshot,
+    ViewerCountChanges, WITHHELD_MS, copy,
 };
-pub use tally::{Count, TALLY, Tally};
+pub use tally::{Counter, TALLY, Tally};

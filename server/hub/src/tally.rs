@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A number that only grows.
 #[derive(Debug, Default)]
-pub struct Count(AtomicU64);
+pub struct Counter(AtomicU64);
 
-impl Count {
+impl Counter {
     /// A counter at 0.
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
@@ -33,49 +33,49 @@ impl Count {
 #[derive(Debug)]
 pub struct Tally {
     /// Publications that were taken.
-    pub publications: Count,
+    pub publications: Counter,
     /// Events in them.
-    pub events: Count,
+    pub events: Counter,
     /// Their weight in bytes, about that of their JSON.
-    pub bytes: Count,
+    pub bytes: Counter,
     /// Publications that had been taken before.
-    pub duplicates: Count,
+    pub duplicates: Counter,
     /// Publications refused because earlier ones of the same publisher are missing.
-    pub gaps: Count,
+    pub gaps: Counter,
     /// Publications refused because a newer epoch of the publisher is known.
-    pub fenced: Count,
+    pub fenced: Counter,
     /// Publications refused because their conversation is as large as one may get.
-    pub full: Count,
+    pub full: Counter,
     /// Publications refused for the moment because memory is short and their conversation is large.
-    pub crowded: Count,
+    pub crowded: Counter,
     /// Frames of conversations that sockets took whole from pumps.
-    pub frames: Count,
+    pub frames: Counter,
     /// Bytes of those frames.
-    pub frame_bytes: Count,
+    pub frame_bytes: Counter,
     /// Slices that were encoded.
-    pub encoded: Count,
+    pub encoded: Counter,
     /// Slices that were needed and had been encoded already.
-    pub encodes_shared: Count,
+    pub encodes_shared: Counter,
     /// Snapshots that were encoded.
-    pub snapshots: Count,
+    pub snapshots: Counter,
     /// Snapshots that were needed and had been encoded already.
-    pub snapshots_shared: Count,
+    pub snapshots_shared: Counter,
 }
 
 /// The counters of this process.
 pub static TALLY: Tally = Tally {
-    publications: Count::new(),
-    events: Count::new(),
-    bytes: Count::new(),
-    duplicates: Count::new(),
-    gaps: Count::new(),
-    fenced: Count::new(),
-    full: Count::new(),
-    crowded: Count::new(),
-    frames: Count::new(),
-    frame_bytes: Count::new(),
-    encoded: Count::new(),
-    encodes_shared: Count::new(),
-    snapshots: Count::new(),
-    snapshots_shared: Count::new(),
+    publications: Counter::new(),
+    events: Counter::new(),
+    bytes: Counter::new(),
+    duplicates: Counter::new(),
+    gaps: Counter::new(),
+    fenced: Counter::new(),
+    full: Counter::new(),
+    crowded: Counter::new(),
+    frames: Counter::new(),
+    frame_bytes: Counter::new(),
+    encoded: Counter::new(),
+    encodes_shared: Counter::new(),
+    snapshots: Counter::new(),
+    snapshots_shared: Counter::new(),
 };

@@ -61,7 +61,7 @@ pub(crate) struct Case {
     /// The kind of log that it is for; a lasting log runs the cases of both kinds.
     needs: LogKind,
     /// Panics where the log breaks the rule.
-    run: fn(&mut Trial<'_>),
+    run: fn(&mut LogUnderTest<'_>),
 }
 
 /// Declares the cases of a file: `kind: name, name;`.
@@ -76,13 +76,13 @@ macro_rules! cases {
 use cases;
 
 /// A log under test, and the place where it can be opened again.
-pub(crate) struct Trial<'a> {
+pub(crate) struct LogUnderTest<'a> {
     place: &'a dyn LogPlace,
     /// `None` only while it is being opened again.
     log: Option<Box<dyn EventLog>>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> LogUnderTest<'a> {
     /// Opens the log of a new place.
     fn of(place: &'a dyn LogPlace) -> Self {
         Self { place, log: Some(place.open()) }
@@ -138,7 +138,7 @@ pub fn run(kind: LogKind, place: &(dyn Fn() -> Box<dyn LogPlace> + Sync)) -> usi
             while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let tried = catch_unwind(AssertUnwindSafe(|| {
                     let place = place();
-                    (case.run)(&mut Trial::of(place.as_ref()));
+                    (case.run)(&mut LogUnderTest::of(place.as_ref()));
                 }));
                 failed.extend(tried.is_err().then_some(case.name));
             }

@@ -18,7 +18,7 @@ use compact_str::CompactString;
 use model::limits::{ID_BYTES_MAX, MEASURE_SUMS_MAX, MEASURES_IN_MEMORY_MAX};
 use serde::{Deserialize, Serialize};
 
-use crate::{LogError, Stop};
+use crate::{LogError, QueryCancel};
 
 mod counts;
 mod facet;
@@ -269,7 +269,7 @@ pub(crate) struct Sums<'a> {
     /// The query that says how rows are told apart and how long a step is.
     query: &'a MeasureQuery,
     /// Ends the adding up early.
-    stop: &'a Stop,
+    stop: &'a QueryCancel,
     /// How many rows were added.
     rows: u64,
     /// The sums so far. `start` is the number of the step, and the facet is always [`Facet::Every`].
@@ -293,14 +293,14 @@ const LOOK_EVERY_ROWS: u64 = 1_024;
 
 impl<'a> Sums<'a> {
     /// Begins without any sum.
-    pub(crate) fn new(query: &'a MeasureQuery, stop: &'a Stop) -> Self {
+    pub(crate) fn new(query: &'a MeasureQuery, stop: &'a QueryCancel) -> Self {
         Self { query, stop, rows: 0, totals: HashMap::new() }
     }
 
     /// Adds a row, which must be within the query's time. Fails when there are too many sums, and when the query is stopped.
     pub(crate) fn add(&mut self, row: &MeasureRow<'_>) -> Result<(), LogError> {
         self.rows += 1;
-        if self.rows.is_multiple_of(LOOK_EVERY_ROWS) && self.stop.is_stopped() {
+        if self.rows.is_multiple_of(LOOK_EVERY_ROWS) && self.stop.is_cancelled() {
             return Err(Self::stopped());
         }
         let named = |dimension: Dimension, name: &str| {
@@ -380,7 +380,7 @@ impl MeasuresInMemory {
 
     /// Answers a query. Fails with [`LogError::BadQuery`] for a latency by several names, for too many sums,
     /// and when it is stopped.
-    pub(crate) fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+    pub(crate) fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
         let facets = Facet::asked(query)?;
         let mut sums = Sums::new(query, stop);
         let (from, to) = (query.from / HOUR_MS, query.to.div_ceil(HOUR_MS));

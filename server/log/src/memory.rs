@@ -17,9 +17,9 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Attachment, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MeasureQuery,
-    Measured, Measurement, Page, Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures,
-    Unwritten,
+    Append, Attachment, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError,
+    MeasureQuery, Measured, Measurement, Progress, QueryCancel, Retention, SearchQuery, SearchResults,
+    StoredConversation, Ticket, ToolFigures, Unwritten,
 };
 use crate::measure::MeasuresInMemory;
 use crate::ring::Ring;
@@ -35,11 +35,11 @@ pub struct MemoryLog {
     /// The newest events of each conversation.
     conversations: DashMap<ConversationId, Ring>,
     /// Large results.
-    attached: Mutex<Attached>,
+    attached: Mutex<AttachedResults>,
     /// Sums of measurements.
     measures: Mutex<MeasuresInMemory>,
     /// Histories that are being imported and are not complete yet. Each begins where its first piece says.
-    staged: Mutex<HashMap<Import, (Ring, Vec<Attachment>)>>,
+    staged: Mutex<HashMap<ImportId, (Ring, Vec<Attachment>)>>,
     /// The channel of [`EventLog::progress`]. Its value never changes, since nobody waits for a ticket of
     /// this log.
     progress: watch::Sender<Progress>,
@@ -95,7 +95,7 @@ impl EventLog for MemoryLog {
         Ticket::default()
     }
 
-    fn list_as(&self, _rows: Vec<ConversationRow>) {}
+    fn put_rows(&self, _rows: Vec<ConversationRow>) {}
 
     fn sync(&self) -> Ticket {
         Ticket::default()
@@ -105,20 +105,20 @@ impl EventLog for MemoryLog {
         self.progress.subscribe()
     }
 
-    fn wanted(&self) -> Vec<ConversationId> {
+    fn awaiting_checkpoint(&self) -> Vec<ConversationId> {
         Vec::new()
     }
 
-    fn load(&self, _conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+    fn load(&self, _conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         Ok(None)
     }
 
-    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<EventPage, LogError> {
         let kept = self.conversations.get(conversation).ok_or(LogError::Unknown)?;
         if !kept.reaches(after) {
             return Err(LogError::Gone { begins_after: kept.begins_after() });
         }
-        Ok(Page { envelopes: kept.page(after, limit), head: kept.head() })
+        Ok(EventPage { envelopes: kept.page(after, limit), head: kept.head() })
     }
 
     fn list(&self, _query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
@@ -133,7 +133,7 @@ impl EventLog for MemoryLog {
         Ok(Vec::new())
     }
 
-    fn search(&self, _query: &SearchQuery, _stop: &Stop) -> Result<Finds, LogError> {
+    fn search(&self, _query: &SearchQuery, _stop: &QueryCancel) -> Result<SearchResults, LogError> {
         Err(LogError::BadQuery(String::from(
             "the log in memory is not searched; serve with --log sqlite:PATH",
         )))
@@ -143,7 +143,7 @@ impl EventLog for MemoryLog {
         Ok(Vec::new())
     }
 
-    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+    fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
         self.measures.lock().measured(query, stop)
     }
 
@@ -162,7 +162,7 @@ impl EventLog for MemoryLog {
         Ok(None)
     }
 
-    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+    fn stage(&self, import: ImportId, append: Append<'_>) -> Ticket {
         let mut staged = self.staged.lock();
         let staged = staged.entry(import).or_insert_with(|| (Ring::after_seq(append.after.seq), Vec::new()));
         for envelope in append.envelopes {
@@ -174,9 +174,9 @@ impl EventLog for MemoryLog {
 
     fn adopt(
         &self,
-        import: Import,
+        import: ImportId,
         checkpoint: Checkpoint,
-        _calls: Vec<Call>,
+        _calls: Vec<EndedCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         self.measures.lock().add(&measurements);
@@ -188,7 +188,7 @@ impl EventLog for MemoryLog {
         Ticket::default()
     }
 
-    fn abandon(&self, import: Import) {
+    fn abandon(&self, import: ImportId) {
         self.staged.lock().remove(&import);
     }
 
@@ -209,14 +209,14 @@ impl EventLog for MemoryLog {
 
 /// Tool results that are kept beside their events: the newest of all conversations, within [`ATTACHED_BYTES_MAX`].
 #[derive(Debug, Default)]
-struct Attached {
+struct AttachedResults {
     /// By conversation and hash, the oldest first.
     results: IndexMap<(ConversationId, CompactString), Arc<str>>,
     /// The length of all of them, in bytes.
     bytes: usize,
 }
 
-impl Attached {
+impl AttachedResults {
     /// Adds results and drops the oldest ones beyond the bound.
     fn put(&mut self, conversation: &ConversationId, attachments: Vec<Attachment>) {
         for Attachment { hash, json } in attachments {

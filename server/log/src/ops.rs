@@ -13,7 +13,7 @@ use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Epoch, Position};
 
 use crate::views;
-use crate::{Append, Attachment, Call, Checkpoint, Document, Import, Mark, Measurement};
+use crate::{Append, Attachment, Checkpoint, Document, EndedCall, ImportId, Measurement, PublisherMark};
 use model::weigh::weigh;
 
 /// An operation in the queue.
@@ -26,19 +26,19 @@ pub(crate) struct Queued {
     /// operation is written.
     pub(crate) bytes: usize,
     /// How it gets into the database.
-    pub(crate) way: Way,
+    pub(crate) write_path: WritePath,
     /// The operation itself.
     pub(crate) op: Op,
 }
 
 /// How an operation gets into the database, and when it counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum WritePath {
     /// It is stored once it is in the journal. It becomes rows later.
     Journal,
     /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
     /// Its ticket counts as stored as soon as everything before it is.
-    Aside,
+    Optional,
     /// It is stored once it is rows, and so is what comes after it.
     Rows,
 }
@@ -46,7 +46,7 @@ pub(crate) enum Way {
 /// How much of an operation the queue already had when it came. A checkpoint of which everything is covered
 /// only saves time at the next load; one that brings more fills a hole and must be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Coverage {
+pub(crate) enum QueuedCoverage {
     /// Everything that the operation contains.
     Whole,
     /// Less than that, or nothing certain.
@@ -57,21 +57,21 @@ pub(crate) enum Coverage {
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Store events with their documents, calls and results.
-    Append(Arc<Events>),
+    Append(Arc<QueuedEvents>),
     /// Store a whole state, which the packer packs later.
     Keep(Box<Checkpoint>),
     /// Store a state that is packed.
     View(Box<PackedView>),
     /// Replace small blocks by larger ones.
-    Compact(Box<Compacted>),
+    Compact(Box<CompactedBlocks>),
     /// Store rows of the list.
     Rows(Vec<ConversationRow>),
     /// Store a piece of an import, invisibly.
-    Stage(Import, Arc<Events>),
+    Stage(ImportId, Arc<QueuedEvents>),
     /// Make a conversation of what was staged.
     Adopt(Box<StagedImport>),
     /// Forget what was staged.
-    Abandon(Import),
+    Abandon(ImportId),
     /// Remove a conversation.
     Remove(ConversationId),
     /// Write the files anew without what is left of a conversation that was removed.
@@ -86,7 +86,7 @@ pub(crate) enum Op {
 #[derive(Debug)]
 pub(crate) struct StagedImport {
     /// The import whose pieces were staged.
-    pub(crate) import: Import,
+    pub(crate) import: ImportId,
     /// The conversation's row in the list, which also names it.
     pub(crate) row: ConversationRow,
     /// The epoch that the conversation begins in.
@@ -98,7 +98,7 @@ pub(crate) struct StagedImport {
     /// The packed state at `head`.
     pub(crate) body: Vec<u8>,
     /// The tool calls in it that have ended.
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<EndedCall>,
     /// What was measured in it.
     pub(crate) measurements: Vec<Measurement>,
 }
@@ -106,9 +106,9 @@ pub(crate) struct StagedImport {
 impl StagedImport {
     /// Takes the state of `checkpoint` and packs it here, in the calling thread.
     pub(crate) fn of(
-        import: Import,
+        import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<Call>,
+        calls: Vec<EndedCall>,
         measurements: Vec<Measurement>,
     ) -> Self {
         let Checkpoint { row, epoch, view, at, .. } = checkpoint;
@@ -118,7 +118,7 @@ impl StagedImport {
 
 /// The owned form of an [`Append`], as it waits in the queue.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct QueuedEvents {
     /// The conversation that the events belong to. For a piece of an import it only serves the trace.
     pub(crate) conversation: ConversationId,
     /// The position that the events continue.
@@ -126,11 +126,11 @@ pub(crate) struct Events {
     /// The events, shared with the conversation's ring. Empty for a frame of ephemeral events.
     pub(crate) envelopes: Vec<Arc<Envelope>>,
     /// How far their publisher has come; stored in the same transaction (invariant I10).
-    pub(crate) mark: Option<Mark>,
-    /// The durability that was asked for, which decides how they are written ([`Op::way`]).
+    pub(crate) mark: Option<PublisherMark>,
+    /// The durability that was asked for, which decides how they are written ([`Op::write_path`]).
     pub(crate) level: Durability,
     pub(crate) documents: Vec<Document>,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<EndedCall>,
     pub(crate) measurements: Vec<Measurement>,
     pub(crate) attachments: Vec<Attachment>,
     /// The memory that it counts for, in bytes.
@@ -160,7 +160,7 @@ impl PackedView {
 
 /// Blocks that the packer has made of smaller ones, and those that they replace.
 #[derive(Debug)]
-pub(crate) struct Compacted {
+pub(crate) struct CompactedBlocks {
     /// The conversation that the blocks belong to.
     pub(crate) conversation: ConversationId,
     /// The key of its row when the blocks were read. If it has another by now, nothing is replaced.
@@ -194,7 +194,7 @@ pub(crate) enum Encoding {
     Zlib,
 }
 
-impl Events {
+impl QueuedEvents {
     /// Copies an append. The events are shared. The weight is an estimate: texts, results and names by their
     /// lengths, and a fixed amount for each thing.
     pub(crate) fn of(append: Append<'_>) -> Self {
@@ -268,23 +268,25 @@ impl Op {
     }
 
     /// How it gets into the database. `known` is what the queue had of its conversation before.
-    pub(crate) fn way(&self, known: Coverage) -> Way {
+    pub(crate) fn write_path(&self, known: QueuedCoverage) -> WritePath {
         match self {
             // The first events of a conversation are rows at once, so that it is listed and counted.
-            Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => Way::Journal,
-            Self::Keep(_) if known == Coverage::Whole => Way::Aside,
+            Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => {
+                WritePath::Journal
+            }
+            Self::Keep(_) if known == QueuedCoverage::Whole => WritePath::Optional,
             Self::View(_)
             | Self::Compact(_)
             | Self::Rows(_)
             | Self::Stage(..)
             | Self::Abandon(_)
-            | Self::Rename(..) => Way::Aside,
+            | Self::Rename(..) => WritePath::Optional,
             Self::Append(_)
             | Self::Keep(_)
             | Self::Adopt(_)
             | Self::Remove(_)
             | Self::Purge(_)
-            | Self::Sync => Way::Rows,
+            | Self::Sync => WritePath::Rows,
         }
     }
 
@@ -347,13 +349,13 @@ impl Encoding {
 
 /// An operation and its weight in bytes. It is weighed before the queue is locked: weighing walks the events, and
 /// every publisher takes that lock.
-pub(crate) struct Weighed {
+pub(crate) struct WeighedOp {
     pub(crate) op: Op,
     /// What [`Op::bytes`] says.
     pub(crate) bytes: usize,
 }
 
-impl Weighed {
+impl WeighedOp {
     pub(crate) fn of(op: Op) -> Self {
         Self { bytes: op.bytes(), op }
     }

@@ -48,7 +48,7 @@ pub(crate) struct LifeRow {
 
 /// What a claim comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ClaimDecision {
     /// The claimant has it already.
     Held,
     /// It goes to the claimant.
@@ -56,7 +56,7 @@ pub(crate) enum Verdict {
         /// The life that must be ended in the same transaction.
         ends: Option<i64>,
         /// Whether all that was shown of it is stored.
-        past: Past,
+        past: Handover,
     },
     /// Another hub has it.
     Follow(Arc<str>),
@@ -66,7 +66,7 @@ pub(crate) enum Verdict {
 
 /// What is known of a conversation's past when it gets a new owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Past {
+pub(crate) enum Handover {
     /// Its last owner has written all that it had shown.
     Whole,
     /// Its last owner may have shown what is not stored: it goes on in a new epoch.
@@ -74,23 +74,23 @@ pub(crate) enum Past {
 }
 
 /// What the claim of life `me` comes to, where `owner` has the conversation.
-pub(crate) fn judge(me: i64, owner: &LifeRow) -> Verdict {
+pub(crate) fn decide_claim(me: i64, owner: &LifeRow) -> ClaimDecision {
     if owner.number == me {
-        return Verdict::Held;
+        return ClaimDecision::Held;
     }
     if owner.is_over {
-        let past = if owner.ended_well { Past::Whole } else { Past::Torn };
-        return Verdict::Take { ends: None, past };
+        let past = if owner.ended_well { Handover::Whole } else { Handover::Torn };
+        return ClaimDecision::Take { ends: None, past };
     }
     if owner.is_expired {
-        return Verdict::Take { ends: Some(owner.number), past: Past::Torn };
+        return ClaimDecision::Take { ends: Some(owner.number), past: Handover::Torn };
     }
-    owner.address.as_ref().map_or(Verdict::Closed, |address| Verdict::Follow(Arc::clone(address)))
+    owner.address.as_ref().map_or(ClaimDecision::Closed, |address| ClaimDecision::Follow(Arc::clone(address)))
 }
 
 /// What a life learns when it tries to renew its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Renewal {
+pub(crate) enum LeaseRenewal {
     /// It goes on.
     Lives,
     /// Another life has ended it: nothing is written here any more.
@@ -99,8 +99,8 @@ pub(crate) enum Renewal {
 
 /// What the number of lives that the renewal changed says: one if this life is still open, none if another
 /// ended it.
-pub(crate) fn renewal(renewed: u64) -> Renewal {
-    if renewed == 1 { Renewal::Lives } else { Renewal::StepsDown }
+pub(crate) fn renewal(renewed: u64) -> LeaseRenewal {
+    if renewed == 1 { LeaseRenewal::Lives } else { LeaseRenewal::StepsDown }
 }
 
 #[cfg(test)]

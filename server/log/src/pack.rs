@@ -79,7 +79,7 @@ struct TextKey<'a> {
     run: &'a str,
     /// Whether the text is a part's, a call's arguments or a call's output: ids of parts and calls may be
     /// equal.
-    form: Form,
+    form: DeltaKind,
     /// The id of the part or the call.
     id: &'a str,
     agent: Option<&'a AgentId>,
@@ -88,7 +88,7 @@ struct TextKey<'a> {
 
 /// Which kind of event a delta is. Each form is one kind of event.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Form {
+enum DeltaKind {
     /// Text of a part, `part.delta`.
     Part,
     /// Arguments of a call, `tool.args`.
@@ -112,9 +112,9 @@ impl<'a> Delta<'a> {
     fn of(envelope: &'a Envelope) -> Option<Self> {
         let event = &envelope.event;
         let (form, id, off, text) = match &event.kind {
-            Kind::PartDelta { part, off, text } => (Form::Part, part.as_str(), off, text),
-            Kind::ToolArgs { tool, off, text } => (Form::Arguments, tool.as_str(), off, text),
-            Kind::ToolOutput { tool, off, text } => (Form::Output, tool.as_str(), off, text),
+            Kind::PartDelta { part, off, text } => (DeltaKind::Part, part.as_str(), off, text),
+            Kind::ToolArgs { tool, off, text } => (DeltaKind::Arguments, tool.as_str(), off, text),
+            Kind::ToolOutput { tool, off, text } => (DeltaKind::Output, tool.as_str(), off, text),
             _ => return None,
         };
         let (agent, publisher) = (event.agent.as_ref(), envelope.publisher.as_ref());

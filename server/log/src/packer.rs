@@ -9,7 +9,7 @@ use model::{ConversationId, Envelope};
 use parking_lot::{Condvar, Mutex};
 
 use crate::blocks::{self, BLOCK_BYTES, Loose};
-use crate::ops::{Compacted, Op, PackedView};
+use crate::ops::{CompactedBlocks, Op, PackedView};
 use crate::queue::Queue;
 use crate::{Checkpoint, LogError};
 
@@ -153,7 +153,7 @@ fn compact(
         if packed.len() >= rows.len() {
             return Ok(());
         }
-        let ticket = queue.put(Op::Compact(Box::new(Compacted {
+        let ticket = queue.put(Op::Compact(Box::new(CompactedBlocks {
             conversation: conversation.clone(),
             key,
             instead_of: rows.iter().map(|row| row.id).collect(),

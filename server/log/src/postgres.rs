@@ -28,20 +28,17 @@ use std::time::Duration;
 
 use model::frame::{ConversationRow, Durability};
 use model::limits::LOG_QUEUE_BYTES_MAX;
-use model::{ConversationId, Envelope, Epoch, Position, Seq};
+use model::{ConversationId, Epoch, Position, Seq};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::blocks::{Loose, unreadable};
-use crate::ops::{Events, Op, StagedImport};
-use crate::packer::BlockSource;
-use crate::queue::{Queue, Stage};
-use crate::rank::{Rank, step_back};
-use crate::tally::Tally;
+use crate::blocks::unreadable;
+use crate::ops::{Op, QueuedEvents, StagedImport};
+use crate::queue::LogLifecycle;
 use crate::{
-    Append, Call, Checkpoint, EventLog, Figures, Finds, Import, ListQuery, LogError, MeasureQuery, Measured,
-    Measurement, Owner, Page, Progress, Purpose, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures,
-    Unwritten, clock,
+    Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
+    MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
+    SearchResults, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
 };
 
 mod address;
@@ -53,6 +50,7 @@ mod failure;
 mod known;
 mod life;
 mod measures;
+mod opening;
 mod plan;
 mod prefetch;
 mod read;
@@ -66,12 +64,11 @@ mod tls;
 mod writer;
 
 pub use address::PostgresUrl;
-use claims::Sharing;
-use database::{Database, Reading, Session};
-use life::Life;
+use claims::Claims;
+use database::{Reading, Session};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use server::{PostgresPlace, PostgresServer};
-use writer::{Fences, Shared, Writer};
+use writer::WriterShared;
 
 /// Most conversations that go at once; the next round takes the next.
 const ROUND_MAX: usize = 200;
@@ -130,79 +127,27 @@ pub enum PostgresError {
 /// dropping the log without it leaves the queue unwritten.
 #[derive(Debug)]
 pub struct PostgresLog {
-    shared: Shared,
-    threads: Mutex<Threads>,
+    shared: WriterShared,
+    threads: Mutex<PostgresThreads>,
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
     /// What is known where several hubs share the database.
-    sharing: Option<Sharing>,
+    sharing: Option<Claims>,
 }
 
 /// The threads of an open log; nothing once they have ended.
 #[derive(Debug, Default)]
-struct Threads {
+struct PostgresThreads {
     writer: Option<JoinHandle<()>>,
     packer: Option<JoinHandle<()>>,
 }
 
 impl PostgresLog {
-    /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there,
-    /// once no other is alive. Waits for the database. Fails with [`PostgresError::InUse`] while another hub
-    /// lives there, unless both have an address.
-    pub fn open(url: &PostgresUrl, options: &PostgresOptions) -> Result<Self, PostgresError> {
-        let database = Database::new(url.clone())?;
-        let (life, session) = {
-            let (of, lease, address) = (Arc::clone(&database), options.lease, options.address.clone());
-            let begun = database.wait(async move {
-                let mut session = of.connect().await?;
-                life::begin(&mut session, lease, address.as_deref()).await.map(|life| (life, session))
-            });
-            begun.unwrap_or_else(|| Err(PostgresError::Url(String::from("the log has ended"))))?
-        };
-        let Life { number, last_unsound, conversations, promise } = life;
-        tracing::info!(database = database.place(), promise = promise.why, "the log is in PostgreSQL");
-        let queue = Arc::new(Queue::new(options.queue_bytes, None));
-        // There is no journal: what is stored is rows.
-        queue.journal_failed();
-        queue.sweep_after(Duration::ZERO);
-        let shared = Shared {
-            database: Arc::clone(&database),
-            queue: Arc::clone(&queue),
-            packer: Arc::default(),
-            tally: Arc::new(Tally::new(conversations)),
-            promise: Arc::new(Mutex::new(promise)),
-        };
-        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            std::thread::Builder::new()
-                .name(String::from(name))
-                .spawn(run)
-                .map(Some)
-                .map_err(PostgresError::Runtime)
-        };
-        let fences = if options.address.is_some() { Fences::Owners } else { Fences::Life };
-        let writer = Writer::new(shared.clone(), session, (number, fences), options.lease);
-        let packing = {
-            let shared = shared.clone();
-            move || {
-                step_back(Rank::Packing);
-                let mut source = Source { database: Arc::clone(&shared.database) };
-                shared.packer.run(Some(&mut source), &shared.queue);
-            }
-        };
-        let threads = Threads {
-            writer: spawn("log-writer", Box::new(move || writer.run()))?,
-            packer: spawn("log-packer", Box::new(packing))?,
-        };
-        database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
-        let sharing = options.address.is_some().then(|| Sharing::new(number, last_unsound));
-        Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
-    }
-
     /// Ends the threads, the writer last, since the others give work to it.
-    fn end(&self, stage: Stage) {
+    fn end(&self, lifecycle: LogLifecycle) {
         let mut threads = self.threads.lock();
         let queue = &self.shared.queue;
-        queue.end(if stage == Stage::Closing { Stage::Draining } else { stage });
+        queue.end(if lifecycle == LogLifecycle::Closing { LogLifecycle::Draining } else { lifecycle });
         self.shared.packer.end();
         let join = |thread: Option<JoinHandle<()>>| {
             if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -210,7 +155,7 @@ impl PostgresLog {
             }
         };
         join(threads.packer.take());
-        queue.end(stage);
+        queue.end(lifecycle);
         join(threads.writer.take());
         self.shared.database.end();
     }
@@ -235,30 +180,15 @@ impl PostgresLog {
     }
 }
 
-/// Where the packer reads.
-struct Source {
-    database: Arc<Database>,
-}
-
-impl BlockSource for Source {
-    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError> {
-        self.database.read(move |session| Box::pin(read::newest_first(session, key, limit)))
-    }
-
-    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError> {
-        self.database.read(move |session| Box::pin(read::one(session, key, id)))
-    }
-}
-
 impl Drop for PostgresLog {
     fn drop(&mut self) {
-        self.end(Stage::Dropped);
+        self.end(LogLifecycle::Dropped);
     }
 }
 
 impl EventLog for PostgresLog {
     fn durability(&self) -> Durability {
-        self.shared.promise.lock().durability
+        self.shared.guarantee.lock().durability
     }
 
     fn indexes(&self) -> bool {
@@ -272,7 +202,7 @@ impl EventLog for PostgresLog {
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
         let after = append.after.seq;
         let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
-        self.shared.queue.append(Op::Append(Arc::new(Events::of(append))), after, head)
+        self.shared.queue.append(Op::Append(Arc::new(QueuedEvents::of(append))), after, head)
     }
 
     fn keep(&self, checkpoint: Checkpoint) -> Ticket {
@@ -280,7 +210,7 @@ impl EventLog for PostgresLog {
         self.shared.queue.keep(Op::Keep(Box::new(checkpoint)), head)
     }
 
-    fn list_as(&self, rows: Vec<ConversationRow>) {
+    fn put_rows(&self, rows: Vec<ConversationRow>) {
         if !rows.is_empty() {
             self.shared.queue.put(Op::Rows(rows));
         }
@@ -294,7 +224,7 @@ impl EventLog for PostgresLog {
         self.shared.queue.hasten(ticket.0, level);
     }
 
-    fn figures(&self) -> Figures {
+    fn figures(&self) -> LogFigures {
         self.shared.queue.figures()
     }
 
@@ -302,8 +232,8 @@ impl EventLog for PostgresLog {
         self.shared.queue.progress()
     }
 
-    fn wanted(&self) -> Vec<ConversationId> {
-        self.shared.queue.wanted()
+    fn awaiting_checkpoint(&self) -> Vec<ConversationId> {
+        self.shared.queue.awaiting_checkpoint()
     }
 
     fn claim(&self, conversation: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
@@ -313,7 +243,7 @@ impl EventLog for PostgresLog {
         }
     }
 
-    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+    fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         let queue = &self.shared.queue;
         queue.settle(conversation)?;
         let of = conversation.clone();
@@ -336,10 +266,10 @@ impl EventLog for PostgresLog {
             queue.rename(conversation, epoch.clone());
         }
         let position = Position { epoch, seq: found.head };
-        Ok(Some(Stored { position, view, at: found.at, marks }))
+        Ok(Some(StoredConversation { position, view, at: found.at, marks }))
     }
 
-    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<EventPage, LogError> {
         self.settle(conversation);
         let of = conversation.clone();
         self.read_with(move |session| {
@@ -360,14 +290,14 @@ impl EventLog for PostgresLog {
     }
 
     fn count(&self) -> u64 {
-        self.shared.tally.count()
+        self.shared.conversation_count.count()
     }
 
     fn unfinished(&self) -> Result<Vec<ConversationId>, LogError> {
         self.read_with(|session| Box::pin(read::unfinished(session)))
     }
 
-    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+    fn search(&self, query: &SearchQuery, stop: &QueryCancel) -> Result<SearchResults, LogError> {
         self.shared.queue.settle_found();
         search::search(&self.shared.database, query, stop)
     }
@@ -377,7 +307,7 @@ impl EventLog for PostgresLog {
         self.read_with(|session| Box::pin(read::tools(session)))
     }
 
-    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+    fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
         self.shared.queue.settle_found();
         measures::measured(&self.shared.database, query, stop)
     }
@@ -406,15 +336,15 @@ impl EventLog for PostgresLog {
         })
     }
 
-    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
-        self.shared.queue.piece(Op::Stage(import, Arc::new(Events::of(append))))
+    fn stage(&self, import: ImportId, append: Append<'_>) -> Ticket {
+        self.shared.queue.piece(Op::Stage(import, Arc::new(QueuedEvents::of(append))))
     }
 
     fn adopt(
         &self,
-        import: Import,
+        import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<Call>,
+        calls: Vec<EndedCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         let adoption = StagedImport::of(import, checkpoint, calls, measurements);
@@ -422,7 +352,7 @@ impl EventLog for PostgresLog {
         self.shared.queue.make(Op::Adopt(Box::new(adoption)), head)
     }
 
-    fn abandon(&self, import: Import) {
+    fn abandon(&self, import: ImportId) {
         self.shared.queue.put(Op::Abandon(import));
     }
 
@@ -466,12 +396,12 @@ impl EventLog for PostgresLog {
         }
     }
 
-    fn promise(&self) -> Option<String> {
-        Some(self.shared.promise.lock().why.clone())
+    fn guarantee(&self) -> Option<String> {
+        Some(self.shared.guarantee.lock().why.clone())
     }
 
     fn close(&self) -> Result<(), Unwritten> {
-        self.end(Stage::Closing);
+        self.end(LogLifecycle::Closing);
         self.shared.queue.left().map_or(Ok(()), Err)
     }
 }

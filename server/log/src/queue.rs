@@ -7,27 +7,27 @@
 //! Events that fitted before the hole are still written.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
-use model::frame::Durability;
 use model::limits::CONVERSATIONS_MAX;
-use model::{ConversationId, Epoch, Seq};
+use model::{ConversationId, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
-use crate::ops::{Op, Queued, Way, Weighed};
-use crate::tails::{Tail, Tails};
-use crate::{Figures, Health, LogError, Progress, Ticket, Unwritten};
+use crate::ops::Queued;
+use crate::tails::Tails;
+use crate::{Health, LogError, LogFigures, Progress, Ticket, Unwritten};
 
+mod appending;
 mod due;
 mod entries;
-mod gather;
+mod group_commit;
+mod settling;
 mod writing;
 
-use gather::Gather;
+use group_commit::GroupCommit;
 
 /// How long an append may wait for the journal if nobody waits for it, and how long an operation that is
 /// stored only as rows may wait.
@@ -72,7 +72,7 @@ const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
 /// wait.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<QueueState>,
     /// Notified when there is work for the writer or the end has come.
     pub(crate) work: Condvar,
     /// Notified when there is work for the journal or the end has come.
@@ -89,7 +89,7 @@ pub(crate) struct Queue {
 
 /// The state of the queue, behind its lock.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct QueueState {
     /// What waits, by ticket. What the journal has stays here until the writer takes it.
     ops: VecDeque<Queued>,
     /// The bytes of what waits and of what is being written.
@@ -117,28 +117,28 @@ pub(crate) struct State {
     /// The newest ticket that changes what searches find.
     found_at: u64,
     /// When to write what somebody waits for.
-    gather: Gather,
+    group_commit: GroupCommit,
     /// The newest ticket that the writer has taken.
     taken: u64,
     /// The newest ticket up to which everything was asked to survive a loss of power.
     sync_at: u64,
     /// Where each conversation ends once all of this is written, and which have a hole.
     tails: Tails,
-    /// Conversations with a hole that [`Queue::wanted`] has not named yet.
+    /// Conversations with a hole that [`Queue::awaiting_checkpoint`] has not named yet.
     unnamed: IndexSet<ConversationId>,
     /// Whether the log is open, or on its way to its end.
-    stage: Stage,
+    lifecycle: LogLifecycle,
     /// When rows of removed conversations are deleted next; `None` while there are none.
     sweep_at: Option<Instant>,
     /// What was not written when the writer ended.
     unwritten: Unwritten,
     #[cfg(any(test, feature = "testkit"))]
-    pub(crate) strings: crate::hand::Strings,
+    pub(crate) write_hold: crate::write_control::WriteHold,
 }
 
 /// How far the log is on its way to its end. It only moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stage {
+pub(crate) enum LogLifecycle {
     /// It takes what comes.
     #[default]
     Open,
@@ -152,7 +152,7 @@ pub(crate) enum Stage {
 
 /// What the writer does next.
 #[derive(Debug)]
-pub(crate) enum Next {
+pub(crate) enum WriterStep {
     /// Write these operations.
     Write(Vec<Queued>),
     /// Nothing is due: delete some rows of removed conversations.
@@ -171,7 +171,7 @@ impl Queue {
         let rows_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(ROWS_BYTES);
         Self {
             bytes_max,
-            state: Mutex::new(State { rows_bytes, ..State::default() }),
+            state: Mutex::new(QueueState { rows_bytes, ..QueueState::default() }),
             work: Condvar::new(),
             entries: Condvar::new(),
             done: Condvar::new(),
@@ -183,10 +183,10 @@ impl Queue {
     }
 
     /// The counters for metrics.
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> LogFigures {
         let state = self.state.lock();
         let (holed, left_out) = state.tails.holes();
-        Figures {
+        LogFigures {
             holed,
             left_out,
             set_aside: self.set_aside.load(Ordering::Relaxed),
@@ -211,249 +211,10 @@ impl Queue {
         self.state.lock().continues(conversation, after)
     }
 
-    /// Queues events that continue `conversation` from `after` to `head`. Those that do not fit make or widen
-    /// a hole and get [`Ticket::NEVER`].
-    pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
-        let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
-        state.continues(&conversation, after)?;
-        if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
-            state.tails.left_out(&conversation);
-            return Ok(Ticket::NEVER);
-        }
-        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
-            state.hole(&conversation, after);
-            return Ok(Ticket::NEVER);
-        }
-        Ok(self.push(&mut state, weighed, Some(head)))
-    }
-
-    /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
-    pub(crate) fn piece(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
-        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max && !state.ops.is_empty() {
-            return Ticket::NEVER;
-        }
-        self.push(&mut state, weighed, None)
-    }
-
-    /// Queues an operation that makes a conversation with the head `head`.
-    pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
-        let weighed = Weighed::of(op);
-        self.push(&mut self.state.lock(), weighed, Some(head))
-    }
-
-    /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
-    pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
-        let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
-        let known = state.tails.get(&conversation);
-        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
-        // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
-        // than the whole queue.
-        let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
-        if !heals && state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
-            if holed {
-                // It is named again when there is room.
-                state.unnamed.insert(conversation);
-                return Ticket::NEVER;
-            }
-            // Everything in the checkpoint is stored already, or waits.
-            return Ticket(state.tickets);
-        }
-        state.unnamed.shift_remove(&conversation);
-        let missing = state.tails.missing(&conversation);
-        let ticket = self.push(&mut state, weighed, Some(if holed { head } else { head.max(at_least) }));
-        if holed {
-            // The hole counts until the checkpoint is written.
-            state.tails.heal(&conversation, ticket.0, missing);
-        }
-        ticket
-    }
-
-    /// Queues an operation without asking for room, because there are few of these.
-    pub(crate) fn put(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (Weighed::of(op), self.state.lock());
-        let head = matches!(weighed.op, Op::Remove(_)).then_some(0);
-        if let Op::Remove(conversation) = &weighed.op {
-            state.unnamed.shift_remove(conversation);
-        }
-        self.push(&mut state, weighed, head)
-    }
-
-    /// Notes that somebody waits until `ticket` is kept at `level`.
-    pub(crate) fn hasten(&self, ticket: u64, level: Durability) {
+    /// Moves the log to `lifecycle`, unless it is further already, and wakes all threads.
+    pub(crate) fn end(&self, lifecycle: LogLifecycle) {
         let mut state = self.state.lock();
-        // A ticket that was never given is never reached.
-        if ticket > state.tickets {
-            return;
-        }
-        match level {
-            Durability::Synced if state.sync_at < ticket => {
-                self.push(&mut state, Weighed::of(Op::Sync), None);
-            }
-            Durability::Stored if state.taken.max(state.stored) < ticket && state.gather.waits() => {
-                self.entries.notify_one();
-                if state.waits_for_rows() {
-                    self.work.notify_one();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Puts an operation at the end, gives it its ticket, and wakes whoever has work now. Room is the
-    /// caller's matter.
-    fn push(&self, state: &mut State, Weighed { op, bytes }: Weighed, head: Option<Seq>) -> Ticket {
-        state.tickets += 1;
-        let ticket = state.tickets;
-        let way = op.way(state.knows(&op, head));
-        if op.is_synced() {
-            state.sync_at = ticket;
-        }
-        if op.is_found() {
-            state.found_at = ticket;
-        }
-        if let (Some(conversation), Some(head)) = (op.conversation(), head) {
-            state.tails.put(conversation, Tail::at(head, ticket));
-        }
-        let before = state.bytes;
-        state.bytes += bytes;
-        let urgent = op.is_urgent() && !state.urgent;
-        state.urgent |= urgent;
-        let now = Instant::now();
-        let wake = urgent
-            || state.ops.is_empty()
-            || (way == Way::Rows && state.rows_since.is_none())
-            || (before < state.rows_bytes && state.bytes >= state.rows_bytes);
-        if way == Way::Rows {
-            state.rows_since.get_or_insert(now);
-        }
-        if way == Way::Journal {
-            let entry_before = state.entry_bytes;
-            state.entry_bytes += bytes;
-            if state.entry_since.is_none()
-                || (entry_before < GATHER_BYTES && state.entry_bytes >= GATHER_BYTES)
-            {
-                self.entries.notify_one();
-            }
-            state.entry_since.get_or_insert(now);
-        }
-        state.since.get_or_insert(now);
-        state.ops.push_back(Queued { ticket, bytes, way, op });
-        if way == Way::Aside && state.pass_aside() {
-            self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
-        }
-        if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
-            self.progress.send_if_modified(|progress| {
-                // Publishers that wait while nothing can be written wait in vain, and keep events from
-                // viewers.
-                let news = !progress.full && progress.health == Health::Well;
-                progress.full |= news;
-                news
-            });
-        }
-        if wake {
-            self.work.notify_one();
-        }
-        Ticket(ticket)
-    }
-
-    /// The conversations with a hole, each named once, if there is room for checkpoints.
-    pub(crate) fn wanted(&self) -> Vec<ConversationId> {
-        if self.is_failing() {
-            return Vec::new();
-        }
-        let mut state = self.state.lock();
-        if state.bytes > self.bytes_max / 2 {
-            return Vec::new();
-        }
-        std::mem::take(&mut state.unnamed).into_iter().collect()
-    }
-
-    /// All conversations with a hole.
-    pub(crate) fn holed(&self) -> Vec<ConversationId> {
-        self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
-    }
-
-    /// Waits until everything of `conversation` is rows; fails if nothing can be written.
-    pub(crate) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
-        let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
-        self.settle_to(ticket)
-    }
-
-    /// Waits until everything that searches find is rows, if it can be written.
-    pub(crate) fn settle_found(&self) {
-        let ticket = self.state.lock().found_at;
-        // If it cannot be written, what was written can still be searched.
-        drop(self.settle_to(ticket));
-    }
-
-    /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
-    pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
-        #[cfg(any(test, feature = "testkit"))]
-        let _goes_on = self.let_go();
-        let mut state = self.state.lock();
-        loop {
-            let (indexed, health) = {
-                let progress = self.progress.borrow();
-                (progress.indexed, progress.health.clone())
-            };
-            if indexed >= Ticket(ticket) {
-                return Ok(());
-            }
-            if let Health::Failing(fault) = health {
-                return Err(LogError::Failing(fault.what));
-            }
-            if state.stage == Stage::Dropped {
-                return Err(LogError::Failing(Arc::from("it has ended")));
-            }
-            state.urgent = true;
-            self.work.notify_one();
-            self.done.wait(&mut state);
-        }
-    }
-
-    /// Notes the head of a conversation that was read. Returns whether it had a hole, which is forgotten: its
-    /// reader goes on in a new epoch.
-    pub(crate) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
-        let mut state = self.state.lock();
-        if let Some(tail) = state.tails.get(conversation)
-            && !tail.is_holed()
-        {
-            return false;
-        }
-        state.unnamed.shift_remove(conversation);
-        state.tails.put(conversation, Tail::at(head, 0))
-    }
-
-    /// Forgets the hole of a conversation that is not in the file. Nothing is noted of a name that nobody
-    /// wrote to.
-    pub(crate) fn absent(&self, conversation: &ConversationId) {
-        let mut state = self.state.lock();
-        if state.tails.get(conversation).is_some_and(Tail::is_holed) {
-            state.tails.remove(conversation);
-            state.unnamed.shift_remove(conversation);
-        }
-    }
-
-    /// How many conversations it remembers.
-    #[cfg(test)]
-    pub(crate) fn known(&self) -> usize {
-        self.state.lock().tails.len()
-    }
-
-    /// Queues the new epoch of a conversation.
-    pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
-        let mut state = self.state.lock();
-        let head = state.tails.get(conversation).map(|tail| tail.head);
-        self.push(&mut state, Weighed::of(Op::Rename(conversation.clone(), epoch)), head);
-    }
-
-    /// Moves the log to `stage`, unless it is further already, and wakes all threads.
-    pub(crate) fn end(&self, stage: Stage) {
-        let mut state = self.state.lock();
-        state.stage = state.stage.max(stage);
+        state.lifecycle = state.lifecycle.max(lifecycle);
         drop(state);
         self.work.notify_all();
         self.entries.notify_all();
@@ -461,12 +222,12 @@ impl Queue {
     }
 
     /// How far the log is on its way to its end.
-    pub(crate) fn stage(&self) -> Stage {
-        self.state.lock().stage
+    pub(crate) fn lifecycle(&self) -> LogLifecycle {
+        self.state.lock().lifecycle
     }
 }
 
-impl State {
+impl QueueState {
     /// Whether events that continue `conversation` after `after` would be taken. A conversation with a hole
     /// takes all, because its next checkpoint contains them.
     fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
@@ -480,8 +241,8 @@ impl State {
 
     /// How far the log is on its way to its end.
     #[cfg(any(test, feature = "testkit"))]
-    pub(crate) fn stage(&self) -> Stage {
-        self.stage
+    pub(crate) fn lifecycle(&self) -> LogLifecycle {
+        self.lifecycle
     }
 
     /// Notes that the events of `conversation` after `head` are not taken.

@@ -2,6 +2,8 @@
 //! peers come first. Work that can wait runs at a lower rank, and the kernel takes the core from it as soon
 //! as one of the others wakes.
 
+use crate::blocking;
+
 /// How far a thread steps back behind those that serve peers, in units of `nice`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rank {
@@ -15,7 +17,7 @@ pub enum Rank {
 
 /// Lowers the rank of this thread for good. Where the system has no ranks for threads, or forbids the change,
 /// the rank stays.
-pub fn step_back(rank: Rank) {
+pub fn lower_priority(rank: Rank) {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         // On Linux, threads have ids as processes do, and each its own nice value. The new value counts from
@@ -40,12 +42,23 @@ pub fn step_back(rank: Rank) {
 pub fn aside<T: Send>(rank: Rank, work: impl FnOnce() -> T + Send) -> T {
     let done = std::thread::scope(|scope| {
         let ranked = scope.spawn(|| {
-            step_back(rank);
+            lower_priority(rank);
             work()
         });
         ranked.join()
     });
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Does `work` on something of `bytes` bytes: here up to `here_bytes_max`, and with more of them [`aside`] at the lower rank `rank`,
+/// as [`blocking`] allows it in a task. Below that bound, starting a thread takes a good part of the time of the work.
+pub fn aside_if_large<T: Send>(
+    rank: Rank,
+    bytes: u64,
+    here_bytes_max: u64,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    if bytes > here_bytes_max { blocking(|| aside(rank, work)) } else { work() }
 }
 
 #[cfg(all(test, any(target_os = "linux", target_os = "android")))]

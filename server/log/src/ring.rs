@@ -10,7 +10,7 @@ use model::{Envelope, Seq};
 /// One event of a ring. `end` counts the bytes of all events up to and including this one since the epoch
 /// began, so the difference of two ends is the weight of the events between them.
 #[derive(Debug)]
-struct Entry {
+struct RingEntry {
     envelope: Arc<Envelope>,
     end: u64,
 }
@@ -21,7 +21,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct Ring {
     /// The events, the oldest first.
-    entries: VecDeque<Entry>,
+    entries: VecDeque<RingEntry>,
     /// The bytes of all events since the epoch began that are no longer here.
     start: u64,
     /// The seq of the first event; while the ring is empty, the seq that the next one will have.
@@ -57,14 +57,14 @@ impl Ring {
 
     /// About the memory that it holds, in bytes.
     pub fn held(&self) -> u64 {
-        const EACH: u64 = (size_of::<Entry>() + size_of::<Envelope>() + 2 * size_of::<usize>()) as u64;
+        const EACH: u64 = (size_of::<RingEntry>() + size_of::<Envelope>() + 2 * size_of::<usize>()) as u64;
         self.bytes() + self.entries.len() as u64 * EACH
     }
 
     /// Adds the next event, which weighs `bytes`, and drops the oldest ones beyond the bounds.
     pub fn push(&mut self, envelope: Arc<Envelope>, bytes: usize) {
         let end = self.end() + bytes as u64;
-        self.entries.push_back(Entry { envelope, end });
+        self.entries.push_back(RingEntry { envelope, end });
         self.cut(self.bytes_max);
     }
 

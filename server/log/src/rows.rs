@@ -37,7 +37,7 @@ pub(crate) struct StoredRow {
 impl StoredRow {
     /// `row` as a database keeps it.
     pub(crate) fn of(row: &ConversationRow) -> Self {
-        let tags: String = row.tags.iter().map(|tag| format!("\n{tag}")).collect();
+        let tags: String = row.tags.iter().flat_map(|tag| ["\n", tag.as_str()]).collect();
         Self {
             head: row.head,
             // A row holds nothing that cannot be written.
@@ -68,7 +68,7 @@ pub(crate) fn narrowed(query: &ListQuery, state: &str, tag: &str) -> String {
     numbers + &value(query.state.is_some(), state) + &value(query.tag.is_some(), tag)
 }
 
-/// A row for a conversation of which the hub has not yet given one with [`crate::EventLog::list_as`], or
+/// A row for a conversation of which the hub has not yet given one with [`crate::EventLog::put_rows`], or
 /// whose row cannot be read. The caller fills in epoch, head and time.
 pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
     ConversationRow {

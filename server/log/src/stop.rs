@@ -1,8 +1,8 @@
 //! Cancels a query of the log from another thread: when its time is up, or when nobody waits for it any more.
 //!
 //! ```text
-//! whoever waits     Arc<Stop> ──now()──▶ is_stopped, and the statement that runs is interrupted
-//! the query         looks at is_stopped between two steps; holds a Running guard while a statement runs
+//! whoever waits     Arc<QueryCancel> ──cancel()──▶ is_cancelled, and the statement that runs is interrupted
+//! the query         looks at is_cancelled between two steps; holds an InterruptGuard while a statement runs
 //! ```
 
 use std::sync::Arc;
@@ -15,48 +15,48 @@ pub(crate) type Interrupt = Box<dyn Fn() + Send>;
 
 /// A handle with which another thread cancels one query. A query that was cancelled before it began does
 /// nothing. Each query needs a handle of its own. Dropping the handle does not cancel the query, see
-/// [`StopOnDrop`].
+/// [`CancelOnDrop`].
 #[derive(Default)]
-pub struct Stop {
-    is_stopped: AtomicBool,
+pub struct QueryCancel {
+    is_cancelled: AtomicBool,
     /// The connection that the query runs on, while it does.
     running: Mutex<Option<Interrupt>>,
 }
 
-impl Stop {
+impl QueryCancel {
     /// Cancels the query; a statement that runs is interrupted.
-    pub fn now(&self) {
+    pub fn cancel(&self) {
         let running = self.running.lock();
-        self.is_stopped.store(true, Ordering::Release);
+        self.is_cancelled.store(true, Ordering::Release);
         if let Some(running) = &*running {
             running();
         }
     }
 
-    /// Whether [`Stop::now`] was called.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Acquire)
+    /// Whether [`QueryCancel::cancel`] was called.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Acquire)
     }
 
     /// Notes that the query runs on a connection that `interrupt` interrupts, until the returned guard is dropped. After
     /// that the connection is not interrupted: another query may use it.
-    pub(crate) fn runs(&self, interrupt: Interrupt) -> Running<'_> {
+    pub(crate) fn attach(&self, interrupt: Interrupt) -> InterruptGuard<'_> {
         *self.running.lock() = Some(interrupt);
-        Running(self)
+        InterruptGuard(self)
     }
 }
 
-impl std::fmt::Debug for Stop {
+impl std::fmt::Debug for QueryCancel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stop").field("is_stopped", &self.is_stopped).finish_non_exhaustive()
+        f.debug_struct("QueryCancel").field("is_cancelled", &self.is_cancelled).finish_non_exhaustive()
     }
 }
 
-/// A guard for the time in which a query runs. Dropping it detaches the connection from its [`Stop`].
+/// A guard for the time in which a query runs. Dropping it detaches the connection from its [`QueryCancel`].
 #[derive(Debug)]
-pub(crate) struct Running<'a>(&'a Stop);
+pub(crate) struct InterruptGuard<'a>(&'a QueryCancel);
 
-impl Drop for Running<'_> {
+impl Drop for InterruptGuard<'_> {
     fn drop(&mut self) {
         *self.0.running.lock() = None;
     }
@@ -65,10 +65,10 @@ impl Drop for Running<'_> {
 /// Cancels a query when it is dropped. Whoever waits for the answer holds it, so that a client that leaves
 /// ends its search.
 #[derive(Debug)]
-pub struct StopOnDrop(pub Arc<Stop>);
+pub struct CancelOnDrop(pub Arc<QueryCancel>);
 
-impl Drop for StopOnDrop {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        self.0.now();
+        self.0.cancel();
     }
 }

@@ -5,27 +5,27 @@ use std::collections::BTreeMap;
 use compact_str::CompactString;
 use model::limits::ID_BYTES_MAX;
 
-use crate::Call;
+use crate::EndedCall;
 use crate::measure::bucket;
 
 /// The calls of one commit, counted by tool.
 #[derive(Debug, Default)]
-pub(crate) struct CallCounts {
-    pub(crate) tools: BTreeMap<CompactString, Counts>,
+pub(crate) struct ToolCallCounts {
+    pub(crate) tools: BTreeMap<CompactString, ToolCounts>,
 }
 
 /// The calls of one tool.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct ToolCounts {
     pub(crate) calls: i64,
     pub(crate) failed: i64,
     /// How many calls by bucket of latency.
     pub(crate) buckets: BTreeMap<u32, i64>,
 }
 
-impl CallCounts {
+impl ToolCallCounts {
     /// Adds calls that have ended.
-    pub(crate) fn add(&mut self, calls: &[Call]) {
+    pub(crate) fn add(&mut self, calls: &[EndedCall]) {
         for call in calls {
             let end = call.name.floor_char_boundary(ID_BYTES_MAX);
             let name = CompactString::from(call.name.get(..end).unwrap_or_default());

@@ -137,8 +137,10 @@ impl Upstream {
         Ok(Self { name: name.into(), scheme, authority, path, api, certificates: Vec::new() })
     }
 
-    /// Trusts the certificates in `file` (PEM) in addition. Fails if the file cannot be read or has none.
-    pub fn trusting(mut self, file: &Path) -> Result<Self, UpstreamError> {
+    /// Trusts the certificates in the file `ca` (PEM) in addition to the usual ones; without a file changes nothing. Fails if the
+    /// file cannot be read or has no certificate.
+    pub fn with_ca(mut self, ca: Option<&Path>) -> Result<Self, UpstreamError> {
+        let Some(file) = ca else { return Ok(self) };
         let wrong = |cause| UpstreamError::Certificates {
             upstream: self.name.to_string(),
             file: file.to_owned(),

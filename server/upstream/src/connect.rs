@@ -2,8 +2,8 @@
 //! other side chose.
 //!
 //! ```text
-//! Connector::new   ─▶ Reaching (TCP, perhaps a proxy) ─▶ TLS, ALPN h2 or http/1.1 ─▶ Stream
-//! Connector::bare  ─▶ the same, always end-to-end, http/1.1 alone
+//! Connector::new   ─▶ TcpConnector (TCP, perhaps a proxy) ─▶ TLS, ALPN h2 or http/1.1 ─▶ Stream
+//! Connector::end_to_end  ─▶ the same, always end-to-end, http/1.1 alone
 //! ```
 
 use std::time::Duration;
@@ -19,9 +19,9 @@ use tokio::net::TcpStream;
 use tower::ServiceExt as _;
 
 use crate::config::Upstream;
-use crate::detour::Reaching;
 use crate::error::reason;
-use crate::surroundings::{Surroundings, TlsError};
+use crate::machine::{MachineSettings, TlsError};
+use crate::proxy_route::TcpConnector;
 
 /// A connection for hyper, with TLS if the URL requires it.
 pub(crate) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -31,15 +31,16 @@ pub type RawConnection = TokioIo<Stream>;
 
 /// How a dead connection is detected: a router that dropped the connection does not report that.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pulse {
+pub(crate) struct KeepAlive {
     /// How long the other side is silent before it is asked for a sign of life.
-    pub(crate) every: Duration,
+    pub(crate) interval: Duration,
     /// How long the answer may take.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// The values for all connections.
-pub(crate) const PULSE: Pulse = Pulse { every: Duration::from_secs(15), patience: Duration::from_secs(10) };
+pub(crate) const KEEP_ALIVE: KeepAlive =
+    KeepAlive { interval: Duration::from_secs(15), timeout: Duration::from_secs(10) };
 
 /// How often TCP probes within the patience.
 const PROBES: u32 = 2;
@@ -48,28 +49,26 @@ const PROBES: u32 = 2;
 #[derive(Debug, Clone)]
 pub(crate) struct Connector {
     /// What makes the connection, layer by layer.
-    https: HttpsConnector<Reaching>,
+    https: HttpsConnector<TcpConnector>,
     /// The address of the upstream.
     uri: Uri,
 }
 
 impl Connector {
     /// Connections for requests, over HTTP/2 if the TLS handshake chooses it.
-    pub(crate) fn new(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
-        let https =
-            HttpsConnectorBuilder::new().with_tls_config(tls(upstream, surroundings)?).https_or_http();
-        let reaching = Reaching::new(tcp(PULSE), surroundings.detour(upstream));
-        let https = https.enable_http1().enable_http2().wrap_connector(reaching);
+    pub(crate) fn new(upstream: &Upstream, machine: &MachineSettings) -> Result<Self, TlsError> {
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, machine)?).https_or_http();
+        let tcp_connector = TcpConnector::new(tcp(KEEP_ALIVE), machine.route(upstream));
+        let https = https.enable_http1().enable_http2().wrap_connector(tcp_connector);
         Ok(Self { https, uri: upstream.uri("").unwrap_or_default() })
     }
 
     /// End-to-end connections to the upstream, for HTTP/1.1 or another protocol.
-    pub(crate) fn bare(upstream: &Upstream, surroundings: &Surroundings) -> Result<Self, TlsError> {
-        let https =
-            HttpsConnectorBuilder::new().with_tls_config(tls(upstream, surroundings)?).https_or_http();
-        let reaching = Reaching::new(tcp(PULSE), surroundings.detour(upstream).whole());
+    pub(crate) fn end_to_end(upstream: &Upstream, machine: &MachineSettings) -> Result<Self, TlsError> {
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls(upstream, machine)?).https_or_http();
+        let tcp_connector = TcpConnector::new(tcp(KEEP_ALIVE), machine.route(upstream).end_to_end());
         Ok(Self {
-            https: https.enable_http1().wrap_connector(reaching),
+            https: https.enable_http1().wrap_connector(tcp_connector),
             uri: upstream.uri("").unwrap_or_default(),
         })
     }
@@ -90,9 +89,9 @@ pub(crate) fn is_http2(stream: &Stream) -> bool {
 
 /// The TLS configuration with the certificates that are trusted for an upstream: those of the system and its
 /// own. Fails for a certificate that is none.
-fn tls(upstream: &Upstream, surroundings: &Surroundings) -> Result<ClientConfig, TlsError> {
+fn tls(upstream: &Upstream, machine: &MachineSettings) -> Result<ClientConfig, TlsError> {
     let is_protected = upstream.uri("").is_some_and(|uri| uri.scheme() == Some(&Scheme::HTTPS));
-    let mut store = if is_protected { surroundings.roots().clone() } else { RootCertStore::empty() };
+    let mut store = if is_protected { machine.roots().clone() } else { RootCertStore::empty() };
     for certificate in upstream.certificates() {
         store.add(certificate.clone())?;
     }
@@ -103,12 +102,12 @@ fn tls(upstream: &Upstream, surroundings: &Surroundings) -> Result<ClientConfig,
 }
 
 /// The TCP options of all connections.
-fn tcp(pulse: Pulse) -> HttpConnector {
+fn tcp(keep_alive: KeepAlive) -> HttpConnector {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
-    http.set_keepalive(Some(pulse.every));
-    http.set_keepalive_interval(Some(pulse.patience / PROBES));
+    http.set_keepalive(Some(keep_alive.interval));
+    http.set_keepalive_interval(Some(keep_alive.timeout / PROBES));
     http.set_keepalive_retries(Some(PROBES));
     http.set_connect_timeout(Some(Duration::from_millis(PROXY_CONNECT_MS)));
     http

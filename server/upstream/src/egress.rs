@@ -11,21 +11,21 @@ use hyper_util::rt::TokioIo;
 use crate::config::Upstream;
 use crate::connect::{Connector, RawConnection};
 use crate::error::SendError;
+use crate::machine::{MachineSettings, TlsError};
 use crate::send::Sender;
-use crate::surroundings::{Surroundings, TlsError};
 use crate::upgrade::upgrade;
 
 /// The way out of this process. Proxies are read from the environment with the first upstream, certificates
 /// with the first one that uses TLS.
 #[derive(Debug, Default)]
 pub struct Egress {
-    surroundings: Surroundings,
+    machine: MachineSettings,
 }
 
 impl Egress {
     /// An egress that uses no proxy, whatever the environment says.
     pub fn direct() -> Self {
-        Self { surroundings: Surroundings::without_proxies() }
+        Self { machine: MachineSettings::without_proxies() }
     }
 
     /// A sender for `upstream` with connections of its own. Nothing is connected before the first request.
@@ -33,14 +33,14 @@ impl Egress {
     where
         B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
-        Sender::new(upstream, &self.surroundings)
+        Sender::new(upstream, &self.machine)
     }
 
     /// A connection to `upstream` for another protocol, with TLS if its URL requires it. Fails, with a text
     /// for people, after [`PROXY_CONNECT_MS`](model::limits::PROXY_CONNECT_MS) at the latest. Dropping the
     /// connection closes it.
     pub async fn connect(&self, upstream: &Upstream) -> Result<RawConnection, String> {
-        let connector = Connector::bare(upstream, &self.surroundings).map_err(|error| error.to_string())?;
+        let connector = Connector::end_to_end(upstream, &self.machine).map_err(|error| error.to_string())?;
         connector.connect().await.map(TokioIo::new)
     }
 

@@ -28,7 +28,7 @@ use socket2::SockRef;
 
 use crate::connect::Stream;
 use crate::error::reason;
-use crate::replay::Replay;
+use crate::replay::ReplayBody;
 
 /// The most bytes that are read ahead of the caller, and the longest head of an answer.
 const READ_AHEAD_BYTES: usize = 64 << 10;
@@ -44,9 +44,9 @@ pub(crate) fn builder() -> Builder {
     builder
 }
 
-/// The form of the request line over HTTP/1.1.
+/// What the request line names over HTTP/1.1 (RFC 9112, 3.2: origin form and absolute form).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum RequestTarget {
     /// Only the path: the other side is the upstream.
     Origin,
     /// The whole URL: the other side is a proxy that forwards.
@@ -57,13 +57,13 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) struct Http1<B> {
     /// hyper's end of the connection; a task drives the other.
-    sender: SendRequest<Replay<B>>,
+    sender: SendRequest<ReplayBody<B>>,
     /// The stream, to check it while hyper owns it.
     stream: Weak<Mutex<Stream>>,
     /// When the last request was over.
-    rested_at: Instant,
+    idle_since: Instant,
     /// How long it may be idle.
-    rest_max: Duration,
+    idle_max: Duration,
 }
 
 impl<B> Http1<B>
@@ -71,49 +71,49 @@ where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
     /// Begins HTTP/1.1 on a new connection, in a task of its own that ends with it.
-    pub(crate) async fn new(stream: Stream, rest_max: Duration) -> hyper::Result<Self> {
+    pub(crate) async fn new(stream: Stream, idle_max: Duration) -> hyper::Result<Self> {
         let stream = Arc::new(Mutex::new(stream));
         let watched = Arc::downgrade(&stream);
-        let (sender, connection) = builder().handshake(Watched(stream)).await?;
+        let (sender, connection) = builder().handshake(WatchedStream(stream)).await?;
         tokio::spawn(async move {
             if let Err(error) = connection.with_upgrades().await {
                 tracing::debug!(reason = reason(&error), "a connection over HTTP/1.1 broke");
             }
         });
-        Ok(Self { sender, stream: watched, rested_at: Instant::now(), rest_max })
+        Ok(Self { sender, stream: watched, idle_since: Instant::now(), idle_max })
     }
 
     /// Sends a request. The error contains the request if nothing of it was sent.
     pub(crate) async fn send(
         &mut self,
         mut head: Parts,
-        body: Replay<B>,
-        form: Form,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Replay<B>>>> {
+        body: ReplayBody<B>,
+        target: RequestTarget,
+    ) -> Result<Response<Incoming>, TrySendError<Request<ReplayBody<B>>>> {
         let uri = head.uri.clone();
-        if let (Entry::Vacant(host), Some(value)) = (head.headers.entry(HOST), host(&uri)) {
+        if let (Entry::Vacant(host), Some(value)) = (head.headers.entry(HOST), host_header(&uri)) {
             host.insert(value);
         }
-        if form == Form::Origin {
+        if target == RequestTarget::Origin {
             head.uri = uri.path_and_query().map_or_else(Uri::default, |path| Uri::from(path.clone()));
         }
         let answer = self.sender.try_send_request(Request::from_parts(head, body)).await?;
-        if let Some(kept) = kept(&answer) {
-            self.rest_max = self.rest_max.min(kept.saturating_sub(CLOSING));
+        if let Some(timeout) = keep_alive_timeout(&answer) {
+            self.idle_max = self.idle_max.min(timeout.saturating_sub(CLOSING));
         }
         Ok(answer)
     }
 
     /// Waits until the request and its answer are over. False if the connection is closed then.
-    pub(crate) async fn rest(&mut self) -> bool {
+    pub(crate) async fn until_idle(&mut self) -> bool {
         let is_ready = self.sender.ready().await.is_ok();
-        self.rested_at = Instant::now();
+        self.idle_since = Instant::now();
         is_ready
     }
 
     /// Whether it was idle for too long.
     pub(crate) fn is_expired(&self) -> bool {
-        self.sender.is_closed() || self.rested_at.elapsed() >= self.rest_max
+        self.sender.is_closed() || self.idle_since.elapsed() >= self.idle_max
     }
 
     /// Whether a request can be sent without meeting the end of the connection. It asks the kernel, which may
@@ -135,7 +135,7 @@ where
 }
 
 /// The `Host` of `uri`, with the port unless it is the scheme's default.
-fn host(uri: &Uri) -> Option<HeaderValue> {
+fn host_header(uri: &Uri) -> Option<HeaderValue> {
     let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
     let host = uri.host()?;
     let port = uri.port_u16().filter(|port| *port != usual);
@@ -144,7 +144,7 @@ fn host(uri: &Uri) -> Option<HeaderValue> {
 }
 
 /// How long the other side keeps an idle connection, if it says so.
-fn kept(answer: &Response<Incoming>) -> Option<Duration> {
+fn keep_alive_timeout(answer: &Response<Incoming>) -> Option<Duration> {
     let values = answer.headers().get_all("keep-alive").iter().filter_map(|value| value.to_str().ok());
     let mut parts = values.flat_map(|value| value.split(',')).filter_map(|part| part.trim().split_once('='));
     let timeout = parts.find(|(name, _)| name.eq_ignore_ascii_case("timeout"))?;
@@ -154,9 +154,9 @@ fn kept(answer: &Response<Incoming>) -> Option<Duration> {
 /// The stream of a connection, which can be checked while hyper owns it. The lock is never contended while a
 /// request is in progress: only idle connections are checked.
 #[derive(Debug)]
-struct Watched(Arc<Mutex<Stream>>);
+struct WatchedStream(Arc<Mutex<Stream>>);
 
-impl Read for Watched {
+impl Read for WatchedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -166,7 +166,7 @@ impl Read for Watched {
     }
 }
 
-impl Write for Watched {
+impl Write for WatchedStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut *self.0.lock()).poll_write(context, bytes)
     }

@@ -16,9 +16,9 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use parking_lot::Mutex;
 
-use crate::connect::{Pulse, Stream};
+use crate::connect::{KeepAlive, Stream};
 use crate::error::reason;
-use crate::replay::Replay;
+use crate::replay::ReplayBody;
 
 /// The most calls that share a connection, if the upstream allows that many. Servers allow a hundred and
 /// more, a few only ten; another connection costs one handshake.
@@ -34,7 +34,7 @@ const UNKNOWN: usize = usize::MAX - 1;
 /// A connection. It is closed when all handles are dropped and its calls are over.
 pub(crate) struct Http2<B> {
     /// hyper's handle of the connection; a task drives it.
-    sender: SendRequest<Replay<B>>,
+    sender: SendRequest<ReplayBody<B>>,
     /// How many calls the upstream allows at once, as last reported.
     streams: Box<dyn Fn() -> usize + Send + Sync>,
     /// Whether an answer has arrived over it.
@@ -51,10 +51,10 @@ impl<B> Http2<B>
 where
     B: Body<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// Begins HTTP/2 on a new connection, in a task of its own that ends with it. `pulse` says when a silent
+    /// Begins HTTP/2 on a new connection, in a task of its own that ends with it. `keep_alive` says when a silent
     /// one counts as dead.
-    pub(crate) async fn new(stream: Stream, pulse: Pulse) -> hyper::Result<Self> {
-        let (sender, connection) = builder(pulse).handshake(stream).await?;
+    pub(crate) async fn new(stream: Stream, keep_alive: KeepAlive) -> hyper::Result<Self> {
+        let (sender, connection) = builder(keep_alive).handshake(stream).await?;
         let connection = Arc::new(Mutex::new(connection));
         let streams = {
             let connection = Arc::clone(&connection);
@@ -82,8 +82,8 @@ where
     pub(crate) async fn send(
         &self,
         head: Parts,
-        body: Replay<B>,
-    ) -> Result<Response<Incoming>, TrySendError<Request<Replay<B>>>> {
+        body: ReplayBody<B>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<ReplayBody<B>>>> {
         let answer = self.sender.clone().try_send_request(Request::from_parts(head, body)).await?;
         self.has_answered.store(true, Ordering::Relaxed);
         Ok(answer)
@@ -101,7 +101,7 @@ where
 }
 
 /// The settings for HTTP/2.
-fn builder(pulse: Pulse) -> Builder<TokioExecutor> {
+fn builder(keep_alive: KeepAlive) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
@@ -109,8 +109,8 @@ fn builder(pulse: Pulse) -> Builder<TokioExecutor> {
         .initial_stream_window_size(WINDOW_BYTES)
         // Callers that do not read fill their own windows and leave room for the others.
         .initial_connection_window_size(WINDOW_BYTES.saturating_mul(CALLS_MAX.saturating_add(1)))
-        .keep_alive_interval(pulse.every)
-        .keep_alive_timeout(pulse.patience)
+        .keep_alive_interval(keep_alive.interval)
+        .keep_alive_timeout(keep_alive.timeout)
         .keep_alive_while_idle(true);
     builder
 }

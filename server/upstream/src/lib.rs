@@ -9,29 +9,29 @@
 //! records nothing and stores no key. It depends on `model` (limits) and no other crate of the workspace, and
 //! no other crate of the server uses hyper's client or TLS.
 //!
-//! Reading order: `config` (where upstreams are) → `egress` (what all requests share) → `surroundings`
+//! Reading order: `config` (where upstreams are) → `egress` (what all requests share) → `machine`
 //! (certificates and proxies of the machine) → `send` (one request, and when it is sent again) → `replay`
 //! (its body) → `pool` → `http1`, `http2` (connections) → `upgrade` (other protocols) → `connect` (TCP, TLS)
-//! → `detour` (proxies of the environment) → `error`, `retry_after`.
+//! → `proxy_route` (proxies of the environment) → `error`, `retry_after`.
 
 mod config;
 mod connect;
-mod detour;
 mod egress;
 mod error;
 mod http1;
 mod http2;
+mod machine;
 mod pool;
+mod proxy_route;
 mod replay;
 mod retry_after;
 mod send;
-mod surroundings;
 mod upgrade;
 
 pub use config::{Api, Upstream, UpstreamError};
 pub use connect::RawConnection;
 pub use egress::Egress;
 pub use error::{SendError, reason};
+pub use machine::TlsError;
 pub use retry_after::retry_after_ms;
 pub use send::{ResponseBody, Sender};
-pub use surroundings::TlsError;

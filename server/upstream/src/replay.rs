@@ -20,7 +20,7 @@ const PIECES_MAX: usize = 1_024;
 
 /// What is kept of a body during an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum Buffering {
     /// Nothing: once some of it was taken, there is no further attempt.
     Nothing,
     /// Everything, while it is short.
@@ -30,50 +30,50 @@ pub(crate) enum Keep {
 /// An attempt to send a body, and the handle from which the next attempt is made. Attempts share the body;
 /// only the newest reads it, an older one waits for ever.
 #[derive(Debug)]
-pub(crate) struct Replay<B> {
-    whole: Arc<Mutex<Whole<B>>>,
+pub(crate) struct ReplayBody<B> {
+    shared: Arc<Mutex<SharedBody<B>>>,
     /// The number of this attempt; 0 for the handle.
     attempt: u32,
 }
 
 /// The body, shared by its attempts.
 #[derive(Debug)]
-struct Whole<B> {
+struct SharedBody<B> {
     /// What the caller sends.
     body: B,
     /// The number of the attempt that may read, and what is kept of what it reads.
     attempt: u32,
-    keep: Keep,
+    buffering: Buffering,
     /// Whether the attempt has read from the body.
-    is_taken: bool,
+    is_read: bool,
     /// Whether the body has ended.
     is_over: bool,
     /// The pieces that were read in this attempt.
-    kept: VecDeque<Piece>,
+    kept: VecDeque<BodyFrame>,
     /// The bytes of these pieces.
     kept_bytes: u64,
     /// The pieces of earlier attempts that are to be sent again.
-    next: VecDeque<Piece>,
+    next: VecDeque<BodyFrame>,
     /// Whether not everything that was read is kept.
     is_lost: bool,
 }
 
-impl<B> Whole<B> {
+impl<B> SharedBody<B> {
     /// Keeps a piece, or drops everything if the body is too long.
-    fn keep(&mut self, piece: Piece) {
+    fn keep(&mut self, frame_copy: BodyFrame) {
         if self.is_lost {
             return;
         }
-        self.kept_bytes = self.kept_bytes.saturating_add(piece.len());
-        self.kept.push_back(piece);
+        self.kept_bytes = self.kept_bytes.saturating_add(frame_copy.len());
+        self.kept.push_back(frame_copy);
         let is_short = self.kept_bytes <= KEPT_BYTES_MAX && self.kept.len() <= PIECES_MAX;
-        if self.keep == Keep::Nothing || !is_short {
-            self.lose();
+        if self.buffering == Buffering::Nothing || !is_short {
+            self.discard();
         }
     }
 
     /// Drops what is kept: there is no further attempt.
-    fn lose(&mut self) {
+    fn discard(&mut self) {
         self.kept = VecDeque::new();
         self.kept_bytes = 0;
         self.is_lost = true;
@@ -82,14 +82,14 @@ impl<B> Whole<B> {
 
 /// A frame that can be copied.
 #[derive(Debug, Clone)]
-enum Piece {
+enum BodyFrame {
     /// Bytes, shared with what is sent.
     Data(Bytes),
     /// Trailers, at the end.
     Trailers(Box<HeaderMap>),
 }
 
-impl Piece {
+impl BodyFrame {
     /// A copy of `frame`; `None` for a kind of frame that HTTP does not have now.
     fn of(frame: &Frame<Bytes>) -> Option<Self> {
         let data = frame.data_ref().cloned().map(Self::Data);
@@ -112,53 +112,53 @@ impl Piece {
     }
 }
 
-impl<B> Replay<B> {
+impl<B> ReplayBody<B> {
     /// A body that can be sent again, as long as its beginning is kept.
     pub(crate) fn new(body: B) -> Self {
-        let whole = Whole {
+        let shared = SharedBody {
             body,
             attempt: 0,
-            keep: Keep::Nothing,
-            is_taken: false,
+            buffering: Buffering::Nothing,
+            is_read: false,
             is_over: false,
             kept: VecDeque::new(),
             kept_bytes: 0,
             next: VecDeque::new(),
             is_lost: false,
         };
-        Self { whole: Arc::new(Mutex::new(whole)), attempt: 0 }
+        Self { shared: Arc::new(Mutex::new(shared)), attempt: 0 }
     }
 
     /// The body for another attempt, from its beginning. Earlier attempts get no more of it.
-    pub(crate) fn attempt(&mut self, keep: Keep) -> Self {
-        let mut whole = self.whole.lock();
-        let rest = std::mem::take(&mut whole.next);
-        whole.next = std::mem::take(&mut whole.kept);
-        whole.next.extend(rest);
-        whole.kept_bytes = 0;
-        whole.attempt = whole.attempt.saturating_add(1);
-        whole.keep = keep;
-        whole.is_taken = false;
-        Self { whole: Arc::clone(&self.whole), attempt: whole.attempt }
+    pub(crate) fn attempt(&mut self, buffering: Buffering) -> Self {
+        let mut shared = self.shared.lock();
+        let rest = std::mem::take(&mut shared.next);
+        shared.next = std::mem::take(&mut shared.kept);
+        shared.next.extend(rest);
+        shared.kept_bytes = 0;
+        shared.attempt = shared.attempt.saturating_add(1);
+        shared.buffering = buffering;
+        shared.is_read = false;
+        Self { shared: Arc::clone(&self.shared), attempt: shared.attempt }
     }
 
     /// Notes that the answer has begun: there is no further attempt.
     pub(crate) fn answered(&self) {
-        self.whole.lock().lose();
+        self.shared.lock().discard();
     }
 
     /// Whether everything that another attempt needs is kept.
-    pub(crate) fn is_whole(&self) -> bool {
-        !self.whole.lock().is_lost
+    pub(crate) fn is_repeatable(&self) -> bool {
+        !self.shared.lock().is_lost
     }
 
     /// Whether this attempt has read from the body. Over HTTP/2 the request has a place then.
-    pub(crate) fn is_taken(&self) -> bool {
-        self.whole.lock().is_taken
+    pub(crate) fn is_read(&self) -> bool {
+        self.shared.lock().is_read
     }
 }
 
-impl<B: Body<Data = Bytes> + Unpin> Body for Replay<B> {
+impl<B: Body<Data = Bytes> + Unpin> Body for ReplayBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
@@ -166,41 +166,41 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Replay<B> {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let whole = &mut *self.whole.lock();
+        let shared = &mut *self.shared.lock();
         // The task that sends an abandoned attempt may not have ended yet.
-        if whole.attempt != self.attempt {
+        if shared.attempt != self.attempt {
             return Poll::Pending;
         }
-        whole.is_taken = true;
-        if let Some(piece) = whole.next.pop_front() {
-            whole.keep(piece.clone());
-            return Poll::Ready(Some(Ok(piece.frame())));
+        shared.is_read = true;
+        if let Some(frame_copy) = shared.next.pop_front() {
+            shared.keep(frame_copy.clone());
+            return Poll::Ready(Some(Ok(frame_copy.frame())));
         }
-        if whole.is_over {
+        if shared.is_over {
             return Poll::Ready(None);
         }
-        let polled = Pin::new(&mut whole.body).poll_frame(context);
+        let polled = Pin::new(&mut shared.body).poll_frame(context);
         match &polled {
-            Poll::Ready(Some(Ok(frame))) if !whole.is_lost => {
-                if let Some(piece) = Piece::of(frame) {
-                    whole.keep(piece);
+            Poll::Ready(Some(Ok(frame))) if !shared.is_lost => {
+                if let Some(frame_copy) = BodyFrame::of(frame) {
+                    shared.keep(frame_copy);
                 }
             }
-            Poll::Ready(None) => whole.is_over = true,
+            Poll::Ready(None) => shared.is_over = true,
             _ => {}
         }
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        let whole = self.whole.lock();
-        whole.next.is_empty() && (whole.is_over || whole.body.is_end_stream())
+        let shared = self.shared.lock();
+        shared.next.is_empty() && (shared.is_over || shared.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        let whole = self.whole.lock();
-        let ahead = whole.next.iter().map(Piece::len).sum();
-        let rest = if whole.is_over { SizeHint::with_exact(0) } else { whole.body.size_hint() };
+        let shared = self.shared.lock();
+        let ahead = shared.next.iter().map(BodyFrame::len).sum();
+        let rest = if shared.is_over { SizeHint::with_exact(0) } else { shared.body.size_hint() };
         let mut hint = SizeHint::new();
         if let Some(upper) = rest.upper() {
             hint.set_upper(upper.saturating_add(ahead));

@@ -184,12 +184,44 @@ impl Mask {
         Lens { kinds: Some(asked.kinds.map_or(all, |kinds| kinds.and(all))), ..asked.clone() }
     }
 
-    /// `row` as it is told.
+    /// `row` as a principal of this role gets it: without the number of anomalies, and without what was used where costs are hidden.
     #[must_use]
     pub fn row(&self, row: ConversationRow) -> ConversationRow {
-        // How much was odd depends on contents: arguments that are no JSON, results over the limit.
-        let usage = row.usage.filter(|_| !self.hides(Hideable::Costs));
-        ConversationRow { anomalies: 0, usage, ..row }
+        // All columns, without `..`: a new one does not compile until somebody has decided here which roles see it.
+        ConversationRow {
+            // No role: how much was odd depends on contents, such as arguments that are no JSON and results over the limit.
+            anomalies: 0,
+            // Roles that see costs.
+            usage: row.usage.filter(|_| !self.hides(Hideable::Costs)),
+            // Every role.
+            conversation: row.conversation,
+            title: row.title,
+            forked_from: row.forked_from,
+            state: row.state,
+            stalled: row.stalled,
+            activity: row.activity,
+            epoch: row.epoch,
+            head: row.head,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            at: row.at,
+            runs: row.runs,
+            tools: row.tools,
+            failed: row.failed,
+            approvals: row.approvals,
+            agents: row.agents,
+            viewers: row.viewers,
+            call: row.call,
+            asks: row.asks,
+            model: row.model,
+            agent: row.agent,
+            said: row.said,
+            answer: row.answer,
+            used: row.used,
+            pinned: row.pinned,
+            archived: row.archived,
+            tags: row.tags,
+        }
     }
 
     /// `view` as it is told to who asked for all of it.

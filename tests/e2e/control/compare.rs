@@ -4,7 +4,7 @@ use serde_json::json;
 use tests::browser::DESKTOP;
 use tests::{BrowserPage, ScriptedServer, TestHub};
 
-use super::{act, answer, close, hub_with, last, open, say, shows, types};
+use super::{act, answer, close, hub_with_agents, last, open, say, shows, types};
 use crate::scene::LOOKS;
 
 /// A run with two calls, the second of which is asked for QUERY and finds FOUND.
@@ -30,7 +30,7 @@ const SIDES: &str =
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_is_compared_with_what_it_was_made_of() {
     let origin = ScriptedServer::start(|asked| answer(&format!("About {}", last(asked)))).await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/c/c").await;
     for text in ["One", "Two"] {
         say(&page, text).await;

@@ -39,11 +39,8 @@ fn graph(asked: &RawMessage) -> Vec<ServerStep> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_elsewhere_asks_and_is_answered_and_stopped() {
     let origin = ScriptedServer::start(graph).await;
-    let place = tempfile::tempdir().expect("a directory");
-    let file = place.path().join("fanlight.toml");
     let settings = format!("[agents.far]\nkind = \"langgraph\"\nurl = \"http://{}\"\n", origin.address());
-    std::fs::write(&file, settings).expect("the settings are written");
-    let hub = TestHub::start_with(&["--config", file.to_str().expect("a path")]).await;
+    let hub = TestHub::start_with_settings(&settings).await;
     let page: BrowserPage = super::open(&hub, "/c/c").await;
     say(&page, "Hello").await;
     shows(&page, "How old are you?").await;

@@ -5,7 +5,7 @@ use tests::model::answer;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use super::{act, close, open, say, shows};
-use crate::scene::{LOOKS, OPENING, hub_and_publisher};
+use crate::scene::{LOOKS, OPENING, agent_table, hub_and_publisher};
 
 const BUTTONS: &str = "return document.querySelectorAll('[data-act=go-on], [data-act=stop-retry]').length";
 
@@ -23,16 +23,8 @@ async fn busy() -> ScriptedServer {
     .await
 }
 
-async fn hub_at(origin: &ScriptedServer) -> (TestHub, tempfile::TempDir) {
-    let place = tempfile::tempdir().expect("a directory");
-    let file = place.path().join("fanlight.toml");
-    let settings = format!(
-        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"http://{}/v1\"\nmodel = \"m\"\n",
-        origin.address()
-    );
-    std::fs::write(&file, settings).expect("the settings are written");
-    let hub = TestHub::start_with(&["--config", file.to_str().expect("a path")]).await;
-    (hub, place)
+async fn hub_at(origin: &ScriptedServer) -> TestHub {
+    TestHub::start_with_settings(&agent_table("helper", origin, "")).await
 }
 
 /// The seconds between `before` and `after`; nothing where the text is another.
@@ -47,7 +39,7 @@ fn counts_down(text: &str) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_model_is_asked_at_once_by_who_does_not_want_to_wait() {
     let origin = busy().await;
-    let (hub, _place) = hub_at(&origin).await;
+    let hub = hub_at(&origin).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "Hello").await;
     page.text_until("retry", counts_down).await;
@@ -73,7 +65,7 @@ async fn a_busy_model_is_asked_at_once_by_who_does_not_want_to_wait() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_waits_for_its_model_can_be_stopped() {
     let origin = busy().await;
-    let (hub, _place) = hub_at(&origin).await;
+    let hub = hub_at(&origin).await;
     let page = open(&hub, "/c/c").await;
     say(&page, "Hello").await;
     page.text_until("retry", counts_down).await;
@@ -132,7 +124,7 @@ async fn a_failure_that_is_permanent_offers_no_retry_and_says_so() {
     ];
     for (steps, message, retryable) in cases {
         let origin = ScriptedServer::start(move |_| steps.clone()).await;
-        let (hub, _place) = super::hub_with(&origin, false).await;
+        let hub = super::hub_with_agents(&origin, &["helper"]).await;
         let page = open(&hub, "/c/c").await;
         say(&page, "Hello").await;
         shows(&page, message).await;

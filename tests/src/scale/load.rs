@@ -52,7 +52,7 @@ pub enum PublisherRoute {
 }
 
 impl Design {
-    /// What is there today: any load balancer, one database, a transaction each 5 ms (`WINDOW` in `server/log/src/queue/gather.rs`).
+    /// What is there today: any load balancer, one database, a transaction each 5 ms (`WINDOW` in `server/log/src/queue/group_commit.rs`).
     pub const TODAY: Self = Self {
         viewers: ViewerRoute::AnyHub,
         publishers: PublisherRoute::AnyHub,

@@ -38,7 +38,7 @@ With access control. What `[access.limits]` sets is a number of the settings, an
 | logins that are begun at a provider | 1,000 for ten minutes | all | `server/access/src/oidc.rs` | `i7_logins_that_are_begun_and_left_are_bounded` |
 | tokens, grants of one | 1,000, 64 | all, a token | `server/access/src/tokens.rs` | `i7_a_hub_has_a_bounded_number_of_tokens` |
 | refusals in the audit log | 60 in a minute; the rest is a number | all | `server/access/src/audit/budget.rs` | `i7_refusals_are_written_up_to_a_number_in_each_minute_and_the_rest_is_counted` |
-| names of viewers in one `presence` | 50; of more the first | a conversation | `server/hub/src/hub/counted.rs` | `i7_of_many_names_the_first_are_told` |
+| names of viewers in one `presence` | 50; of more the first | a conversation | `server/hub/src/hub/viewer_roster.rs` | `i7_of_many_names_the_first_are_told` |
 ";
 
 /// Writes docs/limits.md from the fields and their bounds. One row for each field, in the order of their

@@ -215,10 +215,7 @@ impl Provider {
     /// Where the provider is asked at `url`.
     fn upstream(&self, url: &str) -> Result<Upstream, String> {
         let upstream = Upstream::new("oidc", url, Api::default()).map_err(|error| error.to_string())?;
-        match &self.config.ca {
-            None => Ok(upstream),
-            Some(file) => upstream.trusting(file).map_err(|error| error.to_string()),
-        }
+        upstream.with_ca(self.config.ca.as_deref()).map_err(|error| error.to_string())
     }
 }
 

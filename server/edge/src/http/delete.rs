@@ -16,7 +16,7 @@ use agents::RunAddress;
 use axum::extract::State;
 use axum::http::StatusCode;
 use event_log::{blocking, purged, reached};
-use hub::{Conversation, Deleted};
+use hub::{Conversation, PendingDeletion};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::{ConversationId, View};
@@ -56,7 +56,7 @@ pub(crate) async fn delete(
             Err(problem) => told.failed(problem.code()),
         });
     });
-    let Deleted { removal, purge } = came?;
+    let PendingDeletion { removal, purge } = came?;
     let log = shared.hub.log();
     reached(log, removal, Durability::Stored.min(log.durability())).await?;
     purged(log, purge).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn delete(
 }
 
 /// Deletes the conversation for all who see it, and says what to wait for until nothing of it is left.
-async fn deleted(shared: &Arc<Shared>, name: &str, query: &DeleteQuery) -> Result<Deleted, Problem> {
+async fn deleted(shared: &Arc<Shared>, name: &str, query: &DeleteQuery) -> Result<PendingDeletion, Problem> {
     let conversation = conversations::find(shared, name).await?;
     let id = conversation.id();
     // A command that is being carried out would begin it anew.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use event_log::{Fault, Figures, Health, Missing};
+use event_log::{Health, LogFigures, LostCommits, WriteFault};
 use model::code::ErrorCode;
 
 use super::problem::Problem;
@@ -42,15 +42,15 @@ pub(crate) async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
     if figures.holed > 0 {
         return holed(&figures).into_response();
     }
-    match log.promise() {
+    match log.guarantee() {
         Some(promise) => format!("ready; {}: {promise}\n", log.durability().as_str()).into_response(),
         None => "ready\n".into_response(),
     }
 }
 
 /// The problem for a log that lacks what it had acknowledged (I9): how much, of which time, and what to do.
-fn lost(missing: &Missing) -> Problem {
-    let Missing { commits, from, to } = missing;
+fn lost(missing: &LostCommits) -> Problem {
+    let LostCommits { commits, from, to } = missing;
     let detail = format!(
         "{commits} transactions that were acked are missing in the log: of those made after {from} and up to {to} \
          (milliseconds since 1970); the database or its write-ahead log was lost, damaged or replaced. Bring both back from \
@@ -60,8 +60,8 @@ fn lost(missing: &Missing) -> Problem {
 }
 
 /// The problem for a log whose queue could not hold all events.
-fn holed(figures: &Figures) -> Problem {
-    let Figures { left_out, holed, .. } = figures;
+fn holed(figures: &LogFigures) -> Problem {
+    let LogFigures { left_out, holed, .. } = figures;
     let detail = format!(
         "{left_out} publications in {holed} conversations are not kept yet, since the queue of the log was full when they \
          came; their state is written within seconds"
@@ -70,7 +70,7 @@ fn holed(figures: &Figures) -> Problem {
 }
 
 /// The problem for a log that cannot write; it says what still works.
-fn failing(fault: &Fault, now: u64) -> Problem {
+fn failing(fault: &WriteFault, now: u64) -> Problem {
     let seconds = now.saturating_sub(fault.since) / 1000;
     let code = if fault.code == "disk_full" { ErrorCode::DiskFull } else { ErrorCode::DiskFailing };
     let what = &fault.what;
@@ -106,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_full_disk_has_a_name_a_time_and_a_word_on_what_still_works() {
-        let fault = Fault { code: "disk_full", what: Arc::from("no space left on device"), since: 1_000 };
+        let fault =
+            WriteFault { code: "disk_full", what: Arc::from("no space left on device"), since: 1_000 };
         let text = format!("{:?}", failing(&fault, 42_000));
         for word in ["DiskFull", "503", "41 s", "no space left on device", "viewers see everything"] {
             assert!(text.contains(word), "{text}");

@@ -8,7 +8,10 @@ use std::time::Duration;
 use access::Right;
 use axum::Json;
 use axum::extract::State;
-use event_log::{DocumentKind, EventLog, Finds, Hit, LogError, SearchQuery, Stop, StopOnDrop, ToolFigures};
+use event_log::{
+    CancelOnDrop, DocumentKind, EventLog, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults,
+    ToolFigures,
+};
 use model::code::ErrorCode;
 use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 use model::mask::Hideable;
@@ -47,7 +50,7 @@ pub(crate) struct Params {
 #[derive(Debug, Serialize)]
 pub(crate) struct Found {
     /// The hits, each with a snippet and the bytes of the words in it.
-    hits: Vec<Hit>,
+    hits: Vec<SearchHit>,
     /// The value of `before` for older hits; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
@@ -58,8 +61,8 @@ pub(crate) struct Found {
 
 impl Found {
     /// Takes the first `limit` hits; one more than that means that there are more.
-    fn of(found: Finds, limit: usize) -> Self {
-        let Finds { mut hits, stopped_at } = found;
+    fn of(found: SearchResults, limit: usize) -> Self {
+        let SearchResults { mut hits, stopped_at } = found;
         let more = hits.len() > limit;
         hits.truncate(limit);
         let next = if more { hits.last().map(|hit| hit.id) } else { stopped_at };
@@ -96,7 +99,12 @@ pub(crate) async fn search(
 
 /// Searches, and keeps the hits that the caller may see. Goes on while too many are hidden, until `stop` is
 /// called, so that what is hidden neither shows nor shortens a page. Blocks.
-fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -> Result<Finds, LogError> {
+fn seen(
+    log: &dyn EventLog,
+    query: &SearchQuery,
+    caller: &Caller,
+    stop: &QueryCancel,
+) -> Result<SearchResults, LogError> {
     if caller.0.may_everywhere(Right::View) && caller.mask().is_none() {
         return log.search(query, stop);
     }
@@ -105,7 +113,7 @@ fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -
     loop {
         let found = log.search(&query, stop)?;
         let (count, last) = (found.hits.len(), found.hits.last().map(|hit| hit.id));
-        let is_seen = |hit: &Hit| {
+        let is_seen = |hit: &SearchHit| {
             caller.0.may(Right::View, hit.conversation.as_str())
                 && caller.mask().is_none_or(|mask| shows(mask, hit))
         };
@@ -113,14 +121,14 @@ fn seen(log: &dyn EventLog, query: &SearchQuery, caller: &Caller, stop: &Stop) -
         let is_over = count < query.limit || found.stopped_at.is_some() || last.is_none();
         if is_over || hits.len() >= query.limit {
             hits.truncate(query.limit);
-            return Ok(Finds { hits, stopped_at: found.stopped_at });
+            return Ok(SearchResults { hits, stopped_at: found.stopped_at });
         }
         query.before = last;
     }
 }
 
 /// Whether `mask` leaves what was found.
-fn shows(mask: &Mask, hit: &Hit) -> bool {
+fn shows(mask: &Mask, hit: &SearchHit) -> bool {
     match hit.kind {
         DocumentKind::Text => true,
         DocumentKind::Thinking => !mask.hides(Hideable::Thinking),
@@ -135,14 +143,14 @@ fn shows(mask: &Mask, hit: &Hit) -> bool {
 /// `too_many` if no turn comes within that time, and with what the log says.
 pub(super) async fn asked<T: Send + 'static>(
     shared: &Shared,
-    ask: impl FnOnce(&Stop) -> Result<T, LogError> + Send + 'static,
+    ask: impl FnOnce(&QueryCancel) -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Problem> {
     let _open = place(shared, OpenKind::Request)?;
     let Some(turn) = shared.work.turn_within(Task::Search, TIME).await else {
         let detail = format!("other searches took more than {SEARCH_MS} ms; try again in a moment");
         return Err(Problem::busy(detail));
     };
-    let stop = StopOnDrop(Arc::default());
+    let stop = CancelOnDrop(Arc::default());
     let asked = Arc::clone(&stop.0);
     // On a thread of its own: a blocked task would not notice that its client has left. The turn ends with
     // the search.
@@ -155,7 +163,7 @@ pub(super) async fn asked<T: Send + 'static>(
     let found = if let Ok(found) = tokio::time::timeout(TIME, asking.as_mut()).await {
         found
     } else {
-        stop.0.now();
+        stop.0.cancel();
         asking.await
     };
     Ok(found.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??)

@@ -107,11 +107,12 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     };
     // Other protocols may be offered, such as `h2c`; their clients can do without them.
     if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
-        let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api_of_socket)?;
+        let facts =
+            facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
         let model = socket::model_in(target.rest);
         return socket::open(Wanted { shared, upstream, model, parts, uri, facts }).await;
     }
-    let facts = facts(shared, upstream, &parts, &target, sender.key(), target::api)?;
+    let facts = facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api)?;
     let mut recording = facts.map(|facts| record::start(shared, facts));
     let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 
 use compact_str::CompactString;
 use exchange::CallJoiner;
-use hub::Count;
+use hub::Counter;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
 use upstream::{Egress, Sender, TlsError, Upstream};
@@ -21,10 +21,10 @@ use crate::http::problem::Problem;
 use crate::rank::{Rank, Threads};
 
 /// How many requests this process has passed on.
-pub(crate) static PROXIED: Count = Count::new();
+pub(crate) static PROXIED: Counter = Counter::new();
 
 /// How many of their recordings have a hole.
-pub(crate) static COPIES_LOST: Count = Count::new();
+pub(crate) static COPIES_LOST: Counter = Counter::new();
 
 /// The state that all calls share. One for each hub, owned by `Shared`. Its locks are held for moments, and
 /// none across I/O.

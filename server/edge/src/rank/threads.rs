@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use event_log::rank::step_back;
+use event_log::rank::lower_priority;
 
 use super::Rank;
 
@@ -58,7 +58,7 @@ impl Threads {
             .worker_threads(self.tasks)
             .max_blocking_threads(self.closures)
             .thread_name(self.name)
-            .on_thread_start(move || step_back(rank))
+            .on_thread_start(move || lower_priority(rank))
             .enable_time()
             .build();
         let threads = self.name;

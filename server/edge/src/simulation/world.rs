@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use event_log::{EventLog, Hand, Options, Progress, SqliteLog};
+use event_log::{EventLog, Progress, SqliteLog, SqliteOptions, WriteControl};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, Kind, RunId, fold, snapshot};
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ use super::publisher::Publisher;
 use super::viewer::Viewer;
 use event_log::clock;
 use hub::Fanout;
-use hub::{Bounds, Hub, Publication};
+use hub::{Hub, MemoryBounds, Publication};
 
 /// Steps of one history.
 const STEPS: usize = 250;
@@ -58,12 +58,12 @@ pub(super) struct Rig {
     pub(super) fanout: Fanout,
     log: Arc<SqliteLog>,
     /// Writes for the log when it is told to, as its thread would.
-    hand: Hand,
+    hand: WriteControl,
 }
 
 impl Rig {
     fn start(dir: &TempDir) -> Self {
-        let options = Options { queue_bytes: QUEUE_BYTES, ..Options::default() };
+        let options = SqliteOptions { queue_bytes: QUEUE_BYTES, ..SqliteOptions::default() };
         let (log, hand) = SqliteLog::by_hand(&dir.path().join("log.db"), &options).unwrap();
         let log = Arc::new(log);
         let as_log: Arc<dyn EventLog> = Arc::<SqliteLog>::clone(&log);
@@ -78,7 +78,7 @@ impl Rig {
     }
 
     fn keep_up(&self, now: u64, idle: Duration) {
-        self.hub.keep_up(now, Bounds { conversations: 1_000, bytes: 1 << 30, idle });
+        self.hub.keep_up(now, MemoryBounds { conversations: 1_000, bytes: 1 << 30, idle });
     }
 }
 

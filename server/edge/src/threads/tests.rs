@@ -3,8 +3,8 @@
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use event_log::{EventLog, Stored};
-use hub::halting::Halting;
+use event_log::{EventLog, StoredConversation};
+use hub::blocking_log::BlockingLog;
 use model::event::{Event, Kind, PartKind, RunEnd, RunStatus};
 use model::{Envelope, Epoch, PartId, Position, View};
 
@@ -14,7 +14,7 @@ use super::*;
 const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// A conversation in which the run `r` answered `words`.
-fn answered(words: &str) -> Stored {
+fn answered(words: &str) -> StoredConversation {
     let (mut view, run, part) = (View::default(), RunId::new("r"), PartId::new("p"));
     let kinds = [
         Kind::PartStart { part: part.clone(), kind: PartKind::Text },
@@ -26,12 +26,17 @@ fn answered(words: &str) -> Stored {
         let envelope = Envelope { event, seq, at: 1, producer_at: None, publisher: None, by_hub: false };
         model::fold::fold(&mut view, &envelope, &mut |_change| {});
     }
-    Stored { position: Position { epoch: Epoch::new("e"), seq: view.seq }, view, at: 1, marks: Vec::new() }
+    StoredConversation {
+        position: Position { epoch: Epoch::new("e"), seq: view.seq },
+        view,
+        at: 1,
+        marks: Vec::new(),
+    }
 }
 
 /// What `helper` is asked by a caller whom it answered "Well." in each of these conversations, none of which is in memory.
 struct Scene {
-    log: Arc<Halting>,
+    log: Arc<BlockingLog>,
     hub: Hub,
     threads: Threads,
     caller: Caller,
@@ -40,7 +45,7 @@ struct Scene {
 
 impl Scene {
     fn of(names: &[&str]) -> Self {
-        let log = Arc::<Halting>::default();
+        let log = Arc::<BlockingLog>::default();
         let said = |role: &str, text: &str| Spoken { role: role.into(), ..Spoken::user(text) };
         let messages = vec![said("user", "How?"), said("assistant", "Well."), said("user", "Why?")];
         let (threads, caller) = (Threads::default(), Caller::new("openai"));
@@ -50,7 +55,7 @@ impl Scene {
             let trace = Trace::of_history(("helper", &caller), &messages[..1], &id, clock::random());
             threads.remember(trace, &RunId::new("r"), clock::now_ms());
         }
-        let under: Arc<dyn EventLog> = Arc::<Halting>::clone(&log);
+        let under: Arc<dyn EventLog> = Arc::<BlockingLog>::clone(&log);
         Self { log, hub: Hub::new(under), threads, caller, messages }
     }
 

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use hub::BEHIND_AFTER;
 use hub::wire;
 use hub::{Cursor, Slice};
-use hub::{Fanout, Far, Ladder, Sight, Snapshot, Stage, Subscription, SubscriptionTarget};
+use hub::{Fanout, Far, Ladder, Sight, Snapshot, Subscription, SubscriptionTarget, ViewedConversation};
 
 /// A subscription that is behind, and what it is sent next. Owned by the socket's [`super::feed::Feed`];
 /// dropping it leaves the subscription without anybody who serves it.
@@ -109,7 +109,7 @@ impl CatchUp {
     }
 
     /// Tells the client its rung if that has changed.
-    fn stands(&mut self, stage: &Stage, ladder: &Ladder, rung: Rung) {
+    fn stands(&mut self, stage: &ViewedConversation, ladder: &Ladder, rung: Rung) {
         if self.told == rung {
             return;
         }
@@ -178,14 +178,14 @@ impl CatchUp {
     }
 
     /// Queues `subbed`, which says how the subscription goes on.
-    fn subbed(&self, stage: &Stage, mode: SubMode, why: Option<SnapshotReason>) {
+    fn subbed(&self, stage: &ViewedConversation, mode: SubMode, why: Option<SnapshotReason>) {
         let epoch = stage.conversation.epoch().clone();
         let head = stage.conversation.head();
         self.queue(&ServerFrame::Subbed { sub: self.subscription.sub, epoch, mode, why, head });
     }
 
     /// Queues the snapshot.
-    fn snapshot(&mut self, stage: &Stage, sight: &Sight) {
+    fn snapshot(&mut self, stage: &ViewedConversation, sight: &Sight) {
         let conversation = &stage.conversation;
         let is_wrong = self.why == Some(SnapshotReason::Requested);
         let snapshot = if is_wrong { sight.newest(conversation) } else { sight.snapshot(conversation) };
@@ -203,7 +203,7 @@ impl CatchUp {
 }
 
 /// Why the client cannot go on with the events after `have`; `None` if it can.
-fn unfit(stage: &Stage, sight: &Sight, have: &Position) -> Option<SnapshotReason> {
+fn unfit(stage: &ViewedConversation, sight: &Sight, have: &Position) -> Option<SnapshotReason> {
     if have.epoch != *stage.conversation.epoch() {
         return Some(SnapshotReason::EpochChanged);
     }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
-use event_log::rank::{Rank, aside};
-use event_log::{Health, blocking};
+use event_log::Health;
+use event_log::rank::{Rank, aside_if_large};
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
     Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, VERSION,
@@ -41,11 +41,8 @@ impl Connection {
     /// Takes one text frame.
     pub(super) fn take(&mut self, text: &str) {
         // A frame of a megabyte takes milliseconds: other sockets go on meanwhile.
-        let frame = if text.len() > LARGE_BODY_BYTES {
-            blocking(|| aside(Rank::Asked, || parse_client(text)))
-        } else {
-            parse_client(text)
-        };
+        let frame =
+            aside_if_large(Rank::Asked, text.len() as u64, LARGE_BODY_BYTES as u64, || parse_client(text));
         if let Ok(frame) = &frame
             && self.greeted
             && !self.may_have_taken(frame)

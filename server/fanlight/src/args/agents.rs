@@ -128,9 +128,8 @@ impl AgentSettings {
             let provider = provider.map_err(|error| of(error.to_string()))?;
             file::ReadProviderFile { provider, dialect: None, sinks: Vec::new(), notes_max: None }
         };
-        if let Some(file) = &self.ca {
-            provider.upstream = provider.upstream.trusting(file).map_err(|error| of(error.to_string()))?;
-        }
+        let upstream = provider.upstream.with_ca(self.ca.as_deref());
+        provider.upstream = upstream.map_err(|error| of(error.to_string()))?;
         if let Some(tools) = self.tools.iter().find(|tools| !servers.contains_key(*tools)) {
             return Err(of(format!("its tools {tools:?} have no table [mcp.{tools}]")));
         }
@@ -197,10 +196,9 @@ impl AgentSettings {
             return Err(of(String::from(fits)));
         }
         let url = self.url.as_deref().ok_or_else(|| of(String::from("an agent elsewhere has a url")))?;
-        let mut upstream = Upstream::new(name, url, speaks.api()).map_err(|error| of(error.to_string()))?;
-        if let Some(file) = &self.ca {
-            upstream = upstream.trusting(file).map_err(|error| of(error.to_string()))?;
-        }
+        let upstream = Upstream::new(name, url, speaks.api());
+        let upstream = upstream.and_then(|upstream| upstream.with_ca(self.ca.as_deref()));
+        let upstream = upstream.map_err(|error| of(error.to_string()))?;
         let model = self.model.as_deref().filter(|model| !model.is_empty()).map(Into::into);
         if model.is_none() && speaks.needs_model() {
             return Err(of(format!(

@@ -30,13 +30,10 @@ impl UpstreamSettings {
             })?,
         };
         let upstream = Upstream::new(name, &self.url, api).map_err(|error| error.to_string())?;
-        match &self.ca {
-            None => Ok(upstream),
-            Some(file) => upstream.trusting(file).map_err(|error| {
-                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
-                format!("{error}{}", cause.unwrap_or_default())
-            }),
-        }
+        upstream.with_ca(self.ca.as_deref()).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
+            format!("{error}{}", cause.unwrap_or_default())
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use edge::{LogChoice, Redaction};
-use event_log::{ClosedLog, LogError, OpenError, Rewrite};
+use event_log::{ClosedLog, LogError, Rewrite, SqliteError};
 use model::event::Kind;
 use model::{ConversationId, Envelope, Json, Seq, View};
 use redact::{Builtin, EventStreams, Finding, Redactor, Wanted, holds_any, spellings};
@@ -247,7 +247,7 @@ fn choice(stored: &StoredArgs) -> LogChoice {
 fn open(stored: &StoredArgs) -> Result<ClosedLog, CommandError> {
     ClosedLog::open(&stored.database()).map_err(|error| {
         let mend = match &error {
-            OpenError::InUse { .. } => "stop the hub first: what it has in memory would be written again",
+            SqliteError::InUse { .. } => "stop the hub first: what it has in memory would be written again",
             _ => "name the directory of the hub with --data-dir; nothing was changed",
         };
         CommandError::new(format!("{} was not opened: {error}", stored.database().display()), mend)

@@ -20,32 +20,32 @@ use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
 use super::{Ladder, Outbox, Sent, Subscription, SubscriptionTarget};
-use crate::hub::{Cursor, Hub, Listed, SeenRows};
+use crate::hub::{Cursor, Hub, ListPage, SeenRows};
 use crate::wire;
 
 /// The viewers of the list of conversations. Owned by [`Fanout`](super::Fanout).
 #[derive(Debug)]
-pub struct Fleet {
+pub struct ListViewers {
     /// Where the rows come from.
     hub: Arc<Hub>,
     /// Counts how well the viewers keep up.
     ladder: Arc<Ladder>,
-    viewers: Mutex<FleetViewers>,
+    viewers: Mutex<ViewersByProgress>,
 }
 
 /// The viewers by how far they are. Guarded by one lock, so that no change is sent between a viewer's first
 /// rows and its place among the members.
 #[derive(Debug, Default)]
-struct FleetViewers {
+struct ViewersByProgress {
     /// They have got all rows and are sent changes.
     members: Vec<Arc<Subscription>>,
     /// They wait until all rows have been read for them.
-    beginners: Vec<Beginner>,
+    beginners: Vec<JoiningViewer>,
 }
 
 /// A viewer for whom the rows are being read from the disk.
 #[derive(Debug)]
-struct Beginner {
+struct JoiningViewer {
     /// The subscription that has begun.
     subscription: Arc<Subscription>,
     /// The rows that changed since the reading began. They are sent after the first frame.
@@ -54,14 +54,14 @@ struct Beginner {
     again: bool,
 }
 
-impl Fleet {
+impl ListViewers {
     /// Makes an empty set of viewers for the list of `hub`; `ladder` counts them.
     pub(super) fn new(hub: Arc<Hub>, ladder: Arc<Ladder>) -> Self {
         Self { hub, ladder, viewers: Mutex::default() }
     }
 
     /// Makes a subscription to the list, or to those of its rows that `seen` allows. Its first frame has at
-    /// most `rows` rows and at most the limit of the protocol. It gets no frames before [`Fleet::start`].
+    /// most `rows` rows and at most the limit of the protocol. It gets no frames before [`ListViewers::start`].
     pub fn enter(
         &self,
         outbox: &Arc<Outbox>,
@@ -92,12 +92,12 @@ impl Fleet {
         let query = ListQuery { limit: *rows, ..ListQuery::default() };
         let listed = blocking(|| self.hub.list_pinned_first(&query, seen.as_ref())).unwrap_or_else(|error| {
             tracing::warn!(%error, "the list cannot be read");
-            Listed::default()
+            ListPage::default()
         });
         // No change goes out while this lock is held, so the first rows come before all changes and no change
         // is lost.
         let mut viewers = self.viewers.lock();
-        let Some(Beginner { subscription, missed, again }) = viewers.take_beginner(subscription) else {
+        let Some(JoiningViewer { subscription, missed, again }) = viewers.take_beginner(subscription) else {
             return;
         };
         if !subscription.is_active() {
@@ -126,7 +126,7 @@ impl Fleet {
         let is_active = subscription.is_active();
         if is_active {
             let subscription = Arc::clone(subscription);
-            viewers.beginners.push(Beginner { subscription, missed: IndexMap::new(), again: false });
+            viewers.beginners.push(JoiningViewer { subscription, missed: IndexMap::new(), again: false });
         }
         is_active
     }
@@ -221,10 +221,10 @@ fn shown(seen: Option<&SeenRows>, row: ConversationRow) -> Option<ConversationRo
     }
 }
 
-impl FleetViewers {
+impl ViewersByProgress {
     /// Removes and returns the beginner of `subscription`; `None` if it has left.
-    fn take_beginner(&mut self, subscription: &Arc<Subscription>) -> Option<Beginner> {
-        let is_it = |beginner: &Beginner| Arc::ptr_eq(&beginner.subscription, subscription);
+    fn take_beginner(&mut self, subscription: &Arc<Subscription>) -> Option<JoiningViewer> {
+        let is_it = |beginner: &JoiningViewer| Arc::ptr_eq(&beginner.subscription, subscription);
         let at = self.beginners.iter().position(is_it)?;
         Some(self.beginners.swap_remove(at))
     }

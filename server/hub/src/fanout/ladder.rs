@@ -20,7 +20,7 @@ pub struct Ladder {
 
 /// How many viewers are on each rung at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Viewers {
+pub struct RungCounts {
     /// Viewers that are sent events as they happen.
     pub immediate: usize,
     /// Viewers that are sent what waited, joined.
@@ -31,9 +31,9 @@ pub struct Viewers {
 
 impl Ladder {
     /// How many viewers are on each rung now.
-    pub fn viewers(&self) -> Viewers {
+    pub fn viewers(&self) -> RungCounts {
         let [immediate, merged, snapshot] = self.counts.each_ref().map(|count| count.load(Ordering::Relaxed));
-        Viewers { immediate, merged, snapshot }
+        RungCounts { immediate, merged, snapshot }
     }
 
     /// Adds one viewer to the count at index `place`, or takes one away.

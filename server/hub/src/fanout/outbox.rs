@@ -69,7 +69,7 @@ impl Transport for TcpStream {
 pub struct Outbox {
     /// The socket.
     line: Arc<dyn Transport>,
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     /// Wakes the task of the socket.
     pub wake: Notify,
     /// When the task of the socket wants to be woken at the latest, in milliseconds since the hub began;
@@ -87,7 +87,7 @@ struct PendingBytes {
 
 /// The state of an outbox, behind its lock.
 #[derive(Debug, Default)]
-struct State {
+struct OutboxState {
     /// What the kernel did not take: the rest of one frame, then whole frames.
     pending: VecDeque<PendingBytes>,
     /// Whether the kernel took the beginning of the first frame that waits. Such a frame must be finished.
@@ -258,7 +258,7 @@ impl Outbox {
     }
 }
 
-impl State {
+impl OutboxState {
     /// Adds a piece behind what waits.
     fn put(&mut self, bytes: Bytes, ends: bool) {
         self.pending_bytes += bytes.len();

@@ -16,9 +16,9 @@ impl Fanout {
         loop {
             for conversation in presence.changed().await {
                 conversation.tell_presence();
-                let stage = self.stages.get(conversation.id()).map(|found| Arc::clone(&found));
-                if let Some(stage) = stage {
-                    stage.wake();
+                let viewed = self.viewed_conversations.get(conversation.id()).map(|found| Arc::clone(&found));
+                if let Some(viewed) = viewed {
+                    viewed.wake();
                 }
             }
             tokio::time::sleep(TELL_EVERY).await;

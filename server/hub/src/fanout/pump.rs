@@ -1,6 +1,6 @@
 //! A pump: one group of a conversation's viewers, with the task that writes to them.
 //!
-//! Within a pump, viewers at the same position form a [`Group`], and each round reads one slice of the ring
+//! Within a pump, viewers at the same position form a [`ViewerGroup`], and each round reads one slice of the ring
 //! per group. A viewer enters by [`Pump::hand_over`] and leaves either because its subscription ends or
 //! because its socket takes no more bytes; then the pump parks it at its outbox.
 //!
@@ -22,13 +22,13 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{Sent, Stage, Subscription};
-use crate::hub::{Cursor, Ready, Sight, Slice, ViewersTold};
+use super::{Sent, Subscription, ViewedConversation};
+use crate::hub::{AnnouncedViewers, Cursor, EncodedSlice, Sight, Slice};
 use crate::tally::TALLY;
 use crate::wire;
 
 /// Viewers of one conversation with the same options, at most `VIEWERS_PER_PUMP`, and the handle of the task
-/// that writes to them. Shared by that task, the stage of the conversation and the subscriptions; the task
+/// that writes to them. Shared by that task, the `ViewedConversation` and the subscriptions; the task
 /// ends at `Pump::close`.
 #[derive(Debug)]
 pub struct Pump {
@@ -40,7 +40,7 @@ pub struct Pump {
     pub(super) wake: Arc<Notify>,
     /// The viewers by position. Locked by the pump or by a publisher while it writes to them, never across an
     /// await.
-    groups: Mutex<Vec<Group>>,
+    groups: Mutex<Vec<ViewerGroup>>,
     /// Viewers that were handed over and are not yet in a group, each with its position.
     inbox: Mutex<Vec<(Arc<Subscription>, Cursor)>>,
     /// How many viewers belong here, parked ones included.
@@ -54,7 +54,7 @@ pub struct Pump {
 }
 
 impl Pump {
-    /// Makes a pump without viewers; the stage spawns its task.
+    /// Makes a pump without viewers; `ViewedConversation::join` spawns its task.
     pub(super) fn new(wish: SubscriptionOptions, sight: Arc<Sight>) -> Self {
         Self {
             wish,
@@ -109,7 +109,7 @@ impl Pump {
 
     /// Whether the task has ended or is about to. If so the members are dropped here: they hold this pump and
     /// their sockets, and nobody would drop them later.
-    fn let_go_if_closed(&self, groups: &mut Vec<Group>) -> bool {
+    fn let_go_if_closed(&self, groups: &mut Vec<ViewerGroup>) -> bool {
         let closed = self.closed.load(Ordering::Acquire);
         if closed {
             groups.clear();
@@ -121,7 +121,7 @@ impl Pump {
 
 /// Viewers at the same position.
 #[derive(Debug)]
-struct Group {
+struct ViewerGroup {
     /// Up to where the conversation was read for them.
     cursor: Cursor,
     /// The last seq that they were told of. It is behind the cursor while nothing that their lens shows has
@@ -131,7 +131,7 @@ struct Group {
     members: Vec<Arc<Subscription>>,
 }
 
-impl Group {
+impl ViewerGroup {
     /// The position from which a member goes on that is parked now.
     fn place(&self) -> Cursor {
         Cursor { seq: self.told, tick: self.cursor.tick }
@@ -140,7 +140,7 @@ impl Group {
 
 /// The result of one round over all groups.
 #[derive(Debug, Default, Clone, Copy)]
-struct Round {
+struct RoundResult {
     /// Whether some slice ended before the head, so that another round is due.
     more: bool,
     /// Whether some members do not know yet how far the head is.
@@ -149,7 +149,7 @@ struct Round {
 
 /// The body of a pump's task, until the pump is closed. A viewer whose lens hides what happens is told of the
 /// new head within `coverage`.
-pub(super) async fn run(stage: Arc<Stage>, pump: Arc<Pump>, coverage: Duration) {
+pub(super) async fn run(viewed: Arc<ViewedConversation>, pump: Arc<Pump>, coverage: Duration) {
     let interval = Duration::from_millis(pump.wish.min_interval_ms.into());
     let mut cover_at: Option<Instant> = None;
     loop {
@@ -167,11 +167,11 @@ pub(super) async fn run(stage: Arc<Stage>, pump: Arc<Pump>, coverage: Duration) 
         if pump.let_go_if_closed(&mut pump.groups.lock()) {
             return;
         }
-        let mut round = pump.write_round(&stage, &mut pump.groups.lock());
+        let mut round = pump.write_round(&viewed, &mut pump.groups.lock());
         while round.more {
             // A burst that does not fit into one frame must not keep others from this thread.
             tokio::task::yield_now().await;
-            round = pump.write_round(&stage, &mut pump.groups.lock());
+            round = pump.write_round(&viewed, &mut pump.groups.lock());
         }
         if due && round.owing {
             cover(&pump.sight, &mut pump.groups.lock());
@@ -188,8 +188,8 @@ pub(super) async fn run(stage: Arc<Stage>, pump: Arc<Pump>, coverage: Duration) 
 impl Pump {
     /// Writes what there is in the calling task, without waiting. The pump is woken if it is at work just now
     /// or if more is left.
-    pub(super) fn pump_now(&self, stage: &Stage) {
-        let more = self.groups.try_lock().is_none_or(|mut groups| self.write_round(stage, &mut groups).more);
+    pub(super) fn pump_now(&self, viewed: &ViewedConversation) {
+        let more = self.groups.try_lock().is_none_or(|mut groups| self.write_round(viewed, &mut groups).more);
         if more {
             self.wake.notify_one();
         }
@@ -197,10 +197,10 @@ impl Pump {
 
     /// Does one round: drops ended members, tells presence, seats newcomers, and writes at most one frame of
     /// events to each viewer.
-    fn write_round(&self, stage: &Stage, groups: &mut Vec<Group>) -> Round {
+    fn write_round(&self, viewed: &ViewedConversation, groups: &mut Vec<ViewerGroup>) -> RoundResult {
         // A publisher may come here when the pump has ended already.
         if self.let_go_if_closed(groups) {
-            return Round::default();
+            return RoundResult::default();
         }
         if self.stale.swap(false, Ordering::AcqRel) {
             for group in groups.iter_mut() {
@@ -208,7 +208,7 @@ impl Pump {
             }
             groups.retain(|group| !group.members.is_empty());
         }
-        let presence = &stage.conversation.presence;
+        let presence = &viewed.conversation.presence;
         let times = presence.times();
         // Read once for all members, and only in a round that tells somebody.
         let told = LazyCell::new(|| presence.told());
@@ -226,16 +226,21 @@ impl Pump {
         let newcomers = std::mem::take(&mut *self.inbox.lock());
         for (subscription, cursor) in newcomers.into_iter().filter(|(newcomer, _)| newcomer.is_active()) {
             if times == 0 || presence.is_stale() || tells(&subscription, cursor) {
-                seat(groups, Group { cursor, told: cursor.seq, members: vec![subscription] });
+                seat(groups, ViewerGroup { cursor, told: cursor.seq, members: vec![subscription] });
             }
         }
-        round(stage, &self.sight, groups)
+        round(viewed, &self.sight, groups)
     }
 }
 
 /// Tells `member`, whose position is `place`, who views the conversation, as far as its role may know. False if its
 /// socket takes no more; the member is parked then.
-fn tell_presence(member: &Arc<Subscription>, told: &ViewersTold, mask: Option<&Mask>, place: Cursor) -> bool {
+fn tell_presence(
+    member: &Arc<Subscription>,
+    told: &AnnouncedViewers,
+    mask: Option<&Mask>,
+    place: Cursor,
+) -> bool {
     let (key, names) = told.for_role(mask);
     let before = member.presence.swap(key, Ordering::Relaxed);
     if before == key {
@@ -256,7 +261,7 @@ fn tell_presence(member: &Arc<Subscription>, told: &ViewersTold, mask: Option<&M
 }
 
 /// Adds the members of `group` to the group at the same position, if there is one.
-fn seat(groups: &mut Vec<Group>, mut group: Group) {
+fn seat(groups: &mut Vec<ViewerGroup>, mut group: ViewerGroup) {
     match groups.iter_mut().find(|known| known.cursor == group.cursor && known.told == group.told) {
         Some(known) => known.members.append(&mut group.members),
         None => groups.push(group),
@@ -265,11 +270,11 @@ fn seat(groups: &mut Vec<Group>, mut group: Group) {
 
 /// Gives each group the slice after its cursor, one frame for each. Groups that come to the same position are
 /// joined.
-fn round(stage: &Stage, sight: &Sight, groups: &mut Vec<Group>) -> Round {
-    let mut round = Round::default();
+fn round(viewed: &ViewedConversation, sight: &Sight, groups: &mut Vec<ViewerGroup>) -> RoundResult {
+    let mut round = RoundResult::default();
     for mut group in std::mem::take(groups) {
-        let slice = stage.conversation.next(group.cursor, BATCH_BYTES_TARGET);
-        let Some(mut slice) = slice.and_then(|slice| sight.see(&stage.conversation, slice)) else {
+        let slice = viewed.conversation.next(group.cursor, BATCH_BYTES_TARGET);
+        let Some(mut slice) = slice.and_then(|slice| sight.see(&viewed.conversation, slice)) else {
             // The ring does not reach back to the cursor, or no sequence of events shows what the lens would
             // show: each member gets the snapshot, in the task of its socket.
             let place = group.place();
@@ -294,7 +299,7 @@ fn round(stage: &Stage, sight: &Sight, groups: &mut Vec<Group>) -> Round {
 }
 
 /// Tells all members that are behind their cursor how far the head is.
-fn cover(sight: &Sight, groups: &mut Vec<Group>) {
+fn cover(sight: &Sight, groups: &mut Vec<ViewerGroup>) {
     for mut group in std::mem::take(groups) {
         if group.told < group.cursor.seq {
             let slice = Slice::nothing(group.told, group.cursor);
@@ -307,7 +312,7 @@ fn cover(sight: &Sight, groups: &mut Vec<Group>) {
 }
 
 /// Writes `slice` to all members of `group`; `before` is their position without it.
-fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
+fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut ViewerGroup) {
     let first = group.members.first().map_or(0, |member| member.sub);
     let ready = sight.ready(slice, first);
     group.told = slice.to;
@@ -316,7 +321,7 @@ fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut Group) {
 
 /// Writes one frame to all members and keeps those whose sockets took it whole. The others are parked: at
 /// `after` if the frame was begun, at `before` if it was not taken.
-fn write(ready: &Ready, before: Cursor, after: Cursor, members: &mut Vec<Arc<Subscription>>) {
+fn write(ready: &EncodedSlice, before: Cursor, after: Cursor, members: &mut Vec<Arc<Subscription>>) {
     // Most clients number their subscriptions alike: look a frame up only when the number changes.
     let mut last: Option<(SubscriptionId, bytes::Bytes)> = None;
     let (mut frames, mut bytes) = (0, 0);

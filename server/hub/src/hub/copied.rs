@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use event_log::{Append, Attachment, Checkpoint, EventLog, Import, LogError, Ticket, reached};
+use event_log::{Append, Attachment, Checkpoint, EventLog, ImportId, LogError, Ticket, reached};
 use model::event::Kind;
 use model::frame::ConversationRow;
 use model::{Envelope, Position, Seq, View, snapshot};
 
 use super::index::{IndexEntries, fold_and_index};
-use super::measure::Before;
+use super::measure::CountedBefore;
 use super::outsize;
 
 /// Events that are copied in one piece.
@@ -21,7 +21,7 @@ const PIECE: usize = 2_000;
 
 /// What a copied conversation comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Copied {
+pub struct CopySummary {
     /// Events that were copied one by one.
     pub events: u64,
     /// Events before them that the log did not have any more; the state has what they came to.
@@ -52,8 +52,8 @@ pub async fn copy(
     to: &dyn EventLog,
     row: ConversationRow,
     number: u64,
-) -> Result<Option<Copied>, CopyError> {
-    let (id, import) = (row.conversation.clone(), Import(number));
+) -> Result<Option<CopySummary>, CopyError> {
+    let (id, import) = (row.conversation.clone(), ImportId(number));
     let Some(stored) = from.load(&id).map_err(CopyError::Read)? else { return Ok(None) };
     let Position { epoch, seq: head } = stored.position.clone();
     let begin = beginning(from, &row, head)?;
@@ -66,7 +66,7 @@ pub async fn copy(
         let Some(last) = page.envelopes.last().map(|envelope| envelope.seq) else { break };
         let mut entries = IndexEntries::default();
         for envelope in &page.envelopes {
-            let before = Before::of(&view, &envelope.event);
+            let before = CountedBefore::of(&view, &envelope.event);
             fold_and_index(&mut view, envelope, &mut entries);
             before.measure(&view, envelope, &mut measured);
         }
@@ -102,7 +102,7 @@ pub async fn copy(
     if snapshot::hash(&copied.view) != hash || copied.position != stored.position {
         return Err(CopyError::Differs);
     }
-    Ok(Some(Copied { events: head - begin, left_out: begin, hash }))
+    Ok(Some(CopySummary { events: head - begin, left_out: begin, hash }))
 }
 
 /// The seq after which all events are there one by one.

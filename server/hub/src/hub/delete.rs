@@ -12,7 +12,7 @@ use super::{Hub, OpenError};
 /// What to wait for until a conversation is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub struct Deleted {
+pub struct PendingDeletion {
     /// Reached when the log has noted the removal ([`event_log::reached`]).
     pub removal: Ticket,
     /// Done when nothing of it is left where the log stores ([`event_log::purged`]).
@@ -24,7 +24,7 @@ impl Hub {
     /// return on nobody is given anything of it: whoever uses the name begins a new conversation, in a new epoch. Its viewers begin
     /// again with that one when their sockets are woken; lists begin again when `renew` of [`crate::fanout::Fanout::fleet`] is called. Fails with
     /// [`OpenError::Elsewhere`] if another hub has it. Waits for the disk.
-    pub fn delete(&self, id: &ConversationId) -> Result<Option<Deleted>, OpenError> {
+    pub fn delete(&self, id: &ConversationId) -> Result<Option<PendingDeletion>, OpenError> {
         blocking(|| {
             // Nobody may read it back between the look and the removal.
             let _nobody_reads = self.reading_back.get(self.stripe(id)).map(Mutex::lock);
@@ -45,7 +45,7 @@ impl Hub {
                 self.changed.lock().retain(|changed| !Arc::ptr_eq(changed, &found));
                 self.noted.lock().retain(|noted| !Arc::ptr_eq(noted, &found));
             }
-            Ok(Some(Deleted { removal: self.log.remove(id), purge: self.log.purge(id) }))
+            Ok(Some(PendingDeletion { removal: self.log.remove(id), purge: self.log.purge(id) }))
         })
     }
 }

@@ -9,14 +9,14 @@ use model::limits::EPHEMERA_MAX;
 use model::{Envelope, RunId, ToolCallId};
 
 /// What a fact replaces: an older one with the same run and tool call.
-type Key = (RunId, Option<ToolCallId>);
+type FactKey = (RunId, Option<ToolCallId>);
 
 /// The newest fact for each key, in order of arrival; at most `EPHEMERA_MAX` of them. Owned by its
 /// conversation.
 #[derive(Debug, Default)]
 pub(crate) struct Ephemera {
     /// Each fact with its tick.
-    newest: IndexMap<Key, (u64, Arc<Envelope>)>,
+    newest: IndexMap<FactKey, (u64, Arc<Envelope>)>,
     /// How many facts came so far. A viewer's cursor has the tick up to which it has seen them.
     tick: u64,
 }

@@ -5,14 +5,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use event_log::{Attachment, Import, LogError, Ticket, blocking, reached, room};
+use event_log::{Attachment, ImportId, LogError, Ticket, blocking, reached, room};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::{ConversationId, Envelope, Position, View};
 
 use super::conversation::FoldedHistory;
-use super::{AppendError, By, Conversation, Hub, OpenError, outsize};
+use super::{AppendError, Conversation, EventOrigin, Hub, OpenError, outsize};
 
 /// Numbers the imports of this process.
 static IMPORTS: AtomicU64 = AtomicU64::new(0);
@@ -26,7 +26,7 @@ pub struct History {
     /// The events. Their seqs rise by 1, from 1 or from the one after the state.
     pub envelopes: Vec<Envelope>,
     /// Whether this hub or somebody else says what is in it.
-    by: By,
+    by: EventOrigin,
     /// The whole of results that are too large for their events. The hub fills this in.
     pub(super) attachments: Vec<Attachment>,
 }
@@ -34,7 +34,7 @@ pub struct History {
 impl History {
     /// The history as this hub's own log has it: runs of the hub's own agents stay its own.
     pub fn of_hub(envelopes: Vec<Envelope>) -> Self {
-        Self { envelopes, by: By::Hub, ..Self::default() }
+        Self { envelopes, by: EventOrigin::Hub, ..Self::default() }
     }
 
     /// Removes what only this hub can say of itself, if the history is somebody else's.
@@ -43,7 +43,7 @@ impl History {
             outsize::disown_all(view);
             view.label = view.label.bounded();
         }
-        if self.by == By::Hub {
+        if self.by == EventOrigin::Hub {
             return;
         }
         self.envelopes.iter_mut().for_each(|envelope| envelope.by_hub = false);
@@ -112,7 +112,7 @@ impl Hub {
         let seat = loop {
             let conversation = self.open(id)?;
             match conversation.reserve() {
-                Ok(true) => break Seat { hub: self, conversation },
+                Ok(true) => break ReservedConversation { hub: self, conversation },
                 Ok(false) if conversation.head() > 0 => return Err(ImportError::Exists),
                 Ok(false) => return Err(ImportError::Busy),
                 // It left memory after it was found: the next round finds or makes another.
@@ -120,8 +120,11 @@ impl Hub {
                 Err(error) => return Err(error.into()),
             }
         };
-        let import =
-            Staged { hub: self, number: Import(IMPORTS.fetch_add(1, Ordering::Relaxed)), is_open: true };
+        let import = StagedEvents {
+            hub: self,
+            number: ImportId(IMPORTS.fetch_add(1, Ordering::Relaxed)),
+            is_open: true,
+        };
         let mut arrival = blocking(|| FoldedHistory::begin(&mut history, self.log().indexes()));
         while let Some(piece) = blocking(|| arrival.next()) {
             room(self.log()).await;
@@ -131,7 +134,7 @@ impl Hub {
             }
         }
         let held = blocking(|| arrival.held());
-        if history.by == By::Outside && held >= CONVERSATION_BYTES_MAX {
+        if history.by == EventOrigin::Outside && held >= CONVERSATION_BYTES_MAX {
             return Err(AppendError::Full { held }.into());
         }
         let adopted = blocking(|| seat.conversation.hand_over(&mut arrival, import.number, self.log()));
@@ -145,33 +148,33 @@ impl Hub {
 
 /// An empty conversation to which nobody else may write while its history is imported. Dropping it lets
 /// others write again and, if the import failed, forgets the conversation.
-struct Seat<'a> {
+struct ReservedConversation<'a> {
     hub: &'a Hub,
     conversation: Arc<Conversation>,
 }
 
-impl Drop for Seat<'_> {
+impl Drop for ReservedConversation<'_> {
     fn drop(&mut self) {
         self.conversation.unreserve();
         self.hub.release(&self.conversation);
     }
 }
 
-/// What the log has staged. Dropping it makes the log forget that, unless [`Staged::keep`] was called.
-struct Staged<'a> {
+/// What the log has staged. Dropping it makes the log forget that, unless [`StagedEvents::keep`] was called.
+struct StagedEvents<'a> {
     hub: &'a Hub,
-    number: Import,
+    number: ImportId,
     is_open: bool,
 }
 
-impl Staged<'_> {
+impl StagedEvents<'_> {
     /// The log has made a conversation of it: there is nothing to forget any more.
     fn keep(mut self) {
         self.is_open = false;
     }
 }
 
-impl Drop for Staged<'_> {
+impl Drop for StagedEvents<'_> {
     fn drop(&mut self) {
         if self.is_open {
             self.hub.log().abandon(self.number);

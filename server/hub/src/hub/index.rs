@@ -10,7 +10,7 @@
 //! | state of a call | the call itself, if it is complete or failed now and had not ended before |
 //! | message | its text, with the role |
 
-use event_log::{Call, Document, DocumentKind, DocumentPlace};
+use event_log::{Document, DocumentKind, DocumentPlace, EndedCall};
 use model::event::{Kind, PartKind, ToolState};
 use model::fold::fold;
 use model::limits::DOCUMENT_BYTES_MAX;
@@ -23,7 +23,7 @@ pub(super) struct IndexEntries {
     /// Texts to be searched.
     pub(super) documents: Vec<Document>,
     /// Tool calls that have ended.
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<EndedCall>,
 }
 
 /// Folds `envelope` onto `view`, and adds to `into` what became complete with it. What is open must be looked
@@ -118,7 +118,7 @@ impl<'a> IndexCollector<'a> {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         if was_open && matches!(call.state, ToolState::Complete | ToolState::Error) {
             let (failed, latency_ms) = (call.is_error, call.latency_ms());
-            self.into.calls.push(Call { name: call.name.clone(), failed, latency_ms });
+            self.into.calls.push(EndedCall { name: call.name.clone(), failed, latency_ms });
         }
     }
 

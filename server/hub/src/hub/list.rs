@@ -7,12 +7,12 @@ use event_log::{ListQuery, LogError};
 use model::ConversationId;
 use model::frame::ConversationRow;
 
-use super::recent::Place;
+use super::recency::ListPlace;
 use super::{Hub, SeenRows};
 
 /// One page of the list.
 #[derive(Debug, Default)]
-pub struct Listed {
+pub struct ListPage {
     /// The rows, newest activity first.
     pub rows: Vec<ConversationRow>,
     /// Whether more rows follow.
@@ -21,7 +21,7 @@ pub struct Listed {
 
 impl Hub {
     /// Returns one page of the list. Waits for the disk if the log keeps a list.
-    pub fn list(&self, query: &ListQuery) -> Result<Listed, LogError> {
+    pub fn list(&self, query: &ListQuery) -> Result<ListPage, LogError> {
         let mut rows = self.rows_in_memory(query);
         if self.log.indexes() {
             // What memory has of a conversation is at least as new as what the log has.
@@ -32,13 +32,17 @@ impl Hub {
         rows.sort_by_cached_key(place);
         let more = rows.len() > query.limit;
         rows.truncate(query.limit);
-        Ok(Listed { rows, more })
+        Ok(ListPage { rows, more })
     }
 
     /// Returns one page of the list as people see it: pinned conversations before all others. `query.pinned` narrows it to either; the
     /// page after one that ended among the others asks for `Some(false)`. With `seen` it has only the rows that this allows. Waits for
     /// the disk if the log keeps a list.
-    pub fn list_pinned_first(&self, query: &ListQuery, seen: Option<&SeenRows>) -> Result<Listed, LogError> {
+    pub fn list_pinned_first(
+        &self,
+        query: &ListQuery,
+        seen: Option<&SeenRows>,
+    ) -> Result<ListPage, LogError> {
         let list = |query: &ListQuery| match seen {
             None => self.list(query),
             Some(seen) => self.list_seen(query, seen),
@@ -53,7 +57,7 @@ impl Hub {
         let limit = query.limit.saturating_sub(pinned.rows.len());
         let others = list(&ListQuery { pinned: Some(false), after: None, limit, ..query.clone() })?;
         pinned.rows.extend(others.rows);
-        Ok(Listed { rows: pinned.rows, more: others.more })
+        Ok(ListPage { rows: pinned.rows, more: others.more })
     }
 
     /// The row of the conversation `id` as it is now; `None` if it is not in memory.
@@ -82,7 +86,11 @@ impl Hub {
 
     /// The rows of conversations that are not in memory and may belong to the page: one more than is asked
     /// for at most, and none from `end` on, where the page ends whatever the log has.
-    fn rows_in_log(&self, query: &ListQuery, end: Option<&Place>) -> Result<Vec<ConversationRow>, LogError> {
+    fn rows_in_log(
+        &self,
+        query: &ListQuery,
+        end: Option<&ListPlace>,
+    ) -> Result<Vec<ConversationRow>, LogError> {
         let wanted = query.limit.saturating_add(1);
         let mut query = ListQuery { limit: wanted, ..query.clone() };
         let mut rows = Vec::new();
@@ -103,7 +111,7 @@ impl Hub {
 }
 
 /// The place of a row in the list.
-fn place(row: &ConversationRow) -> Place {
+fn place(row: &ConversationRow) -> ListPlace {
     (Reverse(row.at), row.conversation.clone())
 }
 

@@ -22,7 +22,7 @@ const FIRST_ITEMS: usize = 8;
 
 /// What the run and the calls of an event counted for before it.
 #[derive(Debug, Default)]
-pub(super) struct Before {
+pub(super) struct CountedBefore {
     /// The calls that the event may change.
     calls: Vec<ToolCallId>,
     /// What the run and these calls counted for; empty for an event that changes nothing.
@@ -33,7 +33,7 @@ pub(super) struct Before {
     is_told: bool,
 }
 
-impl Before {
+impl CountedBefore {
     /// Looks before `event` is folded onto `view`.
     pub(super) fn of(view: &View, event: &Event) -> Self {
         let Some(run) = view.runs.get(&event.run) else {
@@ -60,7 +60,7 @@ impl Before {
         }
         into.extend(self.facts.into_iter().map(|fact| Measurement { amount: -fact.amount, ..fact }));
         if self.usage != run.usage {
-            let who = Who::of(run, envelope.event.agent.as_ref());
+            let who = Attribution::of(run, envelope.event.agent.as_ref());
             used(&who, envelope.at, self.usage, run.usage, into);
         }
     }
@@ -108,14 +108,14 @@ fn call_of(kind: &Kind) -> Option<&ToolCallId> {
 }
 
 /// The agent and the model under whose names something counts.
-struct Who {
+struct Attribution {
     /// The name of the sub-agent or of the run's agent; empty where it has none.
     agent: CompactString,
     /// The model; empty where nobody said.
     model: CompactString,
 }
 
-impl Who {
+impl Attribution {
     /// The sub-agent `agent` of a run, or its main agent. What a sub-agent does not say is the run's.
     fn of(run: &RunView, agent: Option<&AgentId>) -> Self {
         let sub = agent.and_then(|agent| run.agents.get(agent));
@@ -141,7 +141,7 @@ impl Who {
 
 /// What a run counts for, and some of its calls.
 fn facts(run: &RunView, calls: &[ToolCallId]) -> Vec<Measurement> {
-    let who = Who::of(run, None);
+    let who = Attribution::of(run, None);
     let mut facts = vec![who.fact(Metric::Runs, run.started_at, "", 1)];
     if let Some(first) = first(run) {
         let waited = first.saturating_sub(run.started_at);
@@ -186,7 +186,7 @@ fn reason(run: &RunView) -> &str {
 /// What a call counts for: its wait for a person once it was answered, and itself once it has ended with a
 /// result.
 fn facts_of_call(run: &RunView, call: &ToolView) -> Vec<Measurement> {
-    let who = Who::of(run, call.agent.as_ref());
+    let who = Attribution::of(run, call.agent.as_ref());
     let fact = |metric, at, detail: &str, amount| Measurement {
         tool: call.name.clone(),
         ..who.fact(metric, at, detail, amount)
@@ -213,7 +213,13 @@ fn facts_of_call(run: &RunView, call: &ToolView) -> Vec<Measurement> {
 
 /// What was used between two readings of the same meter. A change of currency takes back all of the old and
 /// counts all of the new.
-fn used(who: &Who, at: u64, before: Option<Usage>, after: Option<Usage>, into: &mut Vec<Measurement>) {
+fn used(
+    who: &Attribution,
+    at: u64,
+    before: Option<Usage>,
+    after: Option<Usage>,
+    into: &mut Vec<Measurement>,
+) {
     let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let unpriced = |usage: &Usage| if usage.cost.is_none() { usage.tokens() } else { 0 };

@@ -28,7 +28,7 @@ use crate::clock;
 
 pub(crate) mod attendance;
 
-pub use attendance::{Patience, Speaker};
+pub use attendance::{OrphanTimeouts, PublisherConnection};
 
 /// Most conversations that one connection attends. To those beyond it publishes as if by single requests:
 /// their runs stall when it is silent.
@@ -41,7 +41,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// hub.
 #[derive(Debug, Default)]
 pub struct Orphans {
-    patience: Patience,
+    patience: OrphanTimeouts,
     /// When to look at which conversation, in milliseconds since 1970, the earliest first.
     due: Mutex<BinaryHeap<Reverse<(u64, ConversationId)>>>,
     /// Notified when a conversation is due earlier than all others.
@@ -56,7 +56,7 @@ pub struct Orphans {
 
 impl Orphans {
     /// Makes a timer without conversations.
-    pub(super) fn new(patience: Patience) -> Self {
+    pub(super) fn new(patience: OrphanTimeouts) -> Self {
         Self { patience, ..Self::default() }
     }
 
@@ -153,7 +153,7 @@ impl Orphans {
 impl Hub {
     /// Sets how long the hub waits for publishers that are gone.
     #[must_use]
-    pub fn with_patience(mut self, patience: Patience) -> Self {
+    pub fn with_patience(mut self, patience: OrphanTimeouts) -> Self {
         self.orphans = Orphans::new(patience);
         self
     }
@@ -219,17 +219,17 @@ impl Attendant {
 
     /// The speaker to name when this connection publishes to `conversation`. The first call begins to attend
     /// it.
-    pub fn speaks_in(&mut self, conversation: &ConversationId) -> Speaker {
+    pub fn speaks_in(&mut self, conversation: &ConversationId) -> PublisherConnection {
         if self.last.as_ref() != Some(conversation) {
             if !self.conversations.contains(conversation) {
                 if self.conversations.len() >= ATTENDED_MAX {
-                    return Speaker::Passing;
+                    return PublisherConnection::Passing;
                 }
                 self.conversations.insert(conversation.clone());
             }
             self.last = Some(conversation.clone());
         }
-        Speaker::Connection(self.number)
+        PublisherConnection::Connection(self.number)
     }
 }
 

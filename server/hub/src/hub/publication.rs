@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use event_log::{Attachment, EventLog, LogError, Mark, Ticket, reached};
+use event_log::{Attachment, EventLog, LogError, PublisherMark, Ticket, reached};
 use model::anomaly::{Anomaly, AnomalyCode};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Kind, Position, RunId};
 
-use super::orphans::attendance::Speaker;
+use super::orphans::attendance::PublisherConnection;
 use super::publishers::Claim;
 
 /// Events to be appended. They are taken as a whole or refused as a whole.
@@ -22,23 +22,23 @@ pub struct Publication {
     pub events: Vec<Envelope>,
     /// The durability that the publisher waits for.
     pub level: Durability,
-    /// How the publisher is connected, see [`Speaker`].
-    pub speaker: Speaker,
+    /// How the publisher is connected, see [`PublisherConnection`].
+    pub speaker: PublisherConnection,
     /// Whether the hub itself says what is in the events.
-    pub by: By,
+    pub by: EventOrigin,
     /// The whole of results that are too large for their events. The hub fills this in.
     pub attachments: Vec<Attachment>,
     /// How much memory, in bytes, the state of the conversation may hold and still take more from outside.
     /// The hub fills this in.
     pub room: u64,
     /// How far its publisher came with it, where it was withheld after that was noted. The hub says it.
-    pub mark: Option<Mark>,
+    pub mark: Option<PublisherMark>,
 }
 
 /// Whether events come from outside or from the hub. What the hub acts on later (its own runs, what was asked
 /// and answered in them) counts only if the hub itself has said it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum By {
+pub enum EventOrigin {
     /// From outside, over whatever door. Such events cannot name runs of the hub's own agents.
     #[default]
     Outside,
@@ -49,14 +49,14 @@ pub enum By {
 impl Publication {
     /// Events of a publisher that does not number its frames and waits for no durability.
     pub fn of(events: Vec<Envelope>) -> Self {
-        let (level, speaker) = (Durability::Memory, Speaker::Passing);
+        let (level, speaker) = (Durability::Memory, PublisherConnection::Passing);
         let room = CONVERSATION_BYTES_MAX;
         Self {
             claim: None,
             events,
             level,
             speaker,
-            by: By::Outside,
+            by: EventOrigin::Outside,
             attachments: Vec::new(),
             room,
             mark: None,
@@ -66,7 +66,7 @@ impl Publication {
     /// Puts an oddity in the place of each event from outside that only the hub may write. It is survived, so that a recording of another
     /// hub can be published here.
     pub(super) fn disbelieve(&mut self) {
-        if self.by == By::Hub {
+        if self.by == EventOrigin::Hub {
             return;
         }
         for envelope in self.events.iter_mut().filter(|envelope| envelope.event.kind.is_of_hub()) {
@@ -78,12 +78,12 @@ impl Publication {
 
     /// Events of the hub itself, which attends their runs for the moment.
     pub fn of_hub(events: Vec<Envelope>) -> Self {
-        Self { by: By::Hub, ..Self::of(events) }
+        Self { by: EventOrigin::Hub, ..Self::of(events) }
     }
 
     /// Events of the hub itself about a run that somebody else does. They do not change who attends the run.
     pub fn beside(events: Vec<Envelope>) -> Self {
-        Self { speaker: Speaker::Hub, ..Self::of_hub(events) }
+        Self { speaker: PublisherConnection::Hub, ..Self::of_hub(events) }
     }
 }
 
@@ -103,7 +103,7 @@ pub struct Appended {
     /// What to wait for in the log, for a durability above `memory`.
     pub ticket: Ticket,
     /// The same for events that are withheld for a moment, since they may end within a secret; `ticket` does not stand for them then.
-    pub withheld: Option<TicketToCome>,
+    pub withheld: Option<PendingTicket>,
 }
 
 impl Appended {
@@ -128,9 +128,9 @@ impl Appended {
 
 /// The ticket of events that are withheld: there once the log has been given them.
 #[derive(Debug, Clone, Default)]
-pub struct TicketToCome(Arc<OnceLock<Ticket>>);
+pub struct PendingTicket(Arc<OnceLock<Ticket>>);
 
-impl TicketToCome {
+impl PendingTicket {
     /// The ticket; nothing as long as the events are withheld.
     pub fn get(&self) -> Option<Ticket> {
         self.0.get().copied()
@@ -143,13 +143,13 @@ impl TicketToCome {
     }
 }
 
-impl PartialEq for TicketToCome {
+impl PartialEq for PendingTicket {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
     }
 }
 
-impl Eq for TicketToCome {}
+impl Eq for PendingTicket {}
 
 /// Why nothing was appended. Nothing of the publication is left behind then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@
 //!   first > last + 1       ────┤    ├──┤        something is missing: refused, `last + 1` is expected
 //! ```
 
-use event_log::Mark;
+use event_log::PublisherMark;
 use indexmap::IndexMap;
 use model::PublisherId;
 use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
@@ -90,7 +90,7 @@ pub(crate) enum ClaimVerdict {
 
 /// How far a publisher has come: its newest epoch and the last number that was taken in it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Last {
+struct PublisherProgress {
     epoch: u64,
     seq: u64,
 }
@@ -101,20 +101,24 @@ struct Last {
 #[derive(Debug, Default)]
 pub(crate) struct Publishers {
     /// The one that was silent longest comes first.
-    last: IndexMap<PublisherId, Last>,
+    last: IndexMap<PublisherId, PublisherProgress>,
 }
 
 impl Publishers {
     /// Restores what the log has. The marks are ordered, the publisher that was silent longest first.
-    pub(crate) fn restored(marks: Vec<Mark>) -> Self {
-        let last = marks.into_iter().map(|Mark { publisher, epoch, seq }| (publisher, Last { epoch, seq }));
+    pub(crate) fn restored(marks: Vec<PublisherMark>) -> Self {
+        let last = marks
+            .into_iter()
+            .map(|PublisherMark { publisher, epoch, seq }| (publisher, PublisherProgress { epoch, seq }));
         Self { last: last.collect() }
     }
 
     /// What the log stores, in the order that [`Publishers::restored`] takes.
-    pub(crate) fn marks(&self) -> Vec<Mark> {
+    pub(crate) fn marks(&self) -> Vec<PublisherMark> {
         let marks = self.last.iter();
-        marks.map(|(id, last)| Mark { publisher: id.clone(), epoch: last.epoch, seq: last.seq }).collect()
+        marks
+            .map(|(id, last)| PublisherMark { publisher: id.clone(), epoch: last.epoch, seq: last.seq })
+            .collect()
     }
 
     /// Decides what to do with a frame, without changing anything.
@@ -137,7 +141,7 @@ impl Publishers {
     }
 
     /// Notes that a frame was taken; returns how far its publisher has come, for the log.
-    pub(crate) fn take(&mut self, claim: &Claim) -> Mark {
+    pub(crate) fn take(&mut self, claim: &Claim) -> PublisherMark {
         let known = self.last.get_index_of(&claim.publisher);
         if let Some(index) = known {
             // The newest moves to the end, so that the first is the one to forget.
@@ -147,11 +151,11 @@ impl Publishers {
         }
         let last = self.last.entry(claim.publisher.clone()).or_default();
         if claim.epoch != last.epoch {
-            *last = Last { epoch: claim.epoch, seq: 0 };
+            *last = PublisherProgress { epoch: claim.epoch, seq: 0 };
         }
         let end = claim.numbers.span().map_or(0, |(_, end)| end);
         last.seq = last.seq.max(end);
-        Mark { publisher: claim.publisher.clone(), epoch: last.epoch, seq: last.seq }
+        PublisherMark { publisher: claim.publisher.clone(), epoch: last.epoch, seq: last.seq }
     }
 }
 

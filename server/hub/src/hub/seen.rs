@@ -10,7 +10,7 @@ use model::frame::ConversationRow;
 use model::limits::FLEET_ROWS_MAX;
 use model::{ConversationId, Mask};
 
-use super::{Hub, Listed};
+use super::{Hub, ListPage};
 
 /// The rows of the list that a viewer may see, and how many of them were found so far. Clones share the
 /// count.
@@ -72,7 +72,7 @@ impl SeenRows {
 impl Hub {
     /// Returns one page of the list with only those rows that `seen` allows. Reads as many pages of the whole
     /// list as it takes to fill one; waits for the disk if the log keeps a list.
-    pub fn list_seen(&self, query: &ListQuery, seen: &SeenRows) -> Result<Listed, LogError> {
+    pub fn list_seen(&self, query: &ListQuery, seen: &SeenRows) -> Result<ListPage, LogError> {
         let wanted = query.limit;
         let mut rows = Vec::new();
         // Pages are read large, because most rows of each may be hidden.
@@ -84,7 +84,7 @@ impl Hub {
             if rows.len() > wanted || !page.more || last.is_none() {
                 let more = rows.len() > wanted;
                 rows.truncate(wanted);
-                return Ok(Listed { rows, more });
+                return Ok(ListPage { rows, more });
             }
             query.after = last;
         }

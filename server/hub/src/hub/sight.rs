@@ -5,23 +5,23 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use event_log::blocking;
-use event_log::rank::{Rank, aside};
+use event_log::rank::{Rank, aside_if_large};
 use model::frame::SubscriptionId;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Mask, Seq, View, snapshot};
 use parking_lot::Mutex;
 
 use super::conversation::Conversation;
-use super::ready::Ready;
+use super::encoded_slice::EncodedSlice;
 use super::slice::Slice;
 use crate::tally::TALLY;
 
 /// How old a cached snapshot may be, in bytes of events that came after it. Those events then follow it.
 const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 
-/// From how many bytes of memory on a view is encoded in a thread of a lower rank: below it, starting the thread
-/// takes a good part of the time that the encoding does.
-const ENCODED_ASIDE_BYTES: u64 = 256 << 10;
+/// Up to how many bytes of memory a view is encoded in the thread that asks for it; a larger one is encoded in a thread of a
+/// lower rank.
+const ENCODED_HERE_BYTES_MAX: u64 = 256 << 10;
 
 /// How many encoded slices a sight keeps. The pumps of one conversation read the same slices at about the
 /// same time.
@@ -81,7 +81,7 @@ pub struct Sight {
     /// The newest snapshot that was encoded. Locked during the encoding.
     snapshot: Mutex<Option<Snapshot>>,
     /// The newest slices that were encoded, at most `FRAMES_KEPT`, the oldest first.
-    frames: Mutex<Vec<Arc<Ready>>>,
+    frames: Mutex<Vec<Arc<EncodedSlice>>>,
 }
 
 /// An encoded view at a position.
@@ -189,8 +189,7 @@ impl Sight {
         // The copy is dropped there too, which takes long where it has many small things.
         let encode =
             move || snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from).collect();
-        let is_large = conversation.view_bytes() > ENCODED_ASIDE_BYTES;
-        let pieces = if is_large { aside(Rank::Asked, encode) } else { encode() };
+        let pieces = aside_if_large(Rank::Asked, conversation.view_bytes(), ENCODED_HERE_BYTES_MAX, encode);
         let new = Snapshot { seq, pieces };
         *cached = Some(new.clone());
         new
@@ -208,14 +207,14 @@ impl Sight {
 
     /// The encoded `slice`, made once for all pumps. `sub` is the subscription number for which it is encoded
     /// if it is new.
-    pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<Ready> {
+    pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<EncodedSlice> {
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
             TALLY.encodes_shared.one();
             return Arc::clone(found);
         }
         // Encoded under the lock: whoever wants the same slice waits for it instead of encoding it again.
-        let ready = Arc::new(Ready::new(slice, sub, self.delivery));
+        let ready = Arc::new(EncodedSlice::new(slice, sub, self.delivery));
         TALLY.encoded.one();
         if frames.len() >= FRAMES_KEPT {
             frames.remove(0);

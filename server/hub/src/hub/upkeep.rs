@@ -12,7 +12,7 @@ use model::limits::{
     RING_BYTES_CROWDED,
 };
 
-use super::conversation::Use;
+use super::conversation::ConversationUse;
 use super::{Conversation, Hub, OpenError};
 
 /// A conversation at rest is given to the log as a whole once events of this weight came since it last was,
@@ -31,7 +31,7 @@ const KEPT_AT_ONCE: usize = 64;
 
 /// What may stay in memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct MemoryBounds {
     /// How long a conversation that nobody uses stays.
     pub idle: Duration,
     /// Beyond so many conversations, unused ones leave earlier.
@@ -40,7 +40,7 @@ pub struct Bounds {
     pub bytes: u64,
 }
 
-impl Bounds {
+impl MemoryBounds {
     /// These bounds, with nine tenths of the limit of conversations.
     pub fn idle_after(idle: Duration, bytes: u64) -> Self {
         Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes }
@@ -49,7 +49,7 @@ impl Bounds {
 
 /// What is in memory at one moment, for the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct InUse {
+pub struct MemoryFigures {
     /// How many conversations.
     pub conversations: u64,
     /// About the memory that they hold, in bytes.
@@ -60,8 +60,8 @@ pub struct InUse {
 
 impl Hub {
     /// Counts what is in memory. Walks all conversations.
-    pub fn in_use(&self) -> InUse {
-        self.all().iter().fold(InUse::default(), |sum, found| InUse {
+    pub fn in_use(&self) -> MemoryFigures {
+        self.all().iter().fold(MemoryFigures::default(), |sum, found| MemoryFigures {
             conversations: sum.conversations + 1,
             bytes: sum.bytes + found.usage().bytes,
             viewers: sum.viewers + found.viewers(),
@@ -76,7 +76,7 @@ impl Hub {
 
     /// Does one round of upkeep. `now` is in milliseconds since 1970. Call it regularly, and when
     /// [`Hub::crowded`] is ready.
-    pub fn keep_up(&self, now: u64, bounds: Bounds) {
+    pub fn keep_up(&self, now: u64, bounds: MemoryBounds) {
         // So that the next page of the list has little to bring up to date.
         drop(self.order());
         if !self.log.indexes() {
@@ -89,7 +89,7 @@ impl Hub {
 
     /// Gives the log the whole state of each conversation in which it lacks events.
     pub fn heal(&self) {
-        for id in self.log.wanted() {
+        for id in self.log.awaiting_checkpoint() {
             let known = self.conversations.get(&id).map(|found| Arc::clone(&found));
             if let Some(conversation) = known {
                 conversation.keep(self.log());
@@ -111,7 +111,7 @@ impl Hub {
             .filter(|row| row.head > 0)
             .collect();
         if !rows.is_empty() {
-            self.log.list_as(rows);
+            self.log.put_rows(rows);
         }
     }
 
@@ -119,9 +119,9 @@ impl Hub {
     /// there is too much. If that is not enough, the rings of conversations in use are shortened. A
     /// conversation leaves in two rounds: in the first the log is given its state, and in a later one, when
     /// the log has it, the conversation is dropped.
-    fn let_rest(&self, now: u64, bounds: Bounds) {
+    fn let_rest(&self, now: u64, bounds: MemoryBounds) {
         let all = self.all().into_iter().map(|found| (found.usage(), found));
-        let all: Vec<(Use, Arc<Conversation>)> = all.collect();
+        let all: Vec<(ConversationUse, Arc<Conversation>)> = all.collect();
         let (mut count, mut bytes) = (all.len(), all.iter().map(|(usage, _)| usage.bytes).sum::<u64>());
         self.held.store(bytes, Ordering::Relaxed);
         self.counted.store(bytes, Ordering::Relaxed);

@@ -9,8 +9,8 @@ use model::{Envelope, Epoch, Event, Position, RunId, testkit};
 use super::material::{
     append, append_with, at, checkpoint, events, id, mark, read, settle, sized, status, try_append,
 };
-use super::{Trial, cases};
-use crate::{Append, LogError, Page, Ticket};
+use super::{LogUnderTest, cases};
+use crate::{Append, EventPage, LogError, Ticket};
 
 cases! {
     Passing:
@@ -43,12 +43,12 @@ cases! {
         a_page_is_bounded_in_bytes_and_goes_on;
 }
 
-fn appended_events_are_read_back_whole(trial: &mut Trial<'_>) {
+fn appended_events_are_read_back_whole(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 100));
-    assert_eq!(trial.log().read(&id("c"), 0, 1_000), Ok(Page { envelopes: events(1, 100), head: 100 }));
+    assert_eq!(trial.log().read(&id("c"), 0, 1_000), Ok(EventPage { envelopes: events(1, 100), head: 100 }));
 }
 
-fn many_small_appends_read_as_one_history(trial: &mut Trial<'_>) {
+fn many_small_appends_read_as_one_history(trial: &mut LogUnderTest<'_>) {
     let history = events(1, 500);
     for piece in history.chunks(7) {
         let after = piece.first().map_or(0, |first| first.seq - 1);
@@ -57,7 +57,7 @@ fn many_small_appends_read_as_one_history(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), history);
 }
 
-fn a_page_begins_after_any_seq(trial: &mut Trial<'_>) {
+fn a_page_begins_after_any_seq(trial: &mut LogUnderTest<'_>) {
     for seq in 0..60 {
         append(trial.log(), "c", seq, &events(seq + 1, seq + 1));
     }
@@ -66,7 +66,7 @@ fn a_page_begins_after_any_seq(trial: &mut Trial<'_>) {
     }
 }
 
-fn a_page_has_at_most_its_limit(trial: &mut Trial<'_>) {
+fn a_page_has_at_most_its_limit(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 50));
     for limit in [1, 2, 49, 50, 51] {
         let page = trial.log().read(&id("c"), 10, limit).expect("a page");
@@ -74,35 +74,35 @@ fn a_page_has_at_most_its_limit(trial: &mut Trial<'_>) {
     }
 }
 
-fn a_page_after_the_head_is_empty(trial: &mut Trial<'_>) {
+fn a_page_after_the_head_is_empty(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 5));
     for after in [5, 6, 1_000] {
-        assert_eq!(trial.log().read(&id("c"), after, 10), Ok(Page { envelopes: Vec::new(), head: 5 }));
+        assert_eq!(trial.log().read(&id("c"), after, 10), Ok(EventPage { envelopes: Vec::new(), head: 5 }));
     }
 }
 
-fn a_page_of_no_events_is_empty(trial: &mut Trial<'_>) {
+fn a_page_of_no_events_is_empty(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 5));
-    assert_eq!(trial.log().read(&id("c"), 2, 0), Ok(Page { envelopes: Vec::new(), head: 5 }));
+    assert_eq!(trial.log().read(&id("c"), 2, 0), Ok(EventPage { envelopes: Vec::new(), head: 5 }));
 }
 
-fn an_unknown_conversation_cannot_be_read(trial: &mut Trial<'_>) {
+fn an_unknown_conversation_cannot_be_read(trial: &mut LogUnderTest<'_>) {
     assert_eq!(trial.log().read(&id("c"), 0, 10), Err(LogError::Unknown));
     append(trial.log(), "c", 0, &events(1, 5));
     assert_eq!(trial.log().read(&id("d"), 0, 10), Err(LogError::Unknown));
 }
 
-fn an_append_behind_the_head_is_a_conflict(trial: &mut Trial<'_>) {
+fn an_append_behind_the_head_is_a_conflict(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     assert_eq!(try_append(trial.log(), 2, &events(3, 4)), Err(LogError::Conflict { found: 3, expected: 2 }));
 }
 
-fn an_append_ahead_of_the_head_is_a_conflict(trial: &mut Trial<'_>) {
+fn an_append_ahead_of_the_head_is_a_conflict(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     assert_eq!(try_append(trial.log(), 4, &events(5, 6)), Err(LogError::Conflict { found: 3, expected: 4 }));
 }
 
-fn a_conflict_changes_nothing(trial: &mut Trial<'_>) {
+fn a_conflict_changes_nothing(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     for after in [0, 1, 2, 4, 9] {
         try_append(trial.log(), after, &sized(after + 1, after + 2, 99)).expect_err("it does not continue");
@@ -111,7 +111,7 @@ fn a_conflict_changes_nothing(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), events(1, 5));
 }
 
-fn whether_an_append_continues_is_said_before(trial: &mut Trial<'_>) {
+fn whether_an_append_continues_is_said_before(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     assert_eq!(trial.log().continues(&id("c"), 3), Ok(()));
     for expected in [0, 2, 4] {
@@ -120,13 +120,13 @@ fn whether_an_append_continues_is_said_before(trial: &mut Trial<'_>) {
     }
 }
 
-fn a_new_conversation_takes_what_comes(trial: &mut Trial<'_>) {
+fn a_new_conversation_takes_what_comes(trial: &mut LogUnderTest<'_>) {
     assert_eq!(trial.log().continues(&id("c"), 0), Ok(()));
     append(trial.log(), "c", 0, &events(1, 1));
     assert_eq!(trial.log().continues(&id("d"), 0), Ok(()));
 }
 
-fn conversations_do_not_mix(trial: &mut Trial<'_>) {
+fn conversations_do_not_mix(trial: &mut LogUnderTest<'_>) {
     for seq in 0..20 {
         append(trial.log(), "c", seq, &events(seq + 1, seq + 1));
         append(trial.log(), "d", seq, &sized(seq + 1, seq + 1, 7));
@@ -135,7 +135,7 @@ fn conversations_do_not_mix(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "d", 0), sized(1, 20, 7));
 }
 
-fn names_that_look_alike_are_different(trial: &mut Trial<'_>) {
+fn names_that_look_alike_are_different(trial: &mut LogUnderTest<'_>) {
     let alike = ["a", "A", "a ", " a", "ä", "a\u{308}", "a%", "a_", "a'", "a\"", "ａ", "漢字"];
     for (bytes, name) in (1..).zip(alike) {
         append(trial.log(), name, 0, &sized(1, 1, bytes));
@@ -147,13 +147,13 @@ fn names_that_look_alike_are_different(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().count(), alike.len() as u64);
 }
 
-fn the_longest_name_is_a_name(trial: &mut Trial<'_>) {
+fn the_longest_name_is_a_name(trial: &mut LogUnderTest<'_>) {
     let name = "n".repeat(CONVERSATION_ID_BYTES_MAX);
     append(trial.log(), &name, 0, &events(1, 2));
     assert_eq!(read(trial.log(), &name, 0), events(1, 2));
 }
 
-fn an_append_of_no_events_moves_nothing(trial: &mut Trial<'_>) {
+fn an_append_of_no_events_moves_nothing(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 2));
     append_with(trial.log(), "c", 2, &[], |append| append.mark = Some(mark("p", 1, 1)));
     assert_eq!(trial.log().continues(&id("c"), 2), Ok(()));
@@ -161,14 +161,14 @@ fn an_append_of_no_events_moves_nothing(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), events(1, 3));
 }
 
-fn a_state_makes_a_conversation_that_goes_on_behind_it(trial: &mut Trial<'_>) {
+fn a_state_makes_a_conversation_that_goes_on_behind_it(trial: &mut LogUnderTest<'_>) {
     trial.log().keep(checkpoint("c", &events(1, 10), 0));
     append(trial.log(), "c", 10, &events(11, 12));
     assert_eq!(read(trial.log(), "c", 10), events(11, 12));
     assert_eq!(trial.log().read(&id("c"), 3, 9), Err(LogError::Gone { begins_after: 10 }));
 }
 
-fn conversations_are_counted(trial: &mut Trial<'_>) {
+fn conversations_are_counted(trial: &mut LogUnderTest<'_>) {
     assert_eq!(trial.log().count(), 0);
     for name in ["a", "b", "c", "a"] {
         let after = if trial.log().read(&id(name), 0, 1).is_ok() { 2 } else { 0 };
@@ -178,7 +178,7 @@ fn conversations_are_counted(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().count(), 3);
 }
 
-fn an_event_keeps_all_that_is_said_of_it(trial: &mut Trial<'_>) {
+fn an_event_keeps_all_that_is_said_of_it(trial: &mut LogUnderTest<'_>) {
     let mut envelope = Envelope::clone(&status(1, String::from("x")));
     envelope.producer_at = Some(17);
     envelope.publisher = Some("someone".into());
@@ -189,7 +189,7 @@ fn an_event_keeps_all_that_is_said_of_it(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), history);
 }
 
-fn any_text_comes_back_as_it_was(trial: &mut Trial<'_>) {
+fn any_text_comes_back_as_it_was(trial: &mut LogUnderTest<'_>) {
     let texts = [
         "",
         "\0",
@@ -211,7 +211,7 @@ fn any_text_comes_back_as_it_was(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), history);
 }
 
-fn large_events_come_back_as_they_were(trial: &mut Trial<'_>) {
+fn large_events_come_back_as_they_were(trial: &mut LogUnderTest<'_>) {
     let history = sized(1, 3, 900_000);
     append(trial.log(), "c", 0, &history);
     append(trial.log(), "c", 3, &sized(4, 4, 2_000_000));
@@ -219,7 +219,7 @@ fn large_events_come_back_as_they_were(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().read(&id("c"), 0, 2).map(|page| page.envelopes), Ok(sized(1, 2, 900_000)));
 }
 
-fn deltas_keep_their_numbers_times_and_cuts(trial: &mut Trial<'_>) {
+fn deltas_keep_their_numbers_times_and_cuts(trial: &mut LogUnderTest<'_>) {
     let run = RunId::new("r1");
     let mut facts = vec![Event::new(&run, Kind::RunStart(RunStart::default()))];
     for number in 0..200 {
@@ -239,14 +239,14 @@ fn deltas_keep_their_numbers_times_and_cuts(trial: &mut Trial<'_>) {
     );
 }
 
-fn a_new_epoch_goes_on_with_the_events_of_the_old(trial: &mut Trial<'_>) {
+fn a_new_epoch_goes_on_with_the_events_of_the_old(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     let later = Position { epoch: Epoch::new("e2"), seq: 3 };
     trial.log().append(Append::of(&id("c"), &later, &events(4, 5))).expect("it continues");
     assert_eq!(read(trial.log(), "c", 0), events(1, 5));
 }
 
-fn tickets_rise(trial: &mut Trial<'_>) {
+fn tickets_rise(trial: &mut LogUnderTest<'_>) {
     let mut newest = Ticket::default();
     for seq in 0..10 {
         let name = if seq % 2 == 0 { "c" } else { "d" };
@@ -258,7 +258,7 @@ fn tickets_rise(trial: &mut Trial<'_>) {
     assert!(trial.log().figures().taken > newest);
 }
 
-fn hundreds_of_conversations_in_one_go(trial: &mut Trial<'_>) {
+fn hundreds_of_conversations_in_one_go(trial: &mut LogUnderTest<'_>) {
     for n in 0..400 {
         append(trial.log(), &format!("c{n}"), 0, &events(1, 1 + n % 3));
     }
@@ -273,7 +273,7 @@ fn hundreds_of_conversations_in_one_go(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().load(&id("c399")).expect("readable").map(|found| found.position), Some(at(2)));
 }
 
-fn a_page_is_bounded_in_bytes_and_goes_on(trial: &mut Trial<'_>) {
+fn a_page_is_bounded_in_bytes_and_goes_on(trial: &mut LogUnderTest<'_>) {
     let history = sized(1, 40, 500_000);
     for piece in history.chunks(5) {
         let after = piece.first().map_or(0, |first| first.seq - 1);

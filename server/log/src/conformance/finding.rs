@@ -3,8 +3,8 @@
 use model::limits::{DOCUMENT_BYTES_MAX, HITS_MAX};
 
 use super::material::{BEGIN, append_with, document, events, found, id, items, query, stored};
-use super::{Trial, cases};
-use crate::{Document, DocumentKind, LogError, SearchQuery, Span, Stop};
+use super::{LogUnderTest, cases};
+use crate::{Document, DocumentKind, LogError, QueryCancel, SearchQuery, TextRange};
 
 cases! {
     Lasting:
@@ -35,7 +35,7 @@ cases! {
 }
 
 /// Appends one event with documents.
-fn say(trial: &Trial<'_>, name: &str, after: u64, documents: Vec<Document>) {
+fn say(trial: &LogUnderTest<'_>, name: &str, after: u64, documents: Vec<Document>) {
     stored(
         trial.log(),
         append_with(trial.log(), name, after, &events(after + 1, after + 1), |append| {
@@ -44,7 +44,7 @@ fn say(trial: &Trial<'_>, name: &str, after: u64, documents: Vec<Document>) {
     );
 }
 
-fn library(trial: &Trial<'_>) {
+fn library(trial: &LogUnderTest<'_>) {
     say(
         trial,
         "c",
@@ -75,7 +75,7 @@ fn none() -> Vec<String> {
     Vec::new()
 }
 
-fn all_words_must_match(trial: &mut Trial<'_>) {
+fn all_words_must_match(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("EMEA revenue")), ["t1", "p1"]);
     assert_eq!(items(trial.log(), &query("emea grew revenue")), ["p1"]);
@@ -83,12 +83,12 @@ fn all_words_must_match(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("nothing of the kind")), none());
 }
 
-fn the_newest_comes_first(trial: &mut Trial<'_>) {
+fn the_newest_comes_first(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("emea")), ["t1", "p2", "p1"]);
 }
 
-fn a_star_finds_how_a_word_begins(trial: &mut Trial<'_>) {
+fn a_star_finds_how_a_word_begins(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("forecast")), ["p1"]);
     assert_eq!(items(trial.log(), &query("forecast*")), ["p2", "p1"]);
@@ -96,7 +96,7 @@ fn a_star_finds_how_a_word_begins(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("re* em*")), ["t1", "p1"]);
 }
 
-fn words_in_quotes_follow_one_another(trial: &mut Trial<'_>) {
+fn words_in_quotes_follow_one_another(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("\"emea grow\"")), ["p2"]);
     assert_eq!(items(trial.log(), &query("\"grow emea\"")), none());
@@ -104,33 +104,33 @@ fn words_in_quotes_follow_one_another(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("\"never closed emea")), none());
 }
 
-fn a_phrase_may_end_with_a_beginning_of_nothing(trial: &mut Trial<'_>) {
+fn a_phrase_may_end_with_a_beginning_of_nothing(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("emea_q*")), ["t1"]);
     assert_eq!(items(trial.log(), &query("emea_x*")), none());
 }
 
-fn case_and_accents_do_not_count(trial: &mut Trial<'_>) {
+fn case_and_accents_do_not_count(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("uberraschend ZURICH")), ["m1"]);
     assert_eq!(items(trial.log(), &query("zu\u{308}rich")), ["m1"]);
 }
 
-fn scripts_without_spaces_are_words(trial: &mut Trial<'_>) {
+fn scripts_without_spaces_are_words(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("漢字")), ["m1"]);
     assert_eq!(items(trial.log(), &query("漢*")), ["m1"]);
     assert_eq!(items(trial.log(), &query("字")), none());
 }
 
-fn signs_stand_between_words(trial: &mut Trial<'_>) {
+fn signs_stand_between_words(trial: &mut LogUnderTest<'_>) {
     library(trial);
     assert_eq!(items(trial.log(), &query("8.4")), ["p1"]);
     assert_eq!(items(trial.log(), &query("query")), ["t1"]);
     assert_eq!(items(trial.log(), &query("select-revenue")), ["t1"]);
 }
 
-fn a_search_narrows_to_a_conversation(trial: &mut Trial<'_>) {
+fn a_search_narrows_to_a_conversation(trial: &mut LogUnderTest<'_>) {
     library(trial);
     let inside = |name| SearchQuery { conversation: Some(id(name)), ..query("emea") };
     assert_eq!(items(trial.log(), &inside("c")), ["p2", "p1"]);
@@ -138,7 +138,7 @@ fn a_search_narrows_to_a_conversation(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &inside("x")), none());
 }
 
-fn a_search_narrows_to_a_kind(trial: &mut Trial<'_>) {
+fn a_search_narrows_to_a_kind(trial: &mut LogUnderTest<'_>) {
     library(trial);
     let of = |kind| SearchQuery { kind: Some(kind), ..query("emea") };
     assert_eq!(items(trial.log(), &of(DocumentKind::Thinking)), ["p2"]);
@@ -148,7 +148,7 @@ fn a_search_narrows_to_a_kind(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &both), ["p1"]);
 }
 
-fn a_search_goes_on_behind_a_hit(trial: &mut Trial<'_>) {
+fn a_search_goes_on_behind_a_hit(trial: &mut LogUnderTest<'_>) {
     library(trial);
     let mut seen = Vec::new();
     let mut before = None;
@@ -162,7 +162,7 @@ fn a_search_goes_on_behind_a_hit(trial: &mut Trial<'_>) {
     assert_eq!(seen, ["t1", "p2", "p1"]);
 }
 
-fn i7_a_search_gives_no_more_than_its_limit(trial: &mut Trial<'_>) {
+fn i7_a_search_gives_no_more_than_its_limit(trial: &mut LogUnderTest<'_>) {
     let many =
         (1..=600).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, "the same word")).collect();
     say(trial, "c", 0, many);
@@ -170,7 +170,7 @@ fn i7_a_search_gives_no_more_than_its_limit(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &SearchQuery { limit: 2, ..query("word") }), ["p600", "p599"]);
 }
 
-fn a_hit_says_where_it_is_and_what_matched(trial: &mut Trial<'_>) {
+fn a_hit_says_where_it_is_and_what_matched(trial: &mut LogUnderTest<'_>) {
     library(trial);
     let hits = found(trial.log(), &query("grew emea"));
     let hit = hits.first().expect("one");
@@ -180,10 +180,10 @@ fn a_hit_says_where_it_is_and_what_matched(trial: &mut Trial<'_>) {
     );
     assert_eq!((hit.item.as_str(), hit.name.as_str(), hit.seq, hit.at), ("p1", "n", 1, BEGIN + 1));
     assert_eq!(hit.snippet, "Revenue grew by 8.4 % in EMEA, as forecast");
-    assert_eq!(hit.marks, [Span(8, 12), Span(25, 29)]);
+    assert_eq!(hit.marks, [TextRange(8, 12), TextRange(25, 29)]);
 }
 
-fn a_text_that_comes_again_is_found_by_its_new_words_only(trial: &mut Trial<'_>) {
+fn a_text_that_comes_again_is_found_by_its_new_words_only(trial: &mut LogUnderTest<'_>) {
     library(trial);
     say(trial, "c", 2, vec![document(DocumentKind::Text, "p1", 3, "Costs fell in EMEA")]);
     assert_eq!(items(trial.log(), &query("costs")), ["p1"]);
@@ -197,13 +197,13 @@ fn a_text_that_comes_again_is_found_by_its_new_words_only(trial: &mut Trial<'_>)
     );
 }
 
-fn one_item_has_a_text_of_each_kind(trial: &mut Trial<'_>) {
+fn one_item_has_a_text_of_each_kind(trial: &mut LogUnderTest<'_>) {
     let both = [DocumentKind::Arguments, DocumentKind::Result].map(|kind| document(kind, "t1", 1, "needle"));
     say(trial, "c", 0, both.into());
     assert_eq!(items(trial.log(), &query("needle")), ["t1", "t1"]);
 }
 
-fn words_of_a_removed_conversation_are_not_found(trial: &mut Trial<'_>) {
+fn words_of_a_removed_conversation_are_not_found(trial: &mut LogUnderTest<'_>) {
     library(trial);
     stored(trial.log(), trial.log().remove(&id("c")));
     assert_eq!(items(trial.log(), &query("emea")), ["t1"]);
@@ -211,7 +211,7 @@ fn words_of_a_removed_conversation_are_not_found(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("emea")), ["p1", "t1"]);
 }
 
-fn nothing_that_a_person_types_is_a_fault(trial: &mut Trial<'_>) {
+fn nothing_that_a_person_types_is_a_fault(trial: &mut LogUnderTest<'_>) {
     library(trial);
     let odd = [
         "",
@@ -252,37 +252,37 @@ fn nothing_that_a_person_types_is_a_fault(trial: &mut Trial<'_>) {
         "<->",
     ];
     for text in odd {
-        match trial.log().search(&query(text), &Stop::default()) {
+        match trial.log().search(&query(text), &QueryCancel::default()) {
             Ok(_) | Err(LogError::BadQuery(_)) => {}
             Err(error) => panic!("{text:?}: {error}"),
         }
     }
 }
 
-fn words_of_the_index_are_words_like_any_other(trial: &mut Trial<'_>) {
+fn words_of_the_index_are_words_like_any_other(trial: &mut LogUnderTest<'_>) {
     library(trial);
     for text in ["emea AND grew", "emea OR nothing", "ktext", "emea NOT grew"] {
         assert_eq!(items(trial.log(), &query(text)), none(), "{text}");
     }
 }
 
-fn a_query_has_bounds(trial: &mut Trial<'_>) {
+fn a_query_has_bounds(trial: &mut LogUnderTest<'_>) {
     library(trial);
     for text in ["", "   ", "\"\"", "*", "-- ()", "\0"] {
-        let refused = trial.log().search(&query(text), &Stop::default());
+        let refused = trial.log().search(&query(text), &QueryCancel::default());
         assert!(matches!(refused, Err(LogError::BadQuery(_))), "{text:?}");
     }
     for text in ["a ".repeat(5_000), "a ".repeat(33)] {
-        let refused = trial.log().search(&query(&text), &Stop::default());
+        let refused = trial.log().search(&query(&text), &QueryCancel::default());
         assert!(matches!(refused, Err(LogError::BadQuery(_))));
     }
-    trial.log().search(&query(&"a ".repeat(32)), &Stop::default()).expect("so many words are allowed");
+    trial.log().search(&query(&"a ".repeat(32)), &QueryCancel::default()).expect("so many words are allowed");
 }
 
-fn i7_a_search_that_is_stopped_says_how_far_it_came(trial: &mut Trial<'_>) {
+fn i7_a_search_that_is_stopped_says_how_far_it_came(trial: &mut LogUnderTest<'_>) {
     library(trial);
-    let stop = Stop::default();
-    stop.now();
+    let stop = QueryCancel::default();
+    stop.cancel();
     let came = trial.log().search(&query("emea"), &stop).expect("it ends");
     assert!(came.hits.is_empty() && came.stopped_at.is_some());
     // A search that continues there finds the rest, and the next search is not affected.
@@ -291,7 +291,7 @@ fn i7_a_search_that_is_stopped_says_how_far_it_came(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("emea")), ["t1", "p2", "p1"]);
 }
 
-fn a_search_over_many_documents_finds_all_in_their_order(trial: &mut Trial<'_>) {
+fn a_search_over_many_documents_finds_all_in_their_order(trial: &mut LogUnderTest<'_>) {
     let text = |n: u64| if n.is_multiple_of(7) { "a rare word" } else { "a common word" };
     let many = (1..=700).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, text(n))).collect();
     say(trial, "c", 0, many);
@@ -303,7 +303,7 @@ fn a_search_over_many_documents_finds_all_in_their_order(trial: &mut Trial<'_>) 
     assert_eq!(Some(older.as_slice()), rare.get(3..));
 }
 
-fn very_long_words_are_found(trial: &mut Trial<'_>) {
+fn very_long_words_are_found(trial: &mut LogUnderTest<'_>) {
     let (one, other) = (format!("{}1", "x".repeat(900)), format!("{}2", "x".repeat(900)));
     let text = format!("{one} {}", "y".repeat(9_000));
     say(
@@ -318,7 +318,7 @@ fn very_long_words_are_found(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("yyyy*")), ["p1"]);
 }
 
-fn a_document_is_searched_up_to_its_limit(trial: &mut Trial<'_>) {
+fn a_document_is_searched_up_to_its_limit(trial: &mut LogUnderTest<'_>) {
     let text = format!("begin {} end", "word ".repeat(DOCUMENT_BYTES_MAX / 5));
     say(trial, "c", 0, vec![document(DocumentKind::Result, "t1", 1, &text)]);
     assert_eq!(items(trial.log(), &query("begin")), ["t1"]);
@@ -331,7 +331,7 @@ fn a_document_is_searched_up_to_its_limit(trial: &mut Trial<'_>) {
     assert_eq!(items(trial.log(), &query("\"w19999 w19998\"")), none());
 }
 
-fn any_text_can_be_a_document(trial: &mut Trial<'_>) {
+fn any_text_can_be_a_document(trial: &mut LogUnderTest<'_>) {
     let mut odd = document(DocumentKind::Text, "p\0\u{1}1", 1, "a\0b \u{fdd0} ' \" \\ needle 🙂 \u{ffff}");
     odd.run = model::RunId::new("r\0");
     odd.name = "n\0".into();

@@ -16,25 +16,25 @@ const STEPS_MAX: usize = 50;
 
 /// One of the two conversations.
 #[derive(Debug, Clone, Copy)]
-enum Which {
+enum TestConversation {
     First,
     Second,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    Append { which: Which, events: usize },
-    Keep(Which),
-    Read { which: Which, after: u64, limit: usize },
-    Load(Which),
+    Append { which: TestConversation, events: usize },
+    Keep(TestConversation),
+    Read { which: TestConversation, after: u64, limit: usize },
+    Load(TestConversation),
     Wait,
-    Remove(Which),
+    Remove(TestConversation),
     Close,
     Crash,
 }
 
-fn which() -> impl Strategy<Value = Which> {
-    prop_oneof![Just(Which::First), Just(Which::Second)]
+fn which() -> impl Strategy<Value = TestConversation> {
+    prop_oneof![Just(TestConversation::First), Just(TestConversation::Second)]
 }
 
 fn step(kind: LogKind) -> impl Strategy<Value = Step> {
@@ -59,7 +59,7 @@ fn step(kind: LogKind) -> impl Strategy<Value = Step> {
 }
 
 /// A conversation as its writer knows it.
-struct Told {
+struct WrittenConversation {
     name: &'static str,
     /// All events that are appended sooner or later.
     history: Vec<Arc<Envelope>>,
@@ -70,7 +70,7 @@ struct Told {
     stored: usize,
 }
 
-impl Told {
+impl WrittenConversation {
     fn of(name: &'static str, history: Vec<Arc<Envelope>>) -> Self {
         Self { name, history, epoch: Epoch::new("e0"), head: 0, ticket: Ticket(0), stored: 0 }
     }
@@ -122,24 +122,24 @@ impl Told {
 }
 
 /// A log, and what must be in it.
-struct Model<'a> {
+struct ExpectedLog<'a> {
     place: &'a dyn LogPlace,
     log: Option<Box<dyn EventLog>>,
-    first: Told,
-    second: Told,
+    first: WrittenConversation,
+    second: WrittenConversation,
     /// Removals that a crash may undo.
     removals: Vec<Ticket>,
 }
 
-impl Model<'_> {
+impl ExpectedLog<'_> {
     fn apply(&mut self, step: Step) {
         match step {
             Step::Append { which, events } => self.on(which, |told, log| told.append(log, events)),
-            Step::Keep(which) => self.on(which, Told::keep),
+            Step::Keep(which) => self.on(which, WrittenConversation::keep),
             Step::Read { which, after, limit } => self.on(which, |told, log| told.read(log, after, limit)),
             Step::Load(which) => self.on(which, |told, log| told.load(log, told.head)),
             Step::Wait => {
-                for which in [Which::First, Which::Second] {
+                for which in [TestConversation::First, TestConversation::Second] {
                     self.on(which, |told, log| {
                         stored(log, told.ticket);
                         told.stored = told.head;
@@ -160,14 +160,18 @@ impl Model<'_> {
         }
     }
 
-    fn on<T>(&mut self, which: Which, act: impl FnOnce(&mut Told, &dyn EventLog) -> T) -> T {
+    fn on<T>(
+        &mut self,
+        which: TestConversation,
+        act: impl FnOnce(&mut WrittenConversation, &dyn EventLog) -> T,
+    ) -> T {
         let log = self.log.as_deref().expect("it is open between two restarts");
-        act(if matches!(which, Which::First) { &mut self.first } else { &mut self.second }, log)
+        act(if matches!(which, TestConversation::First) { &mut self.first } else { &mut self.second }, log)
     }
 
     fn close(&mut self) {
         self.removals.clear();
-        self.on(Which::First, |_, log| log.close().expect("everything is written"));
+        self.on(TestConversation::First, |_, log| log.close().expect("everything is written"));
         for told in [&mut self.first, &mut self.second] {
             told.stored = told.head;
         }
@@ -181,7 +185,7 @@ impl Model<'_> {
     fn crash(&mut self) {
         // Only a stored removal survives a crash.
         for removal in std::mem::take(&mut self.removals) {
-            self.on(Which::First, |_, log| stored(log, removal));
+            self.on(TestConversation::First, |_, log| stored(log, removal));
         }
         for (which, epoch, head) in self.reopen() {
             self.on(which, |told, _| {
@@ -191,11 +195,11 @@ impl Model<'_> {
     }
 
     /// Opens the log again and loads both conversations. Returns their epochs and heads before.
-    fn reopen(&mut self) -> [(Which, Epoch, usize); 2] {
+    fn reopen(&mut self) -> [(TestConversation, Epoch, usize); 2] {
         // The old handle must release the place first.
         self.log = None;
         self.log = Some(self.place.open());
-        [Which::First, Which::Second].map(|which| {
+        [TestConversation::First, TestConversation::Second].map(|which| {
             self.on(which, |told, log| {
                 let before = (which, told.epoch.clone(), told.head);
                 told.load(log, told.stored);
@@ -216,9 +220,9 @@ pub fn run_histories(kind: LogKind, place: &dyn Fn() -> Box<dyn LogPlace>, histo
     let input = (testkit::history(120), testkit::history(120), steps);
     let tried = runner.run(&input, |(first, second, steps)| {
         let place = place();
-        let (first, second) = (Told::of("c", first), Told::of("d", second));
+        let (first, second) = (WrittenConversation::of("c", first), WrittenConversation::of("d", second));
         let log = Some(place.open());
-        let mut model = Model { place: place.as_ref(), log, first, second, removals: Vec::new() };
+        let mut model = ExpectedLog { place: place.as_ref(), log, first, second, removals: Vec::new() };
         for step in steps {
             model.apply(step);
         }

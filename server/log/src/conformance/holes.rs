@@ -6,7 +6,7 @@ use model::limits::LOG_QUEUE_BYTES_MAX;
 use model::{Envelope, Epoch, testkit};
 
 use super::material::{append, at, checkpoint, events, id, read, settle, sized, status, stored, wait};
-use super::{Trial, cases};
+use super::{LogUnderTest, cases};
 use crate::{Append, LogError, Ticket};
 
 cases! {
@@ -22,7 +22,7 @@ cases! {
 }
 
 /// Appends ten events of "c", and one that does not fit into the queue.
-fn holed(trial: &Trial<'_>) {
+fn holed(trial: &LogUnderTest<'_>) {
     stored(trial.log(), append(trial.log(), "c", 0, &events(1, 10)));
     let huge = sized(11, 11, LOG_QUEUE_BYTES_MAX + 1);
     assert_eq!(append(trial.log(), "c", 10, &huge), Ticket::NEVER);
@@ -36,7 +36,7 @@ fn history(to: u64) -> Vec<Arc<Envelope>> {
     history
 }
 
-fn i7_what_does_not_fit_leaves_a_hole_and_nothing_more_is_taken(trial: &mut Trial<'_>) {
+fn i7_what_does_not_fit_leaves_a_hole_and_nothing_more_is_taken(trial: &mut LogUnderTest<'_>) {
     holed(trial);
     assert_eq!(append(trial.log(), "c", 11, &events(12, 20)), Ticket::NEVER);
     assert_eq!((trial.log().figures().holed, trial.log().figures().left_out), (1, 2));
@@ -45,20 +45,20 @@ fn i7_what_does_not_fit_leaves_a_hole_and_nothing_more_is_taken(trial: &mut Tria
     stored(trial.log(), append(trial.log(), "d", 0, &events(1, 1)));
 }
 
-fn a_hole_is_named_once(trial: &mut Trial<'_>) {
+fn a_hole_is_named_once(trial: &mut LogUnderTest<'_>) {
     holed(trial);
-    assert_eq!(trial.log().wanted(), [id("c")]);
-    assert!(trial.log().wanted().is_empty());
+    assert_eq!(trial.log().awaiting_checkpoint(), [id("c")]);
+    assert!(trial.log().awaiting_checkpoint().is_empty());
 }
 
-fn a_conversation_with_a_hole_takes_what_comes(trial: &mut Trial<'_>) {
+fn a_conversation_with_a_hole_takes_what_comes(trial: &mut LogUnderTest<'_>) {
     holed(trial);
     for after in [10, 11, 57] {
         assert_eq!(trial.log().continues(&id("c"), after), Ok(()));
     }
 }
 
-fn a_state_fills_the_hole(trial: &mut Trial<'_>) {
+fn a_state_fills_the_hole(trial: &mut LogUnderTest<'_>) {
     holed(trial);
     stored(trial.log(), trial.log().keep(checkpoint("c", &history(20), 5)));
     assert_eq!((trial.log().figures().holed, trial.log().figures().left_out), (0, 0));
@@ -68,7 +68,7 @@ fn a_state_fills_the_hole(trial: &mut Trial<'_>) {
     assert_eq!((found.position, found.view), (at(22), testkit::folded(&history(22))));
 }
 
-fn inside_a_hole_reading_says_where_it_ends(trial: &mut Trial<'_>) {
+fn inside_a_hole_reading_says_where_it_ends(trial: &mut LogUnderTest<'_>) {
     holed(trial);
     stored(trial.log(), trial.log().keep(checkpoint("c", &history(20), 5)));
     assert_eq!(trial.log().gap(&id("c")), Ok(Some((11, 15))));
@@ -79,7 +79,7 @@ fn inside_a_hole_reading_says_where_it_ends(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 15), events(16, 20));
 }
 
-fn i9_a_conversation_that_is_loaded_with_a_hole_goes_on_in_a_new_epoch(trial: &mut Trial<'_>) {
+fn i9_a_conversation_that_is_loaded_with_a_hole_goes_on_in_a_new_epoch(trial: &mut LogUnderTest<'_>) {
     holed(trial);
     let found = trial.log().load(&id("c")).expect("readable").expect("it is there");
     assert_eq!(found.position.seq, 10);
@@ -90,16 +90,16 @@ fn i9_a_conversation_that_is_loaded_with_a_hole_goes_on_in_a_new_epoch(trial: &m
     assert_eq!(read(trial.log(), "c", 0), events(1, 12));
 }
 
-fn a_hole_goes_with_its_conversation(trial: &mut Trial<'_>) {
+fn a_hole_goes_with_its_conversation(trial: &mut LogUnderTest<'_>) {
     holed(trial);
     stored(trial.log(), trial.log().remove(&id("c")));
-    assert!(trial.log().wanted().is_empty());
+    assert!(trial.log().awaiting_checkpoint().is_empty());
     assert_eq!(trial.log().figures().holed, 0);
     stored(trial.log(), append(trial.log(), "c", 0, &events(1, 2)));
     assert_eq!(read(trial.log(), "c", 0), events(1, 2));
 }
 
-fn without_a_hole_there_is_no_gap(trial: &mut Trial<'_>) {
+fn without_a_hole_there_is_no_gap(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     settle(trial.log());
     assert_eq!(trial.log().gap(&id("c")), Ok(None));

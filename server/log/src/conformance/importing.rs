@@ -9,8 +9,8 @@ use super::material::{
     append, at, checkpoint, document, events, everything, id, items, names, query, read, settle, sized,
     stored, wait,
 };
-use super::{Trial, cases};
-use crate::{Append, Attachment, Call, DocumentKind, Import, LogError};
+use super::{LogUnderTest, cases};
+use crate::{Append, Attachment, DocumentKind, EndedCall, ImportId, LogError};
 
 cases! {
     Passing:
@@ -29,22 +29,27 @@ cases! {
         what_an_import_brings_is_found_and_counted;
 }
 
-const IMPORT: Import = Import(7);
+const IMPORT: ImportId = ImportId(7);
 
 /// Stages `history` for "c" in pieces of ten.
-fn stage(trial: &Trial<'_>, import: Import, history: &[Arc<Envelope>]) {
+fn stage(trial: &LogUnderTest<'_>, import: ImportId, history: &[Arc<Envelope>]) {
     for piece in history.chunks(10) {
         let (id, after) = (id("c"), at(piece.first().map_or(0, |first| first.seq - 1)));
         trial.log().stage(import, Append::of(&id, &after, piece));
     }
 }
 
-fn adopt(trial: &Trial<'_>, import: Import, name: &str, history: &[Arc<Envelope>]) -> Result<(), LogError> {
+fn adopt(
+    trial: &LogUnderTest<'_>,
+    import: ImportId,
+    name: &str,
+    history: &[Arc<Envelope>],
+) -> Result<(), LogError> {
     let adopted = trial.log().adopt(import, checkpoint(name, history, 0), Vec::new(), Vec::new());
     wait(trial.log(), adopted, Durability::Stored.min(trial.log().durability()))
 }
 
-fn an_import_is_a_conversation_once_it_is_adopted(trial: &mut Trial<'_>) {
+fn an_import_is_a_conversation_once_it_is_adopted(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 95));
     assert_eq!(adopt(trial, IMPORT, "c", &events(1, 95)), Ok(()));
     assert_eq!(read(trial.log(), "c", 0), events(1, 95));
@@ -52,7 +57,7 @@ fn an_import_is_a_conversation_once_it_is_adopted(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().count(), 1);
 }
 
-fn a_conversation_that_was_imported_goes_on(trial: &mut Trial<'_>) {
+fn a_conversation_that_was_imported_goes_on(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 25));
     adopt(trial, IMPORT, "c", &events(1, 25)).expect("all was staged");
     append(trial.log(), "c", 25, &events(26, 27));
@@ -60,7 +65,7 @@ fn a_conversation_that_was_imported_goes_on(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 20), events(21, 27));
 }
 
-fn nobody_sees_an_import_before(trial: &mut Trial<'_>) {
+fn nobody_sees_an_import_before(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 25));
     settle(trial.log());
     assert_eq!(trial.log().read(&id("c"), 0, 10), Err(LogError::Unknown));
@@ -68,7 +73,7 @@ fn nobody_sees_an_import_before(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().continues(&id("c"), 0), Ok(()));
 }
 
-fn an_import_is_there_after_a_restart(trial: &mut Trial<'_>) {
+fn an_import_is_there_after_a_restart(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 95));
     adopt(trial, IMPORT, "c", &events(1, 95)).expect("all was staged");
     trial.crash();
@@ -77,7 +82,7 @@ fn an_import_is_there_after_a_restart(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), events(1, 95));
 }
 
-fn an_import_that_breaks_off_leaves_nothing(trial: &mut Trial<'_>) {
+fn an_import_that_breaks_off_leaves_nothing(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 95));
     settle(trial.log());
     trial.crash();
@@ -86,36 +91,36 @@ fn an_import_that_breaks_off_leaves_nothing(trial: &mut Trial<'_>) {
     assert!(trial.log().load(&id("c")).expect("readable").is_none());
 }
 
-fn an_import_that_is_abandoned_leaves_nothing(trial: &mut Trial<'_>) {
+fn an_import_that_is_abandoned_leaves_nothing(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 95));
     trial.log().abandon(IMPORT);
-    trial.log().abandon(Import(8));
+    trial.log().abandon(ImportId(8));
     settle(trial.log());
     assert!(adopt(trial, IMPORT, "c", &events(1, 95)).is_err());
     assert_eq!(trial.log().count(), 0);
 }
 
-fn an_import_of_which_a_piece_is_missing_is_refused(trial: &mut Trial<'_>) {
+fn an_import_of_which_a_piece_is_missing_is_refused(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(1, 10));
     stage(trial, IMPORT, &events(21, 30));
     assert_eq!(adopt(trial, IMPORT, "c", &events(1, 30)), Err(LogError::SetAside));
     assert_eq!(trial.log().count(), 0);
 }
 
-fn an_import_of_which_nothing_came_is_refused(trial: &mut Trial<'_>) {
+fn an_import_of_which_nothing_came_is_refused(trial: &mut LogUnderTest<'_>) {
     assert_eq!(adopt(trial, IMPORT, "c", &events(1, 30)), Err(LogError::SetAside));
     assert_eq!(trial.log().count(), 0);
 }
 
-fn a_name_that_is_taken_is_not_taken_again(trial: &mut Trial<'_>) {
+fn a_name_that_is_taken_is_not_taken_again(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     stage(trial, IMPORT, &sized(1, 30, 9));
     assert_eq!(adopt(trial, IMPORT, "c", &sized(1, 30, 9)), Err(LogError::SetAside));
     assert_eq!((read(trial.log(), "c", 0), trial.log().count()), (events(1, 3), 1));
 }
 
-fn two_imports_do_not_mix(trial: &mut Trial<'_>) {
-    let (one, other) = (Import(1), Import(2));
+fn two_imports_do_not_mix(trial: &mut LogUnderTest<'_>) {
+    let (one, other) = (ImportId(1), ImportId(2));
     stage(trial, one, &events(1, 10));
     stage(trial, other, &sized(1, 10, 9));
     stage(trial, one, &events(11, 20));
@@ -127,7 +132,7 @@ fn two_imports_do_not_mix(trial: &mut Trial<'_>) {
     );
 }
 
-fn an_import_may_begin_behind_its_beginning(trial: &mut Trial<'_>) {
+fn an_import_may_begin_behind_its_beginning(trial: &mut LogUnderTest<'_>) {
     stage(trial, IMPORT, &events(11, 30));
     adopt(trial, IMPORT, "c", &events(1, 30)).expect("all was staged");
     assert_eq!(read(trial.log(), "c", 10), events(11, 30));
@@ -135,7 +140,7 @@ fn an_import_may_begin_behind_its_beginning(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().load(&id("c")).expect("readable").map(|found| found.position), Some(at(30)));
 }
 
-fn what_an_import_brings_is_found_and_counted(trial: &mut Trial<'_>) {
+fn what_an_import_brings_is_found_and_counted(trial: &mut LogUnderTest<'_>) {
     let (id, after, history) = (id("c"), at(0), events(1, 3));
     let mut piece = Append::of(&id, &after, &history);
     piece.documents = vec![document(DocumentKind::Text, "p1", 1, "needle in the hay")];
@@ -144,7 +149,7 @@ fn what_an_import_brings_is_found_and_counted(trial: &mut Trial<'_>) {
     settle(trial.log());
     assert_eq!(items(trial.log(), &query("needle")), Vec::<String>::new());
     assert_eq!(trial.log().attachment(&id, "00ff"), Ok(None));
-    let calls = vec![Call { name: "run_sql".into(), failed: false, latency_ms: Some(3) }];
+    let calls = vec![EndedCall { name: "run_sql".into(), failed: false, latency_ms: Some(3) }];
     let mut state = checkpoint("c", &history, 0);
     state.row.title = Some(String::from("imported"));
     stored(trial.log(), trial.log().adopt(IMPORT, state, calls, Vec::new()));

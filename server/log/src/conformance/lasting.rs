@@ -8,8 +8,8 @@ use super::material::{
     BEGIN, append, append_with, at, checkpoint, events, everything, id, items, mark, names, query, read,
     settle, stored,
 };
-use super::{Trial, cases};
-use crate::{Append, Attachment, Call, DocumentKind, Mark, Stored};
+use super::{LogUnderTest, cases};
+use crate::{Append, Attachment, DocumentKind, EndedCall, PublisherMark, StoredConversation};
 
 cases! {
     Lasting:
@@ -37,22 +37,22 @@ cases! {
         an_append_after_a_restart_needs_no_load;
 }
 
-fn load(trial: &Trial<'_>, name: &str) -> Stored {
+fn load(trial: &LogUnderTest<'_>, name: &str) -> StoredConversation {
     trial.log().load(&id(name)).expect("readable").expect("it is there")
 }
 
-fn a_state_is_folded_from_the_events(trial: &mut Trial<'_>) {
+fn a_state_is_folded_from_the_events(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     let stored = load(trial, "c");
     assert_eq!((stored.position, stored.at), (at(10), BEGIN + 10));
     assert_eq!(stored.view, testkit::folded(&events(1, 10)));
 }
 
-fn an_unknown_conversation_is_not_loaded(trial: &mut Trial<'_>) {
+fn an_unknown_conversation_is_not_loaded(trial: &mut LogUnderTest<'_>) {
     assert!(trial.log().load(&id("c")).expect("readable").is_none());
 }
 
-fn a_kept_state_and_the_events_after_it_make_one(trial: &mut Trial<'_>) {
+fn a_kept_state_and_the_events_after_it_make_one(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     trial.log().keep(checkpoint("c", &events(1, 10), 3));
     append(trial.log(), "c", 10, &events(11, 14));
@@ -62,7 +62,7 @@ fn a_kept_state_and_the_events_after_it_make_one(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").view, testkit::folded(&events(1, 14)));
 }
 
-fn an_older_state_does_not_replace_a_newer(trial: &mut Trial<'_>) {
+fn an_older_state_does_not_replace_a_newer(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     trial.log().keep(checkpoint("c", &events(1, 10), 0));
     trial.log().keep(checkpoint("c", &events(1, 4), 0));
@@ -72,7 +72,7 @@ fn an_older_state_does_not_replace_a_newer(trial: &mut Trial<'_>) {
     assert_eq!((stored.position, stored.view), (at(10), testkit::folded(&events(1, 10))));
 }
 
-fn a_state_alone_is_a_conversation(trial: &mut Trial<'_>) {
+fn a_state_alone_is_a_conversation(trial: &mut LogUnderTest<'_>) {
     trial.log().keep(checkpoint("c", &events(1, 10), 2));
     settle(trial.log());
     trial.restart();
@@ -82,13 +82,13 @@ fn a_state_alone_is_a_conversation(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().count(), 1);
 }
 
-fn loading_twice_gives_the_same(trial: &mut Trial<'_>) {
+fn loading_twice_gives_the_same(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     let (first, second) = (load(trial, "c"), load(trial, "c"));
     assert_eq!((first.position, first.view), (second.position, second.view));
 }
 
-fn a_large_state_is_loaded(trial: &mut Trial<'_>) {
+fn a_large_state_is_loaded(trial: &mut LogUnderTest<'_>) {
     let message = |n: u32| Message {
         message: MessageId::new(&format!("m{n}")),
         role: "user".into(),
@@ -103,7 +103,7 @@ fn a_large_state_is_loaded(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").view, testkit::folded(&history));
 }
 
-fn i10_marks_are_kept_the_silent_ones_first(trial: &mut Trial<'_>) {
+fn i10_marks_are_kept_the_silent_ones_first(trial: &mut LogUnderTest<'_>) {
     let said = [mark("a", 1, 1), mark("b", 1, 9), mark("c", 1, 1), mark("a", 1, 2)];
     for (head, mark) in (0..).zip(said) {
         append_with(trial.log(), "c", head, &events(head + 1, head + 1), |append| append.mark = Some(mark));
@@ -119,7 +119,7 @@ fn i10_marks_are_kept_the_silent_ones_first(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").marks, [mark("c", 1, 1), mark("a", 1, 2), mark("b", 1, 10)]);
 }
 
-fn i10_a_mark_without_events_is_kept(trial: &mut Trial<'_>) {
+fn i10_a_mark_without_events_is_kept(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 1));
     append_with(trial.log(), "c", 1, &[], |append| append.mark = Some(mark("p", 3, 4)));
     settle(trial.log());
@@ -127,9 +127,9 @@ fn i10_a_mark_without_events_is_kept(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").marks, [mark("p", 3, 4)]);
 }
 
-fn i10_a_publisher_with_any_name_and_numbers_is_kept(trial: &mut Trial<'_>) {
+fn i10_a_publisher_with_any_name_and_numbers_is_kept(trial: &mut LogUnderTest<'_>) {
     let long = "x".repeat(200);
-    let marks: Vec<Mark> = [
+    let marks: Vec<PublisherMark> = [
         ("", 0, 0),
         ("\0", u64::MAX, u64::MAX),
         ("a\u{1}b\0", 1, u64::MAX),
@@ -147,7 +147,7 @@ fn i10_a_publisher_with_any_name_and_numbers_is_kept(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").marks, marks);
 }
 
-fn i10_the_marks_of_a_state_count_where_it_heals(trial: &mut Trial<'_>) {
+fn i10_the_marks_of_a_state_count_where_it_heals(trial: &mut LogUnderTest<'_>) {
     append_with(trial.log(), "c", 0, &events(1, 1), |append| append.mark = Some(mark("old", 1, 1)));
     let mut newer = checkpoint("c", &events(1, 5), 4);
     newer.marks = vec![mark("b", 1, 7), mark("a", 2, 3)];
@@ -162,7 +162,7 @@ fn i10_the_marks_of_a_state_count_where_it_heals(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").marks, newer.marks);
 }
 
-fn i10_only_so_many_marks_are_kept(trial: &mut Trial<'_>) {
+fn i10_only_so_many_marks_are_kept(trial: &mut LogUnderTest<'_>) {
     let most = PUBLISHERS_PER_CONVERSATION_MAX as u64;
     for n in 0..most + 5 {
         append_with(trial.log(), "c", n, &events(n + 1, n + 1), |append| {
@@ -180,13 +180,13 @@ fn i10_only_so_many_marks_are_kept(trial: &mut Trial<'_>) {
     );
 }
 
-fn i9_after_a_close_the_epoch_goes_on(trial: &mut Trial<'_>) {
+fn i9_after_a_close_the_epoch_goes_on(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     trial.restart();
     assert_eq!(load(trial, "c").position, at(10));
 }
 
-fn i9_after_a_crash_history_goes_on_in_a_new_epoch(trial: &mut Trial<'_>) {
+fn i9_after_a_crash_history_goes_on_in_a_new_epoch(trial: &mut LogUnderTest<'_>) {
     stored(trial.log(), append(trial.log(), "c", 0, &events(1, 10)));
     trial.crash();
     let found = load(trial, "c").position;
@@ -194,13 +194,13 @@ fn i9_after_a_crash_history_goes_on_in_a_new_epoch(trial: &mut Trial<'_>) {
     assert_ne!(found.epoch, Epoch::new("e1"));
 }
 
-fn i9_the_new_epoch_is_given_once(trial: &mut Trial<'_>) {
+fn i9_the_new_epoch_is_given_once(trial: &mut LogUnderTest<'_>) {
     stored(trial.log(), append(trial.log(), "c", 0, &events(1, 10)));
     trial.crash();
     assert_eq!(load(trial, "c").position, load(trial, "c").position);
 }
 
-fn i9_the_new_epoch_goes_on_after_a_close(trial: &mut Trial<'_>) {
+fn i9_the_new_epoch_goes_on_after_a_close(trial: &mut LogUnderTest<'_>) {
     stored(trial.log(), append(trial.log(), "c", 0, &events(1, 10)));
     trial.crash();
     let found = load(trial, "c").position;
@@ -210,7 +210,7 @@ fn i9_the_new_epoch_goes_on_after_a_close(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), events(1, 12));
 }
 
-fn i9_a_crash_counts_for_what_was_not_written_in_that_life_too(trial: &mut Trial<'_>) {
+fn i9_a_crash_counts_for_what_was_not_written_in_that_life_too(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 10));
     trial.restart();
     trial.crash();
@@ -218,7 +218,7 @@ fn i9_a_crash_counts_for_what_was_not_written_in_that_life_too(trial: &mut Trial
     assert_ne!(load(trial, "c").position.epoch, Epoch::new("e1"));
 }
 
-fn i9_what_was_stored_is_there_after_a_crash(trial: &mut Trial<'_>) {
+fn i9_what_was_stored_is_there_after_a_crash(trial: &mut LogUnderTest<'_>) {
     for seq in 0..30 {
         append(trial.log(), "c", seq, &events(seq + 1, seq + 1));
     }
@@ -231,7 +231,7 @@ fn i9_what_was_stored_is_there_after_a_crash(trial: &mut Trial<'_>) {
     assert_eq!(read(trial.log(), "c", 0), events(1, head));
 }
 
-fn what_waited_is_written_when_the_log_is_closed(trial: &mut Trial<'_>) {
+fn what_waited_is_written_when_the_log_is_closed(trial: &mut LogUnderTest<'_>) {
     for seq in 0..1_000 {
         append(trial.log(), "c", seq, &events(seq + 1, seq + 1));
     }
@@ -240,15 +240,15 @@ fn what_waited_is_written_when_the_log_is_closed(trial: &mut Trial<'_>) {
     assert_eq!(load(trial, "c").position, at(1_000));
 }
 
-fn a_restart_keeps_everything(trial: &mut Trial<'_>) {
+fn a_restart_keeps_everything(trial: &mut LogUnderTest<'_>) {
     append_with(trial.log(), "c", 0, &events(1, 3), |append| {
         append.documents = vec![super::material::document(DocumentKind::Text, "p1", 1, "needle in the hay")];
-        append.calls = vec![Call { name: "run_sql".into(), failed: true, latency_ms: Some(7) }];
+        append.calls = vec![EndedCall { name: "run_sql".into(), failed: true, latency_ms: Some(7) }];
         append.attachments = vec![Attachment { hash: "00ff".into(), json: "[1]".into() }];
     });
     let mut row = super::material::row("c", &testkit::folded(&events(1, 3)), 1);
     row.title = Some(String::from("Quarterly report"));
-    trial.log().list_as(vec![row]);
+    trial.log().put_rows(vec![row]);
     trial.restart();
     assert_eq!(names(trial.log(), &everything()), ["c"]);
     let rows = trial.log().list(&everything()).expect("it lists");
@@ -260,7 +260,7 @@ fn a_restart_keeps_everything(trial: &mut Trial<'_>) {
     assert_eq!(trial.log().count(), 1);
 }
 
-fn what_was_removed_stays_away(trial: &mut Trial<'_>) {
+fn what_was_removed_stays_away(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     append(trial.log(), "d", 0, &events(1, 3));
     stored(trial.log(), trial.log().remove(&id("c")));
@@ -269,7 +269,7 @@ fn what_was_removed_stays_away(trial: &mut Trial<'_>) {
     assert_eq!((trial.log().count(), names(trial.log(), &everything())), (1, vec![String::from("d")]));
 }
 
-fn an_append_after_a_restart_needs_no_load(trial: &mut Trial<'_>) {
+fn an_append_after_a_restart_needs_no_load(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     trial.restart();
     assert_eq!(trial.log().continues(&id("c"), 3), Ok(()));

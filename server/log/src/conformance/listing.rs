@@ -7,8 +7,8 @@ use model::testkit;
 use super::material::{
     BEGIN, append, append_with, at, events, everything, id, names, row, settle, status, stored,
 };
-use super::{Trial, cases};
-use crate::{Append, Call, ListQuery, ToolFigures};
+use super::{LogUnderTest, cases};
+use crate::{Append, EndedCall, ListQuery, ToolFigures};
 
 cases! {
     Lasting:
@@ -33,14 +33,14 @@ cases! {
 }
 
 /// Appends a conversation with one event at `time`.
-fn one(trial: &Trial<'_>, name: &str, time: u64) {
+fn one(trial: &LogUnderTest<'_>, name: &str, time: u64) {
     let mut envelope = model::Envelope::clone(&status(1, String::from("x")));
     envelope.at = time;
     append(trial.log(), name, 0, &[envelope.into()]);
 }
 
 /// The names on all pages of the list with `limit` rows each.
-fn pages(trial: &Trial<'_>, state: Option<RunStatus>, limit: usize) -> Vec<String> {
+fn pages(trial: &LogUnderTest<'_>, state: Option<RunStatus>, limit: usize) -> Vec<String> {
     let mut found: Vec<(u64, model::ConversationId)> = Vec::new();
     loop {
         let query = ListQuery { after: found.last().cloned(), state, limit, ..ListQuery::default() };
@@ -53,7 +53,7 @@ fn pages(trial: &Trial<'_>, state: Option<RunStatus>, limit: usize) -> Vec<Strin
     }
 }
 
-fn the_newest_activity_comes_first_and_names_decide_the_rest(trial: &mut Trial<'_>) {
+fn the_newest_activity_comes_first_and_names_decide_the_rest(trial: &mut LogUnderTest<'_>) {
     for (name, time) in [("b", 5), ("a", 5), ("new", 9), ("old", 1), ("c", 5)] {
         one(trial, name, BEGIN + time);
     }
@@ -64,7 +64,7 @@ fn the_newest_activity_comes_first_and_names_decide_the_rest(trial: &mut Trial<'
     assert_eq!(names(trial.log(), &everything()), ["old", "new", "a", "b", "c"]);
 }
 
-fn the_list_pages_whatever_the_size_of_a_page(trial: &mut Trial<'_>) {
+fn the_list_pages_whatever_the_size_of_a_page(trial: &mut LogUnderTest<'_>) {
     for n in 0..40 {
         one(trial, &format!("c{n:02}"), BEGIN + n % 5);
     }
@@ -77,7 +77,7 @@ fn the_list_pages_whatever_the_size_of_a_page(trial: &mut Trial<'_>) {
     }
 }
 
-fn the_list_narrows_to_a_state(trial: &mut Trial<'_>) {
+fn the_list_narrows_to_a_state(trial: &mut LogUnderTest<'_>) {
     let states = [
         RunStatus::Running,
         RunStatus::Complete,
@@ -90,7 +90,7 @@ fn the_list_narrows_to_a_state(trial: &mut Trial<'_>) {
         one(trial, &name, BEGIN + n);
         let mut row = row(&name, &model::View::default(), 1);
         row.state = Some(state);
-        trial.log().list_as(vec![row]);
+        trial.log().put_rows(vec![row]);
     }
     one(trial, "none", BEGIN);
     settle(trial.log());
@@ -102,7 +102,7 @@ fn the_list_narrows_to_a_state(trial: &mut Trial<'_>) {
     }
 }
 
-fn the_list_is_narrowed_to_what_people_made_of_conversations(trial: &mut Trial<'_>) {
+fn the_list_is_narrowed_to_what_people_made_of_conversations(trial: &mut LogUnderTest<'_>) {
     let made = [
         ("a", true, false, "x"),
         ("b", false, true, "x xy"),
@@ -114,7 +114,7 @@ fn the_list_is_narrowed_to_what_people_made_of_conversations(trial: &mut Trial<'
         one(trial, name, BEGIN + 5);
         let tags = tags.split_whitespace().map(Into::into).collect();
         let row = model::frame::ConversationRow { pinned, archived, tags, ..row(name, &folded, BEGIN + 5) };
-        trial.log().list_as(vec![row]);
+        trial.log().put_rows(vec![row]);
     }
     settle(trial.log());
     let of = |pinned, archived, tag: Option<&str>, state| {
@@ -142,7 +142,7 @@ fn the_list_is_narrowed_to_what_people_made_of_conversations(trial: &mut Trial<'
     assert_eq!(names(trial.log(), &after), ["c"], "pages go on");
 }
 
-fn a_row_is_kept_as_it_was_given(trial: &mut Trial<'_>) {
+fn a_row_is_kept_as_it_was_given(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     let mut given = row("c", &testkit::folded(&events(1, 3)), BEGIN + 3);
     given.title = Some(String::from("a \"title\" with \0 and 漢字"));
@@ -151,12 +151,12 @@ fn a_row_is_kept_as_it_was_given(trial: &mut Trial<'_>) {
     given.used = vec!["m1".into(), "m2".into()];
     (given.pinned, given.archived, given.tags) = (true, true, vec!["prod".into(), "漢字".into()]);
     given.state = Some(RunStatus::Running);
-    trial.log().list_as(vec![given.clone()]);
+    trial.log().put_rows(vec![given.clone()]);
     settle(trial.log());
     assert_eq!(trial.log().list(&everything()), Ok(vec![given]));
 }
 
-fn a_conversation_without_a_row_is_listed(trial: &mut Trial<'_>) {
+fn a_conversation_without_a_row_is_listed(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
     settle(trial.log());
     let rows = trial.log().list(&everything()).expect("it lists");
@@ -165,34 +165,34 @@ fn a_conversation_without_a_row_is_listed(trial: &mut Trial<'_>) {
     assert_eq!(row.epoch, at(0).epoch);
 }
 
-fn a_row_says_where_the_conversation_stands_now(trial: &mut Trial<'_>) {
+fn a_row_says_where_the_conversation_stands_now(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 3));
-    trial.log().list_as(vec![row("c", &testkit::folded(&events(1, 3)), 1)]);
+    trial.log().put_rows(vec![row("c", &testkit::folded(&events(1, 3)), 1)]);
     append(trial.log(), "c", 3, &events(4, 9));
     settle(trial.log());
     let rows = trial.log().list(&everything()).expect("it lists");
     assert_eq!(rows.first().map(|row| (row.head, row.at)), Some((9, BEGIN + 9)));
 }
 
-fn an_older_row_does_not_replace_a_newer(trial: &mut Trial<'_>) {
+fn an_older_row_does_not_replace_a_newer(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 9));
     for (head, title) in [(9, "new"), (4, "old")] {
         let mut row = row("c", &model::View::default(), 1);
         (row.head, row.title) = (head, Some(String::from(title)));
-        trial.log().list_as(vec![row]);
+        trial.log().put_rows(vec![row]);
         settle(trial.log());
     }
     let rows = trial.log().list(&everything()).expect("it lists");
     assert_eq!(rows.first().and_then(|row| row.title.as_deref()), Some("new"));
 }
 
-fn a_row_of_an_unknown_conversation_is_nothing(trial: &mut Trial<'_>) {
-    trial.log().list_as(vec![row("c", &model::View::default(), 1)]);
+fn a_row_of_an_unknown_conversation_is_nothing(trial: &mut LogUnderTest<'_>) {
+    trial.log().put_rows(vec![row("c", &model::View::default(), 1)]);
     settle(trial.log());
     assert_eq!((trial.log().list(&everything()), trial.log().count()), (Ok(Vec::new()), 0));
 }
 
-fn a_state_brings_its_row(trial: &mut Trial<'_>) {
+fn a_state_brings_its_row(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 4));
     let mut kept = super::material::checkpoint("c", &events(1, 4), 0);
     kept.row.title = Some(String::from("of the state"));
@@ -202,17 +202,17 @@ fn a_state_brings_its_row(trial: &mut Trial<'_>) {
     assert_eq!(rows.first().and_then(|row| row.title.as_deref()), Some("of the state"));
 }
 
-fn what_is_listed_is_nobodys_viewer(trial: &mut Trial<'_>) {
+fn what_is_listed_is_nobodys_viewer(trial: &mut LogUnderTest<'_>) {
     append(trial.log(), "c", 0, &events(1, 1));
     let mut row = row("c", &testkit::folded(&events(1, 1)), 1);
     row.viewers = 5;
-    trial.log().list_as(vec![row]);
+    trial.log().put_rows(vec![row]);
     settle(trial.log());
     let rows = trial.log().list(&everything()).expect("it lists");
     assert_eq!(rows.first().map(|row| row.viewers), Some(0));
 }
 
-fn names_are_in_the_order_of_their_bytes(trial: &mut Trial<'_>) {
+fn names_are_in_the_order_of_their_bytes(trial: &mut LogUnderTest<'_>) {
     let mut wanted = ["Z", "a", "B", "_", "-", "0", "é", "z", "~", "漢", "a b", "a.b", "ab", "A"];
     for name in wanted {
         one(trial, name, BEGIN);
@@ -223,7 +223,7 @@ fn names_are_in_the_order_of_their_bytes(trial: &mut Trial<'_>) {
     assert_eq!(pages(trial, None, 3), wanted);
 }
 
-fn the_list_begins_behind_what_is_not_there(trial: &mut Trial<'_>) {
+fn the_list_begins_behind_what_is_not_there(trial: &mut LogUnderTest<'_>) {
     for (name, time) in [("a", 1), ("c", 1), ("e", 0)] {
         one(trial, name, BEGIN + time);
     }
@@ -235,7 +235,7 @@ fn the_list_begins_behind_what_is_not_there(trial: &mut Trial<'_>) {
     assert_eq!(names(trial.log(), &ListQuery { limit: 0, ..everything() }), Vec::<String>::new());
 }
 
-fn what_did_not_end_or_went_on_since_its_row_is_unfinished(trial: &mut Trial<'_>) {
+fn what_did_not_end_or_went_on_since_its_row_is_unfinished(trial: &mut LogUnderTest<'_>) {
     for (name, state, behind) in [
         ("runs", Some(RunStatus::Running), 0),
         ("ended", Some(RunStatus::Complete), 0),
@@ -245,27 +245,27 @@ fn what_did_not_end_or_went_on_since_its_row_is_unfinished(trial: &mut Trial<'_>
         append(trial.log(), name, 0, &events(1, 3));
         let mut row = row(name, &model::View::default(), 7);
         (row.state, row.head) = (state, 3 - behind);
-        trial.log().list_as(vec![row]);
+        trial.log().put_rows(vec![row]);
     }
     settle(trial.log());
     assert_eq!(trial.log().unfinished(), Ok(vec![id("runs"), id("went-on")]));
 }
 
-fn call(name: &str, failed: impl Into<Option<()>>, latency_ms: Option<u64>) -> Call {
-    Call { name: name.into(), failed: failed.into().is_some(), latency_ms }
+fn call(name: &str, failed: impl Into<Option<()>>, latency_ms: Option<u64>) -> EndedCall {
+    EndedCall { name: name.into(), failed: failed.into().is_some(), latency_ms }
 }
 
 /// Appends an event with `calls`.
-fn calls(trial: &Trial<'_>, name: &str, after: u64, calls: Vec<Call>) {
+fn calls(trial: &LogUnderTest<'_>, name: &str, after: u64, calls: Vec<EndedCall>) {
     append_with(trial.log(), name, after, &events(after + 1, after + 1), |append| append.calls = calls);
 }
 
-fn figures(trial: &Trial<'_>) -> Vec<ToolFigures> {
+fn figures(trial: &LogUnderTest<'_>) -> Vec<ToolFigures> {
     settle(trial.log());
     trial.log().tools().expect("figures")
 }
 
-fn calls_add_up_over_commits_and_conversations(trial: &mut Trial<'_>) {
+fn calls_add_up_over_commits_and_conversations(trial: &mut LogUnderTest<'_>) {
     for n in 0..40 {
         let failed = (n % 10 == 0).then_some(());
         let both = vec![call("run_sql", failed, Some(n)), call("fetch", (), None), call("fetch", None, None)];
@@ -279,14 +279,14 @@ fn calls_add_up_over_commits_and_conversations(trial: &mut Trial<'_>) {
     assert_eq!(told, [(String::from("fetch"), 80, 40), (String::from("run_sql"), 40, 4)]);
 }
 
-fn a_tool_without_latencies_has_no_quantiles(trial: &mut Trial<'_>) {
+fn a_tool_without_latencies_has_no_quantiles(trial: &mut LogUnderTest<'_>) {
     assert!(figures(trial).is_empty());
     calls(trial, "c", 0, vec![call("fetch", None, None)]);
     let tools = figures(trial);
     assert_eq!(tools.first().map(|tool| (tool.p50_ms, tool.p95_ms)), Some((None, None)));
 }
 
-fn quantiles_come_close(trial: &mut Trial<'_>) {
+fn quantiles_come_close(trial: &mut LogUnderTest<'_>) {
     for n in 0..100 {
         calls(trial, "c", n, vec![call("run_sql", None, Some(n * 10))]);
     }
@@ -297,7 +297,7 @@ fn quantiles_come_close(trial: &mut Trial<'_>) {
     assert!(within(sql.p50_ms, 490) && within(sql.p95_ms, 940), "{sql:?}");
 }
 
-fn tools_have_bounded_names_and_a_bounded_number(trial: &mut Trial<'_>) {
+fn tools_have_bounded_names_and_a_bounded_number(trial: &mut LogUnderTest<'_>) {
     let long = "ä".repeat(ID_BYTES_MAX);
     let many = (0..TOOLS_MAX + 3).map(|n| call(&format!("t{n:06}"), None, Some(1))).collect();
     let ticket = trial

@@ -9,8 +9,8 @@ use model::view::Item;
 use model::{ConversationId, Envelope, Epoch, Event, Position, RunId, Seq, testkit};
 
 use crate::{
-    Append, Checkpoint, Document, DocumentKind, DocumentPlace, EventLog, Hit, ListQuery, LogError, Mark,
-    SearchQuery, Stop, Ticket, reached,
+    Append, Checkpoint, Document, DocumentKind, DocumentPlace, EventLog, ListQuery, LogError, PublisherMark,
+    QueryCancel, SearchHit, SearchQuery, Ticket, reached,
 };
 
 /// The time of the event with seq 0, in milliseconds since 1970.
@@ -106,8 +106,8 @@ pub(super) fn read(log: &dyn EventLog, name: &str, after: Seq) -> Vec<Arc<Envelo
 }
 
 /// A mark of the publisher `name`.
-pub(super) fn mark(name: &str, epoch: u64, seq: u64) -> Mark {
-    Mark { publisher: name.into(), epoch, seq }
+pub(super) fn mark(name: &str, epoch: u64, seq: u64) -> PublisherMark {
+    PublisherMark { publisher: name.into(), epoch, seq }
 }
 
 /// A row of the list for the conversation `name` in the state `view`.
@@ -154,8 +154,8 @@ pub(super) fn query(text: &str) -> SearchQuery {
 }
 
 /// All hits of a query.
-pub(super) fn found(log: &dyn EventLog, query: &SearchQuery) -> Vec<Hit> {
-    let found = log.search(query, &Stop::default()).expect("the query is one");
+pub(super) fn found(log: &dyn EventLog, query: &SearchQuery) -> Vec<SearchHit> {
+    let found = log.search(query, &QueryCancel::default()).expect("the query is one");
     assert_eq!(found.stopped_at, None);
     found.hits
 }

@@ -7,10 +7,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use super::material::{append_with, at, checkpoint, events, id, settle, stored};
-use super::{Trial, cases};
+use super::{LogUnderTest, cases};
 use crate::measure::{DAY_MS, HOUR_MS, OTHERS};
 use crate::{
-    Append, Dimension, EventLog, Import, LogError, MeasureQuery, Measured, Measurement, Metric, Stop, Ticket,
+    Append, Dimension, EventLog, ImportId, LogError, MeasureQuery, Measured, Measurement, Metric,
+    QueryCancel, Ticket,
 };
 
 cases! {
@@ -50,7 +51,7 @@ fn query(from: u64, to: u64, step_ms: u64, by: &[Dimension]) -> MeasureQuery {
 const LATENCIES: [Metric; 3] = [Metric::RunMs, Metric::FirstMs, Metric::CallMs];
 
 fn measured(log: &dyn EventLog, query: &MeasureQuery) -> Measured {
-    log.measured(query, &Stop::default()).expect("it can be added up")
+    log.measured(query, &QueryCancel::default()).expect("it can be added up")
 }
 
 type ByNames = BTreeMap<(Metric, u64, String, String), i128>;
@@ -100,7 +101,7 @@ fn truth(all: &[Measurement], query: &MeasureQuery) -> ByNames {
     truth
 }
 
-fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut Trial<'_>) {
+fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut LogUnderTest<'_>) {
     // Each history has a year of its own, so that one log serves them all.
     let year = std::cell::Cell::new(0);
     let all = proptest::collection::vec(any_measurement(), 1..80);
@@ -135,14 +136,14 @@ fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut Trial<'_>
     held.unwrap_or_else(|why| panic!("{why}"));
 }
 
-fn nothing_measured_has_no_sums(trial: &mut Trial<'_>) {
+fn nothing_measured_has_no_sums(trial: &mut LogUnderTest<'_>) {
     append_with(trial.log(), "c", 0, &events(1, 3), |_| {});
     settle(trial.log());
     let found = measured(trial.log(), &query(0, NOON + DAY_MS, DAY_MS, &[]));
     assert_eq!(found, Measured::default(), "all is counted from the beginning");
 }
 
-fn any_name_can_be_measured(trial: &mut Trial<'_>) {
+fn any_name_can_be_measured(trial: &mut LogUnderTest<'_>) {
     let names = ["a'; DROP TABLE measure --", "\0\u{1}0", "漢字 \\ \"", "{a,b}", "NULL", " "];
     let all: Vec<_> = names.iter().map(|name| measurement(Metric::Calls, NOON, name, name, 1)).collect();
     measure(trial.log(), "c", 1, all.clone());
@@ -151,7 +152,7 @@ fn any_name_can_be_measured(trial: &mut Trial<'_>) {
     assert_eq!(sums(trial.log(), &asked), truth(&all, &asked));
 }
 
-fn what_is_taken_back_is_no_sum(trial: &mut Trial<'_>) {
+fn what_is_taken_back_is_no_sum(trial: &mut LogUnderTest<'_>) {
     measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "", "", 1)]);
     measure(
         trial.log(),
@@ -164,25 +165,25 @@ fn what_is_taken_back_is_no_sum(trial: &mut Trial<'_>) {
     assert_eq!(found, [((Metric::Runs, NOON, "a".to_owned(), String::new()), 1)].into());
 }
 
-fn what_a_removed_conversation_took_stays_counted(trial: &mut Trial<'_>) {
+fn what_a_removed_conversation_took_stays_counted(trial: &mut LogUnderTest<'_>) {
     measure(trial.log(), "c", 1, vec![measurement(Metric::Calls, NOON, "a", "sql", 2)]);
     trial.log().remove(&id("c"));
     settle(trial.log());
     assert_eq!(total(trial.log()), 2);
 }
 
-fn latencies_by_several_names_are_refused(trial: &mut Trial<'_>) {
+fn latencies_by_several_names_are_refused(trial: &mut LogUnderTest<'_>) {
     let by = [Dimension::Agent, Dimension::Tool];
     let asked = MeasureQuery { metrics: vec![Metric::CallMs], ..query(NOON, NOON + HOUR_MS, HOUR_MS, &by) };
-    let refused = trial.log().measured(&asked, &Stop::default()).expect_err("they are not kept");
+    let refused = trial.log().measured(&asked, &QueryCancel::default()).expect_err("they are not kept");
     assert!(refused.to_string().contains("one name"), "{refused}");
 }
 
-fn a_query_that_is_stopped_is_refused_or_answered(trial: &mut Trial<'_>) {
+fn a_query_that_is_stopped_is_refused_or_answered(trial: &mut LogUnderTest<'_>) {
     measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]);
     settle(trial.log());
-    let stop = Stop::default();
-    stop.now();
+    let stop = QueryCancel::default();
+    stop.cancel();
     match trial.log().measured(&query(NOON, NOON + HOUR_MS, HOUR_MS, &[]), &stop) {
         Ok(found) => assert_eq!(found.sums.len(), 1),
         Err(why) => assert!(matches!(&why, LogError::BadQuery(_)), "{why}"),
@@ -190,7 +191,7 @@ fn a_query_that_is_stopped_is_refused_or_answered(trial: &mut Trial<'_>) {
     assert_eq!(total(trial.log()), 1, "whoever asks next is not stopped");
 }
 
-fn i10_what_is_measured_counts_once_over_a_death(trial: &mut Trial<'_>) {
+fn i10_what_is_measured_counts_once_over_a_death(trial: &mut LogUnderTest<'_>) {
     stored(trial.log(), measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]));
     stored(trial.log(), measure(trial.log(), "c", 2, vec![measurement(Metric::Calls, NOON, "a", "sql", 2)]));
     trial.crash();
@@ -201,9 +202,9 @@ fn i10_what_is_measured_counts_once_over_a_death(trial: &mut Trial<'_>) {
     assert_eq!(total(trial.log()), 3);
 }
 
-fn what_was_staged_counts_with_the_import_and_not_before(trial: &mut Trial<'_>) {
+fn what_was_staged_counts_with_the_import_and_not_before(trial: &mut LogUnderTest<'_>) {
     let history = events(1, 3);
-    let (name, after, import) = (id("c"), at(0), Import(7));
+    let (name, after, import) = (id("c"), at(0), ImportId(7));
     trial.log().stage(import, Append::of(&name, &after, &history));
     settle(trial.log());
     assert_eq!(total(trial.log()), 0);
@@ -212,15 +213,15 @@ fn what_was_staged_counts_with_the_import_and_not_before(trial: &mut Trial<'_>) 
     assert_eq!(total(trial.log()), 1);
 }
 
-fn what_was_staged_and_abandoned_counts_for_nothing(trial: &mut Trial<'_>) {
-    let (name, after, import) = (id("c"), at(0), Import(7));
+fn what_was_staged_and_abandoned_counts_for_nothing(trial: &mut LogUnderTest<'_>) {
+    let (name, after, import) = (id("c"), at(0), ImportId(7));
     trial.log().stage(import, Append::of(&name, &after, &events(1, 3)));
     trial.log().abandon(import);
     settle(trial.log());
     assert_eq!(total(trial.log()), 0);
 }
 
-fn i7_a_span_has_so_many_rows_and_the_rest_counts_together(trial: &mut Trial<'_>) {
+fn i7_a_span_has_so_many_rows_and_the_rest_counts_together(trial: &mut LogUnderTest<'_>) {
     let all = MEASURES_PER_SPAN_MAX + 50;
     let many = (0..all).map(|n| measurement(Metric::Calls, NOON, "a", &format!("t{n}"), 1)).collect();
     stored(trial.log(), measure(trial.log(), "c", 1, many));
@@ -230,7 +231,7 @@ fn i7_a_span_has_so_many_rows_and_the_rest_counts_together(trial: &mut Trial<'_>
     assert_eq!(found.values().sum::<i128>(), all as i128);
 }
 
-fn i7_a_span_is_filled_step_by_step_and_the_rest_counts_together(trial: &mut Trial<'_>) {
+fn i7_a_span_is_filled_step_by_step_and_the_rest_counts_together(trial: &mut LogUnderTest<'_>) {
     let of = |names: std::ops::Range<usize>| -> Vec<_> {
         let ended = |n: usize| Measurement {
             detail: format!("reason {n}").into(),
@@ -251,7 +252,7 @@ fn i7_a_span_is_filled_step_by_step_and_the_rest_counts_together(trial: &mut Tri
     assert_eq!(found.iter().filter(|sum| sum.amount == 2).count(), 5, "rows that are there go on");
 }
 
-fn i7_hours_go_after_a_while_and_days_stay(trial: &mut Trial<'_>) {
+fn i7_hours_go_after_a_while_and_days_stay(trial: &mut LogUnderTest<'_>) {
     stored(trial.log(), measure(trial.log(), "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]));
     let later = NOON + (MEASURE_HOURS_KEPT + 48) * HOUR_MS;
     stored(trial.log(), measure(trial.log(), "c", 2, vec![measurement(Metric::Runs, later, "a", "", 1)]));
@@ -263,7 +264,7 @@ fn i7_hours_go_after_a_while_and_days_stay(trial: &mut Trial<'_>) {
     assert_eq!((days.sums.len(), days.since), (2, 0));
 }
 
-fn sums_that_overflow_stay_where_they_are(trial: &mut Trial<'_>) {
+fn sums_that_overflow_stay_where_they_are(trial: &mut LogUnderTest<'_>) {
     for seq in 1..=6 {
         let money = measurement(Metric::Money, NOON, "a", "", i64::MAX);
         stored(trial.log(), measure(trial.log(), "c", seq, vec![money]));

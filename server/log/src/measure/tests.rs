@@ -21,10 +21,10 @@ fn each_metric_has_a_number_of_its_own() {
 fn steps_begin_where_the_query_does_and_what_is_taken_back_is_no_sum() {
     let mut kept = MeasuresInMemory::default();
     kept.add(&[runs(HOUR_MS + 1, 1), runs(2 * HOUR_MS, 1), runs(3 * HOUR_MS, 1), runs(3 * HOUR_MS, -1)]);
-    let found = kept.measured(&query(HOUR_MS, 9 * HOUR_MS, 2 * HOUR_MS), &Stop::default()).unwrap();
+    let found = kept.measured(&query(HOUR_MS, 9 * HOUR_MS, 2 * HOUR_MS), &QueryCancel::default()).unwrap();
     let sums: Vec<_> = found.sums.iter().map(|sum| (sum.start, sum.amount)).collect();
     assert_eq!((sums, found.since), (vec![(HOUR_MS, 2)], 0));
-    let none = kept.measured(&query(4 * HOUR_MS, 9 * HOUR_MS, HOUR_MS), &Stop::default()).unwrap();
+    let none = kept.measured(&query(4 * HOUR_MS, 9 * HOUR_MS, HOUR_MS), &QueryCancel::default()).unwrap();
     assert_eq!(none.sums, []);
 }
 
@@ -37,14 +37,14 @@ fn i7_memory_keeps_whole_hours_and_says_since_when() {
     kept.add(&many(1, 10));
     kept.add(&many(2, MEASURES_IN_MEMORY_MAX - 5));
     assert_eq!(kept.rows.len(), MEASURES_IN_MEMORY_MAX - 5);
-    let found = kept.measured(&query(0, 9 * HOUR_MS, 9 * HOUR_MS), &Stop::default()).unwrap();
+    let found = kept.measured(&query(0, 9 * HOUR_MS, 9 * HOUR_MS), &QueryCancel::default()).unwrap();
     assert_eq!(found.since, 2 * HOUR_MS);
     assert_eq!(found.sums[0].amount, (MEASURES_IN_MEMORY_MAX - 5) as i128);
 }
 
 #[test]
 fn i7_more_sums_than_an_answer_has_are_refused_and_a_stopped_query_ends() {
-    let stop = Stop::default();
+    let stop = QueryCancel::default();
     let mut asked = query(0, DAY_MS, DAY_MS);
     asked.by.insert(Dimension::Tool);
     let mut sums = Sums::new(&asked, &stop);
@@ -75,7 +75,7 @@ fn i7_more_sums_than_an_answer_has_are_refused_and_a_stopped_query_ends() {
             amount: 1,
         })
     };
-    stop.now();
+    stop.cancel();
     let error = (0..2 * LOOK_EVERY_ROWS).find_map(|_| add(0).err());
     assert!(error.unwrap().to_string().contains("too long"));
 }

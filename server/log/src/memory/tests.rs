@@ -49,8 +49,8 @@ fn an_append_that_does_not_continue_is_refused_and_changes_nothing() {
     let log = MemoryLog::default();
     assert_eq!(append(&log, 0, &events(1, 3)), Ok(Ticket(0)));
     assert_eq!(append(&log, 2, &events(3, 4)), Err(LogError::Conflict { found: 3, expected: 2 }));
-    assert_eq!(log.read(&id(), 1, 10), Ok(Page { envelopes: events(2, 3), head: 3 }));
-    assert_eq!(log.read(&id(), 0, 2), Ok(Page { envelopes: events(1, 2), head: 3 }));
+    assert_eq!(log.read(&id(), 1, 10), Ok(EventPage { envelopes: events(2, 3), head: 3 }));
+    assert_eq!(log.read(&id(), 0, 2), Ok(EventPage { envelopes: events(1, 2), head: 3 }));
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Tables {
         }
     }
 
-    fn renew(&mut self, me: i64) -> Renewal {
+    fn renew(&mut self, me: i64) -> LeaseRenewal {
         let expires_at = self.now + LEASE;
         let life = self.life(me);
         if !life.is_over {
@@ -101,16 +101,16 @@ impl Tables {
             self.owners.insert(of, me);
             return true;
         };
-        match judge(me, &self.row(owner)) {
-            Verdict::Held => true,
-            Verdict::Take { ends, .. } => {
+        match decide_claim(me, &self.row(owner)) {
+            ClaimDecision::Held => true,
+            ClaimDecision::Take { ends, .. } => {
                 if let Some(ends) = ends {
                     self.life(ends).is_over = true;
                 }
                 self.owners.insert(of, me);
                 true
             }
-            Verdict::Follow(_) | Verdict::Closed => false,
+            ClaimDecision::Follow(_) | ClaimDecision::Closed => false,
         }
     }
 
@@ -187,11 +187,23 @@ fn a_hub_that_lives_is_followed_and_one_that_died_is_taken_over() {
         ended_well,
         address: Some(Arc::from("http://a")),
     };
-    assert_eq!(judge(1, &row(false, true, false)), Verdict::Held);
-    assert_eq!(judge(2, &row(false, false, false)), Verdict::Follow(Arc::from("http://a")));
-    assert_eq!(judge(2, &row(false, true, false)), Verdict::Take { ends: Some(1), past: Past::Torn });
-    assert_eq!(judge(2, &row(true, true, true)), Verdict::Take { ends: None, past: Past::Whole });
-    assert_eq!(judge(2, &row(true, true, false)), Verdict::Take { ends: None, past: Past::Torn });
-    assert_eq!(judge(2, &LifeRow { address: None, ..row(false, false, false) }), Verdict::Closed);
-    assert_eq!(renewal(0), Renewal::StepsDown);
+    assert_eq!(decide_claim(1, &row(false, true, false)), ClaimDecision::Held);
+    assert_eq!(decide_claim(2, &row(false, false, false)), ClaimDecision::Follow(Arc::from("http://a")));
+    assert_eq!(
+        decide_claim(2, &row(false, true, false)),
+        ClaimDecision::Take { ends: Some(1), past: Handover::Torn }
+    );
+    assert_eq!(
+        decide_claim(2, &row(true, true, true)),
+        ClaimDecision::Take { ends: None, past: Handover::Whole }
+    );
+    assert_eq!(
+        decide_claim(2, &row(true, true, false)),
+        ClaimDecision::Take { ends: None, past: Handover::Torn }
+    );
+    assert_eq!(
+        decide_claim(2, &LifeRow { address: None, ..row(false, false, false) }),
+        ClaimDecision::Closed
+    );
+    assert_eq!(renewal(0), LeaseRenewal::StepsDown);
 }

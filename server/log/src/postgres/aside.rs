@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::database::Session;
 use super::failure::said;
-use crate::ops::{Events, Op};
+use crate::ops::{Op, QueuedEvents};
 
 /// One row of the table: an operation that was refused, with the reason.
 #[derive(Serialize)]
-struct Refused<'a> {
+struct RefusedOperation<'a> {
     /// What it is: `events`, `state`, `list`, …
     what: &'static str,
     /// The conversation that it concerns; nothing for rows of the list.
@@ -32,13 +32,13 @@ struct Refused<'a> {
 /// Sets an operation aside. When that fails too, the trace says so. The caller reports the operation as lost
 /// either way.
 pub(super) async fn put(session: &mut Session, op: &Op, error: &str) {
-    let events: Option<&Events> = match op {
+    let events: Option<&QueuedEvents> = match op {
         Op::Append(events) | Op::Stage(_, events) => Some(events),
         _ => None,
     };
     let conversation = op.conversation().or_else(|| events.map(|events| &events.conversation));
     let what = op.word();
-    let refused = Refused {
+    let refused = RefusedOperation {
         what,
         conversation,
         error,

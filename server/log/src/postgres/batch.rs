@@ -29,17 +29,24 @@ use super::known::WriterCache;
 use super::measures;
 use super::plan::Plan;
 use super::text::escape;
-use super::writer::Fences;
+use super::writer::CommitFence;
 use crate::documents;
 use crate::measure::OTHERS;
 use crate::numbers::{integer, size};
 use crate::ops::Block;
 use crate::search::words::lexemes;
-use crate::tools::Counts;
+use crate::tools::ToolCounts;
+
+mod statements;
+
+use statements::{
+    ABANDON, ADOPT, ATTACH, BLOCKS, CHANGE, DOCUMENTS, FENCE, FORGET, LATENCIES, MAKE, MARKS, OWNED, REMOVE,
+    ROWS, STAGE, TOOLS, TRIM, UNBLOCK, UNMARK, VIEW_BYTES, VIEWS,
+};
 
 /// How a transaction is named: whose it is, which one, and when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stamp {
+pub(super) struct CommitStamp {
     /// The life that writes.
     pub(super) life: i64,
     /// Its number in that life, from 1.
@@ -66,75 +73,11 @@ pub(super) enum CommitError {
     InDoubt(tokio_postgres::Error),
 }
 
-/// The fence. It also locks the row of the life, so that nobody ends the life before this transaction has
-/// ended.
-const FENCE: &str = "UPDATE life SET commits = $2::bigint, written_at = $3, \
-                     expires_at = clock_timestamp() + $4::bigint * interval '1 millisecond' \
-                     WHERE number = $1 AND NOT over AND commits = $2::bigint - 1";
-/// Which of these conversations the life has.
-const OWNED: &str = "SELECT 1 FROM owner WHERE conversation = ANY($1) AND life = $2";
-/// Where an import stands: as a row of `gone` with its number, so that it is deleted if nobody adopts it.
-const STAGE: &str = "INSERT INTO gone (key, import, life, bytes, head) \
-                     SELECT key, import, $2::bigint, bytes, head FROM unnest($1::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) \
-                     AS u (key, import, bytes, head) ON CONFLICT (key) DO UPDATE SET bytes = excluded.bytes, head = excluded.head";
-const ADOPT: &str = "DELETE FROM gone WHERE key = ANY($1)";
-const ABANDON: &str = "UPDATE gone SET import = NULL WHERE key = ANY($1)";
-/// Makes conversations invisible, and leaves their other rows to the sweep.
-const REMOVE: &str = "WITH went AS (DELETE FROM conversation WHERE key = ANY($1) RETURNING key, bytes + view_bytes AS bytes) \
-                      INSERT INTO gone (key, bytes) SELECT key, bytes FROM went";
-/// New conversations.
-const MAKE: &str = "INSERT INTO conversation (key, id, epoch, head, at, life, loose, bytes) \
-                    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])";
-/// How conversations change, each only at the head that it had. A life of 0 leaves the life as it is.
-const CHANGE: &str = "UPDATE conversation c SET epoch = u.epoch, head = u.head, at = greatest(c.at, u.at), \
-                      life = CASE WHEN u.life = 0 THEN c.life ELSE u.life END, loose = u.loose, bytes = greatest(0, c.bytes + u.bytes) \
-                      FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[]) \
-                      AS u (key, before, epoch, head, at, life, loose, bytes) WHERE c.key = u.key AND c.head = u.before";
-const BLOCKS: &str = "INSERT INTO event (conversation, first, last, encoding, raw, body) \
-                      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bytea[])";
-/// Deletes blocks of a conversation, which are named by their first seq.
-const UNBLOCK: &str = "DELETE FROM event WHERE conversation = $1 AND first = ANY($2)";
-const ATTACH: &str = "INSERT INTO attachment (conversation, hash, json) \
-                      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[]) ON CONFLICT DO NOTHING";
-/// Deletes documents that come again: the newest of an item counts.
-const FORGET: &str = "DELETE FROM document d USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS u (conversation, run, kind, item) \
-                      WHERE d.conversation = u.conversation AND d.run = u.run AND d.kind = u.kind AND d.item = u.item";
-/// Documents with the words that they are found by. Their ids rise in the order of the group.
-const DOCUMENTS: &str = "INSERT INTO document (conversation, run, kind, item, name, seq, at, text, words) \
-                         SELECT conversation, run, kind, item, name, seq, at, text, array_to_tsvector(string_to_array(words, ' ')) \
-                         FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) \
-                         WITH ORDINALITY AS u (conversation, run, kind, item, name, seq, at, text, words, place) ORDER BY place";
-const UNMARK: &str = "DELETE FROM mark WHERE conversation = ANY($1)";
-/// How far publishers have come (invariant I10).
-const MARKS: &str = "INSERT INTO mark (conversation, publisher, epoch, seq, turn) \
-                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) \
-                     ON CONFLICT (conversation, publisher) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, turn = excluded.turn";
-/// Deletes the marks beyond the newest $2 of each conversation.
-const TRIM: &str = "DELETE FROM mark m USING (SELECT conversation, publisher, row_number() OVER (PARTITION BY conversation ORDER BY turn DESC) AS place \
-                    FROM mark WHERE conversation = ANY($1)) old \
-                    WHERE m.conversation = old.conversation AND m.publisher = old.publisher AND old.place > $2";
-/// States. An older one never replaces a newer one.
-const VIEWS: &str = "INSERT INTO checkpoint (conversation, seq, body) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[]) \
-                     ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, body = excluded.body WHERE checkpoint.seq <= excluded.seq";
-const VIEW_BYTES: &str = "UPDATE conversation c SET view_bytes = u.bytes FROM unnest($1::bigint[], $2::bigint[]) AS u (key, bytes) WHERE c.key = u.key";
-/// Rows of the list. An older one never replaces a newer one.
-const ROWS: &str = "UPDATE conversation c SET row = u.row, state = nullif(u.state, ''), row_head = u.head, \
-                    pinned = u.pinned, archived = u.archived, tags = u.tags \
-                    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::smallint[], $6::smallint[], $7::text[]) \
-                    AS u (key, head, row, state, pinned, archived, tags) \
-                    WHERE c.key = u.key AND c.row_head <= u.head";
-/// Adds to the calls of tools.
-const TOOLS: &str = "INSERT INTO tool (name, calls, failed) SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[]) \
-                     ON CONFLICT (name) DO UPDATE SET calls = tool.calls + excluded.calls, failed = tool.failed + excluded.failed";
-/// Adds to the latencies of tools, by bucket.
-const LATENCIES: &str = "INSERT INTO tool_latency (name, bucket, calls) SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[]) \
-                         ON CONFLICT (name, bucket) DO UPDATE SET calls = tool_latency.calls + excluded.calls";
-
 /// The values of a statement.
 pub(super) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
 
 /// One statement of a transaction.
-struct Step {
+struct CommitStep {
     /// The text, prepared once for each connection.
     sql: &'static str,
     /// One array for each column, whose elements belong together; so one statement writes any number of rows.
@@ -147,13 +90,13 @@ struct Step {
 /// [`Batch::commit`] changes nothing.
 #[derive(Default)]
 pub(super) struct Batch {
-    steps: Vec<Step>,
+    steps: Vec<CommitStep>,
 }
 
 impl Batch {
     /// The statements of `plan`, the fence first. Admits new names of tools to `known` while fewer than
     /// `TOOLS_MAX` are counted.
-    pub(super) fn of(plan: &Plan, stamp: Stamp, fences: Fences, known: &mut WriterCache) -> Self {
+    pub(super) fn of(plan: &Plan, stamp: CommitStamp, fences: CommitFence, known: &mut WriterCache) -> Self {
         let mut batch = Self::default();
         let fence: Values = vec![
             Box::new(stamp.life),
@@ -161,8 +104,8 @@ impl Batch {
             Box::new(integer(stamp.now)),
             Box::new(stamp.lease_ms),
         ];
-        batch.steps.push(Step { sql: FENCE, values: fence, changes: Some(1) });
-        if fences == Fences::Owners {
+        batch.steps.push(CommitStep { sql: FENCE, values: fence, changes: Some(1) });
+        if fences == CommitFence::Owners {
             batch.owned(plan, stamp.life);
         }
         batch.imports(plan, stamp.life);
@@ -173,7 +116,7 @@ impl Batch {
         batch.states(plan);
         for (key, instead_of, blocks) in &plan.compacted {
             let changes = Some(instead_of.len() as u64);
-            batch.steps.push(Step {
+            batch.steps.push(CommitStep {
                 sql: UNBLOCK,
                 values: vec![Box::new(*key), Box::new(instead_of.clone())],
                 changes,
@@ -189,7 +132,7 @@ impl Batch {
 
     /// Adds a statement that may change any number of rows.
     fn step(&mut self, sql: &'static str, values: Values) {
-        self.steps.push(Step { sql, values, changes: None });
+        self.steps.push(CommitStep { sql, values, changes: None });
     }
 
     /// Adds a statement whose only value is keys, unless there are none.
@@ -208,7 +151,7 @@ impl Batch {
         if !names.is_empty() {
             let changes = Some(names.len() as u64);
             let values: Values = vec![Box::new(names), Box::new(life)];
-            self.steps.push(Step { sql: OWNED, values, changes });
+            self.steps.push(CommitStep { sql: OWNED, values, changes });
         }
     }
 
@@ -233,7 +176,11 @@ impl Batch {
     fn conversations(&mut self, plan: &Plan) {
         if !plan.removed.is_empty() {
             let changes = Some(plan.removed.len() as u64);
-            self.steps.push(Step { sql: REMOVE, values: vec![Box::new(plan.removed.clone())], changes });
+            self.steps.push(CommitStep {
+                sql: REMOVE,
+                values: vec![Box::new(plan.removed.clone())],
+                changes,
+            });
         }
         for is_new in [true, false] {
             let changes: Vec<_> =
@@ -263,7 +210,7 @@ impl Batch {
                 Box::new(lives),
             ]);
             values.extend([Box::new(loose) as Box<dyn ToSql + Sync + Send>, Box::new(bytes)]);
-            self.steps.push(Step { sql: if is_new { MAKE } else { CHANGE }, values, changes });
+            self.steps.push(CommitStep { sql: if is_new { MAKE } else { CHANGE }, values, changes });
         }
     }
 
@@ -391,7 +338,7 @@ impl Batch {
     }
 
     /// Calls by tool. A tool that is not admitted counts among the others.
-    fn tools(&mut self, tools: &BTreeMap<CompactString, Counts>, known: &mut WriterCache) {
+    fn tools(&mut self, tools: &BTreeMap<CompactString, ToolCounts>, known: &mut WriterCache) {
         if tools.is_empty() {
             return;
         }
@@ -440,7 +387,7 @@ impl Batch {
         });
         // The first poll of each sends its statement: they go out in this order, without waiting for one another.
         let answers = join_all(std::iter::once(begin).chain(steps)).await;
-        if let Err(why) = self.judge(answers) {
+        if let Err(why) = self.check_changes(answers) {
             // The session is given up where this does not come through.
             drop(client.batch_execute("ROLLBACK").await);
             return Err(why);
@@ -451,7 +398,7 @@ impl Batch {
 
     /// Whether all statements did what they should; the first answer is that of the beginning. The first that
     /// did not decides the error.
-    fn judge(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
+    fn check_changes(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
         let mut answers = answers.into_iter();
         answers.next().transpose().map_err(CommitError::Failed)?;
         for (step, answer) in self.steps.iter().zip(answers) {

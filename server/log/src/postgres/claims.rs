@@ -11,7 +11,7 @@ use tokio_postgres::Row;
 use super::database::{Database, Session};
 use super::{life, read, unreadable};
 use crate::LogError;
-use crate::ownership::{LifeRow, Owner, Past, Purpose, Verdict, judge};
+use crate::ownership::{ClaimDecision, Handover, LifeRow, Owner, Purpose, decide_claim};
 
 /// Most conversations that a life remembers to have claimed.
 const CLAIMED_MAX: usize = 4 * CONVERSATIONS_MAX;
@@ -21,15 +21,15 @@ const LOOKS: usize = 8;
 
 /// What a life knows that shares the database with others.
 #[derive(Debug)]
-pub(super) struct Sharing {
+pub(super) struct Claims {
     life: i64,
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
     /// The conversations that this life knows to have claimed, each with what is known of its past until it is loaded.
-    claimed: Mutex<HashMap<ConversationId, Option<Past>>>,
+    claimed: Mutex<HashMap<ConversationId, Option<Handover>>>,
 }
 
-impl Sharing {
+impl Claims {
     /// For a life that has claimed nothing yet.
     pub(super) fn new(life: i64, last_unsound: i64) -> Self {
         Self { life, last_unsound, claimed: Mutex::default() }
@@ -38,7 +38,7 @@ impl Sharing {
     /// Whether something may have been shown of a conversation, which is about to be loaded, that is not stored.
     pub(super) fn is_torn(&self, conversation: &ConversationId) -> bool {
         let mut claimed = self.claimed.lock();
-        claimed.get_mut(conversation).and_then(Option::take) == Some(Past::Torn)
+        claimed.get_mut(conversation).and_then(Option::take) == Some(Handover::Torn)
     }
 
     /// Claims a conversation for this life. Waits for the database. Fails with [`LogError::Failing`] when
@@ -58,8 +58,10 @@ impl Sharing {
             Box::pin(async move { look(session, life, &of).await })
         })?;
         match known {
-            Some(Verdict::Follow(address)) => return Ok(Owner::Elsewhere(address)),
-            Some(Verdict::Held) if self.claimed.lock().contains_key(conversation) => return Ok(Owner::Here),
+            Some(ClaimDecision::Follow(address)) => return Ok(Owner::Elsewhere(address)),
+            Some(ClaimDecision::Held) if self.claimed.lock().contains_key(conversation) => {
+                return Ok(Owner::Here);
+            }
             _ => {}
         }
         let of = conversation.clone();
@@ -68,21 +70,21 @@ impl Sharing {
             Box::pin(async move { claim(session, life, &of, purpose).await })
         })?;
         let past = match done {
-            Claimed::Elsewhere(address) => return Ok(Owner::Elsewhere(address)),
-            Claimed::Free => return Ok(Owner::Here),
-            Claimed::Held if self.claimed.lock().contains_key(conversation) => return Ok(Owner::Here),
+            ClaimResult::Elsewhere(address) => return Ok(Owner::Elsewhere(address)),
+            ClaimResult::Free => return Ok(Owner::Here),
+            ClaimResult::Held if self.claimed.lock().contains_key(conversation) => return Ok(Owner::Here),
             // The answer to that claim was lost, and what it would have said.
-            Claimed::Held => Past::Torn,
-            Claimed::Taken(past) => past,
+            ClaimResult::Held => Handover::Torn,
+            ClaimResult::Taken(past) => past,
             // Hubs that were alone on the database left no owners behind.
-            Claimed::First => {
+            ClaimResult::First => {
                 let of = conversation.clone();
                 let found = database.read(move |session| {
                     let of = of.clone();
                     Box::pin(async move { read::find(session, &of).await })
                 })?;
                 let is_torn = found.is_some_and(|found| found.life <= self.last_unsound);
-                if is_torn { Past::Torn } else { Past::Whole }
+                if is_torn { Handover::Torn } else { Handover::Whole }
             }
         };
         let mut claimed = self.claimed.lock();
@@ -97,7 +99,7 @@ impl Sharing {
 
 /// What a claim came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Claimed {
+enum ClaimResult {
     /// Nobody had it; this hub has it now.
     First,
     /// This hub had it already.
@@ -105,7 +107,7 @@ enum Claimed {
     /// Nobody has it, and there is nothing to find.
     Free,
     /// Another hub had it; this hub has it now.
-    Taken(Past),
+    Taken(Handover),
     /// Another hub has it, which is reached under this URL.
     Elsewhere(Arc<str>),
 }
@@ -132,11 +134,15 @@ const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, cla
                     WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
 
 /// What life `me` may do with `id`, as of now; nothing if nobody has it.
-async fn look(session: &mut Session, me: i64, id: &ConversationId) -> Result<Option<Verdict>, LogError> {
+async fn look(
+    session: &mut Session,
+    me: i64,
+    id: &ConversationId,
+) -> Result<Option<ClaimDecision>, LogError> {
     let who = prepared(session, WHO).await?;
     let row = session.client.query_opt(&who, &[&id.as_str()]).await.map_err(unreadable)?;
     let owner = row.as_ref().map(owner).transpose().map_err(unreadable)?;
-    Ok(owner.map(|owner| judge(me, &owner)))
+    Ok(owner.map(|owner| decide_claim(me, &owner)))
 }
 
 /// Claims `id` for life `me`, inside a transaction.
@@ -145,26 +151,26 @@ async fn claim(
     me: i64,
     id: &ConversationId,
     purpose: Purpose,
-) -> Result<Claimed, LogError> {
+) -> Result<ClaimResult, LogError> {
     let (free, look) = (prepared(session, TAKE_FREE).await?, prepared(session, LOOK).await?);
     let (end, take) = (prepared(session, END).await?, prepared(session, TAKE).await?);
     let (client, name, makes) = (&session.client, id.as_str(), purpose == Purpose::Make);
     for _ in 0..LOOKS {
         if client.execute(&free, &[&name, &me, &makes]).await.map_err(unreadable)? == 1 {
-            return Ok(Claimed::First);
+            return Ok(ClaimResult::First);
         }
         let Some(row) = client.query_opt(&look, &[&name]).await.map_err(unreadable)? else {
             // Nothing was inserted: either there is nothing to find, or this life is over.
-            return if makes { Err(LogError::Failing(Arc::from(life::OVER))) } else { Ok(Claimed::Free) };
+            return if makes { Err(LogError::Failing(Arc::from(life::OVER))) } else { Ok(ClaimResult::Free) };
         };
-        let (ends, past) = match judge(me, &owner(&row).map_err(unreadable)?) {
-            Verdict::Held => return Ok(Claimed::Held),
-            Verdict::Follow(address) => return Ok(Claimed::Elsewhere(address)),
-            Verdict::Closed => {
+        let (ends, past) = match decide_claim(me, &owner(&row).map_err(unreadable)?) {
+            ClaimDecision::Held => return Ok(ClaimResult::Held),
+            ClaimDecision::Follow(address) => return Ok(ClaimResult::Elsewhere(address)),
+            ClaimDecision::Closed => {
                 let what = "a hub without an address has this conversation";
                 return Err(LogError::Failing(Arc::from(what)));
             }
-            Verdict::Take { ends, past } => (ends, past),
+            ClaimDecision::Take { ends, past } => (ends, past),
         };
         if let Some(ends) = ends
             && client.execute(&end, &[&ends]).await.map_err(unreadable)? != 1
@@ -175,7 +181,7 @@ async fn claim(
         if client.execute(&take, &[&name, &me]).await.map_err(unreadable)? != 1 {
             return Err(LogError::Failing(Arc::from(life::OVER)));
         }
-        return Ok(Claimed::Taken(past));
+        return Ok(ClaimResult::Taken(past));
     }
     Err(LogError::Failing(Arc::from("the owner of the conversation changes again and again")))
 }

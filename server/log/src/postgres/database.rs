@@ -18,7 +18,7 @@ use tokio_postgres::{CancelToken, Client, NoTls, Statement};
 use super::address::{Encryption, PostgresUrl};
 use super::tls::MakeTls;
 use super::{PostgresError, unreadable};
-use crate::{LogError, Stop};
+use crate::{LogError, QueryCancel};
 
 /// Most readers at a time, of which as many as [`model::limits::SEARCHES_AT_ONCE_MAX`] may be searches.
 const READERS_MAX: usize = 6;
@@ -211,7 +211,11 @@ impl Database {
     }
 
     /// Reads as [`Database::read`] does until `stop` is called, which ends the statement that runs; then there is no answer.
-    pub(super) fn read_until<T, F>(self: &Arc<Self>, stop: &Stop, read: F) -> Result<Option<T>, LogError>
+    pub(super) fn read_until<T, F>(
+        self: &Arc<Self>,
+        stop: &QueryCancel,
+        read: F,
+    ) -> Result<Option<T>, LogError>
     where
         T: Send + 'static,
         F: for<'a> Fn(&'a mut Session) -> Asking<'a, T> + Send + Sync + 'static,
@@ -219,7 +223,7 @@ impl Database {
         let token = Arc::new(Mutex::new(None));
         let _running = {
             let (token, database) = (Arc::clone(&token), Arc::clone(self));
-            stop.runs(Box::new(move || {
+            stop.attach(Box::new(move || {
                 let Some(token) = token.lock().take() else { return };
                 let on = Arc::clone(&database);
                 database.begin(async move { on.cancel(token).await });

@@ -9,7 +9,7 @@
 use tokio_postgres::error::SqlState;
 
 /// Why a group was not written.
-pub(super) enum Failure {
+pub(super) enum GroupFailure {
     /// The database refuses something in it.
     Refused(String),
     /// It passes with time.
@@ -18,7 +18,7 @@ pub(super) enum Failure {
     Over,
 }
 
-impl Failure {
+impl GroupFailure {
     /// What `error` comes to.
     pub(super) fn of(error: &tokio_postgres::Error) -> Self {
         let what = said(error);

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use compact_str::CompactString;
 use model::{ConversationId, Epoch, Seq};
 
-use crate::Import;
+use crate::ImportId;
 
 /// Most conversations that are known. Beyond, all are forgotten and asked for again.
 const KNOWN_MAX: usize = 20_000;
@@ -34,7 +34,7 @@ pub(super) struct WriterCache {
     /// Keys that the database has given out and no conversation has, the lowest last.
     pub(super) keys: Vec<i64>,
     /// The key of an import, its newest seq and its bytes.
-    pub(super) imports: HashMap<Import, (i64, Seq, i64)>,
+    pub(super) imports: HashMap<ImportId, (i64, Seq, i64)>,
     /// Whether all imports under way are known.
     pub(super) has_imports: bool,
     /// The tools that count under their own names; nothing before they were read.

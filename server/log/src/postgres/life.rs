@@ -15,15 +15,15 @@ use model::frame::Durability;
 
 use super::database::{Database, Session};
 use super::{PostgresError, schema};
-use crate::Fault;
+use crate::WriteFault;
 use crate::clock;
 use crate::numbers::natural;
-use crate::ownership::{Renewal, renewal};
-use crate::queue::{Queue, Stage};
+use crate::ownership::{LeaseRenewal, renewal};
+use crate::queue::{LogLifecycle, Queue};
 
 /// What the settings of the database make true of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Promise {
+pub(super) struct CommitGuarantee {
     /// The most that a commit means.
     pub(super) durability: Durability,
     /// The settings that say so, and what follows from them.
@@ -32,26 +32,26 @@ pub(super) struct Promise {
 
 /// A life that has begun.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct PostgresLife {
     pub(super) number: i64,
     /// The last one before it that did not end well; 0 for none.
     pub(super) last_unsound: i64,
     /// How many conversations there are.
     pub(super) conversations: u64,
-    pub(super) promise: Promise,
+    pub(super) guarantee: CommitGuarantee,
 }
 
 /// What the settings of the database that `session` is connected to make true.
-pub(super) async fn promise(session: &Session) -> Result<Promise, tokio_postgres::Error> {
+pub(super) async fn guarantee(session: &Session) -> Result<CommitGuarantee, tokio_postgres::Error> {
     let select = "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'), \
                   current_setting('synchronous_standby_names')";
     let row = session.client.query_one(select, &[]).await?;
     let setting = |place: usize| row.try_get::<_, String>(place);
-    Ok(judge(&setting(0)?, &setting(1)?, &setting(2)?, &setting(3)?))
+    Ok(guarantee_of(&setting(0)?, &setting(1)?, &setting(2)?, &setting(3)?))
 }
 
 /// What these settings make true of a commit.
-fn judge(commit: &str, fsync: &str, pages: &str, standbys: &str) -> Promise {
+fn guarantee_of(commit: &str, fsync: &str, pages: &str, standbys: &str) -> CommitGuarantee {
     let settings = format!(
         "synchronous_commit={commit}, fsync={fsync}, full_page_writes={pages}, synchronous_standby_names={standbys:?}"
     );
@@ -67,7 +67,7 @@ fn judge(commit: &str, fsync: &str, pages: &str, standbys: &str) -> Promise {
         }
         (true, ..) => "a commit is on the disk of the primary; what a standby has of it is not said",
     };
-    Promise { durability, why: format!("{meaning} ({settings})") }
+    CommitGuarantee { durability, why: format!("{meaning} ({settings})") }
 }
 
 /// Lives with which this one cannot be at the same time: all of them for a hub that is alone on the database, else those that are.
@@ -85,10 +85,10 @@ pub(super) async fn begin(
     session: &mut Session,
     lease: Duration,
     address: Option<&str>,
-) -> Result<Life, PostgresError> {
+) -> Result<PostgresLife, PostgresError> {
     schema::migrate(session).await?;
     await_the_dead(session, lease, address).await?;
-    let promise = promise(session).await?;
+    let guarantee = guarantee(session).await?;
     let transaction = session.client.transaction().await?;
     // Whoever begins at the same moment waits here.
     transaction.batch_execute("SELECT version FROM fanlight_schema FOR UPDATE").await?;
@@ -109,7 +109,7 @@ pub(super) async fn begin(
     let last_unsound = transaction.query_one(unsound, &[&number]).await?.try_get(0)?;
     let count: i64 = transaction.query_one("SELECT count(*) FROM conversation", &[]).await?.try_get(0)?;
     transaction.commit().await?;
-    Ok(Life { number, last_unsound, conversations: natural(count), promise })
+    Ok(PostgresLife { number, last_unsound, conversations: natural(count), guarantee })
 }
 
 /// Waits until no life is alive. One that says something meanwhile is not dead: then this fails. It looks ten
@@ -152,12 +152,12 @@ pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, numbe
     let mut session = None;
     loop {
         tokio::time::sleep(lease / 3).await;
-        if queue.stage() == Stage::Dropped {
+        if queue.lifecycle() == LogLifecycle::Dropped {
             return;
         }
         match renew(&database, &mut session, number, lease).await {
-            Ok(Renewal::Lives) => {}
-            Ok(Renewal::StepsDown) => return over(&queue),
+            Ok(LeaseRenewal::Lives) => {}
+            Ok(LeaseRenewal::StepsDown) => return over(&queue),
             Err(error) => {
                 session = None;
                 tracing::debug!(%error, "the database of the log was not told that the hub lives");
@@ -172,7 +172,7 @@ async fn renew(
     session: &mut Option<Session>,
     number: i64,
     lease: Duration,
-) -> Result<Renewal, tokio_postgres::Error> {
+) -> Result<LeaseRenewal, tokio_postgres::Error> {
     let session = match session {
         Some(session) => session,
         None => session.insert(database.connect().await?),
@@ -189,7 +189,7 @@ pub(super) const OVER: &str =
 /// Notes that the life is over: nothing more is written.
 pub(super) fn over(queue: &Queue) {
     tracing::error!("another hub has taken over the database of the log; nothing more is stored here");
-    queue.failed(Fault { code: "disk_failing", what: Arc::from(OVER), since: clock::now_ms() });
+    queue.failed(WriteFault { code: "disk_failing", what: Arc::from(OVER), since: clock::now_ms() });
 }
 
 #[cfg(test)]
@@ -198,13 +198,13 @@ mod tests {
 
     #[test]
     fn i9_a_commit_promises_no_more_than_the_settings_make_true() {
-        let level = |commit, fsync, pages| judge(commit, fsync, pages, "").durability;
+        let level = |commit, fsync, pages| guarantee_of(commit, fsync, pages, "").durability;
         assert_eq!(level("on", "on", "on"), Durability::Synced);
         assert_eq!(level("local", "on", "on"), Durability::Synced);
         assert_eq!(level("off", "on", "on"), Durability::Stored);
         assert_eq!(level("on", "off", "on"), Durability::Stored);
         assert_eq!(level("on", "on", "off"), Durability::Stored);
-        let why = |commit, standbys| judge(commit, "on", "on", standbys).why;
+        let why = |commit, standbys| guarantee_of(commit, "on", "on", standbys).why;
         assert!(why("on", "ANY 1 (*)").contains("synchronous standbys"));
         assert!(why("remote_write", "s1").contains("memory of its synchronous standbys"));
         assert!(why("local", "s1").contains("is not said"));

@@ -19,7 +19,7 @@ use super::text::{escape, unescape};
 use super::unreadable;
 use crate::measure::{Facet, HOUR_MS, MeasureCounts, MeasureRow, MeasureSpan, OTHERS, SUM_MAX, Sums};
 use crate::numbers::{integer, natural, size};
-use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, Stop};
+use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, QueryCancel};
 
 /// Adds to the rows that are there, and makes those that are not while their span has room. Rows beyond count among the others,
 /// whose metric with reasons ($11) loses the reason.
@@ -115,7 +115,7 @@ fn numbers(of: impl IntoIterator<Item = (Metric, Facet)>) -> Vec<i16> {
 pub(super) fn measured(
     database: &Arc<Database>,
     query: &MeasureQuery,
-    stop: &Stop,
+    stop: &QueryCancel,
 ) -> Result<Measured, LogError> {
     let of = Facet::asked(query)?;
     let asked = (query.clone(), numbers(of.iter().copied()));

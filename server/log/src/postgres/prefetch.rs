@@ -8,9 +8,9 @@ use super::database::Session;
 use super::known::{ConversationHead, WriterCache};
 use super::read;
 use super::text::unescape;
-use crate::Import;
+use crate::ImportId;
 use crate::numbers::{natural, size};
-use crate::ops::{Compacted, Op, Queued};
+use crate::ops::{CompactedBlocks, Op, Queued};
 
 /// Keys that are taken from the database at once, at least.
 const KEYS_AT_ONCE: usize = 256;
@@ -84,7 +84,7 @@ pub(super) async fn prefetch(
             )
             .await?;
         for row in rows {
-            let import = Import(row.try_get::<_, i64>(0)?.cast_unsigned());
+            let import = ImportId(row.try_get::<_, i64>(0)?.cast_unsigned());
             known.imports.insert(import, (row.try_get(1)?, natural(row.try_get(2)?), row.try_get(3)?));
         }
         known.has_imports = true;
@@ -94,7 +94,7 @@ pub(super) async fn prefetch(
 
 /// Whether the blocks that a compaction joins are those that the conversation has: while the database was away, an earlier compaction
 /// of the same blocks may have waited too.
-async fn has_all(session: &mut Session, compacted: &Compacted) -> Result<bool, tokio_postgres::Error> {
+async fn has_all(session: &mut Session, compacted: &CompactedBlocks) -> Result<bool, tokio_postgres::Error> {
     let select = "SELECT count(*), coalesce(sum(last - first + 1), 0)::bigint FROM event WHERE conversation = $1 AND first = ANY($2)";
     let select = session.prepared(select).await?;
     let row = session.client.query_one(&select, &[&compacted.key, &compacted.instead_of]).await?;

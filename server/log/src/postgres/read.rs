@@ -19,7 +19,7 @@ use super::unreadable;
 use crate::blocks::{Loose, events};
 use crate::measure::quantile;
 use crate::numbers::{integer, natural, size};
-use crate::{ListQuery, LogError, Mark, Page, ToolFigures, rows, views};
+use crate::{EventPage, ListQuery, LogError, PublisherMark, ToolFigures, rows, views};
 
 /// Blocks that are read at once. Each has at most about a MiB.
 const BLOCKS_AT_ONCE: i64 = 16;
@@ -67,7 +67,7 @@ pub(super) async fn find(
 pub(super) async fn state(
     session: &mut Session,
     found: &ConversationRecord,
-) -> Result<(View, Vec<Mark>), LogError> {
+) -> Result<(View, Vec<PublisherMark>), LogError> {
     let select =
         session.prepared("SELECT body FROM checkpoint WHERE conversation = $1").await.map_err(unreadable)?;
     let row = session.client.query_opt(&select, &[&found.key]).await.map_err(unreadable)?;
@@ -92,7 +92,7 @@ pub(super) async fn state(
 
 /// The marks of a conversation, the one that was silent longest first. At most
 /// [`PUBLISHERS_PER_CONVERSATION_MAX`], the newest.
-async fn marks(session: &mut Session, key: i64) -> Result<Vec<Mark>, LogError> {
+async fn marks(session: &mut Session, key: i64) -> Result<Vec<PublisherMark>, LogError> {
     let select = "SELECT publisher, epoch, seq FROM mark WHERE conversation = $1 ORDER BY turn DESC LIMIT $2";
     let select = session.prepared(select).await.map_err(unreadable)?;
     let rows = session
@@ -101,7 +101,7 @@ async fn marks(session: &mut Session, key: i64) -> Result<Vec<Mark>, LogError> {
         .await
         .map_err(unreadable)?;
     let mark = |row: &Row| {
-        Ok(Mark {
+        Ok(PublisherMark {
             publisher: PublisherId::new(&unescape(row.try_get(0)?)),
             epoch: row.try_get::<_, i64>(1)?.cast_unsigned(),
             seq: row.try_get::<_, i64>(2)?.cast_unsigned(),
@@ -155,11 +155,11 @@ pub(super) async fn page(
     found: &ConversationRecord,
     after: Seq,
     limit: usize,
-) -> Result<Page, LogError> {
+) -> Result<EventPage, LogError> {
     let head = found.head;
     let mut envelopes: Vec<Arc<Envelope>> = Vec::new();
     if after >= head || limit == 0 {
-        return Ok(Page { envelopes, head });
+        return Ok(EventPage { envelopes, head });
     }
     let (mut bytes, mut next, mut begins_after) = (0, after + 1, head);
     blocks(session, found.key, after, &mut |envelope| {
@@ -179,7 +179,7 @@ pub(super) async fn page(
     if envelopes.is_empty() {
         return Err(LogError::Gone { begins_after });
     }
-    Ok(Page { envelopes, head })
+    Ok(EventPage { envelopes, head })
 }
 
 /// The newest range of seqs, up to the head, that no block has although an earlier block exists; `None` if
@@ -299,7 +299,7 @@ pub(super) async fn tools(session: &mut Session) -> Result<Vec<ToolFigures>, Log
 
 /// A conversation as retention looks at it.
 #[derive(Debug)]
-pub(super) struct Aged {
+pub(super) struct RetentionCandidate {
     pub(super) id: ConversationId,
     /// When its newest event was taken, in milliseconds since 1970.
     pub(super) at: u64,
@@ -319,7 +319,7 @@ pub(super) async fn oldest(
     session: &mut Session,
     after: Option<&(u64, ConversationId)>,
     limit: usize,
-) -> Result<Vec<Aged>, LogError> {
+) -> Result<Vec<RetentionCandidate>, LogError> {
     let select = "SELECT id, at, bytes + view_bytes FROM conversation WHERE at >= $1 AND (at > $1 OR $2::text IS NULL OR id < $2) \
                   ORDER BY at, id DESC LIMIT $3";
     let select = session.prepared(select).await.map_err(unreadable)?;
@@ -328,7 +328,7 @@ pub(super) async fn oldest(
     let aged = |row: &Row| {
         let at = natural(row.try_get(1).map_err(unreadable)?);
         let bytes = natural(row.try_get(2).map_err(unreadable)?);
-        Ok(Aged { id: conversation(row, 0)?, at, bytes })
+        Ok(RetentionCandidate { id: conversation(row, 0)?, at, bytes })
     };
     rows.iter().map(aged).collect()
 }

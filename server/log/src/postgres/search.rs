@@ -15,7 +15,7 @@ use crate::documents;
 use crate::numbers::{integer, natural, size};
 use crate::search::words::{Term, has_all, lexeme};
 use crate::search::{query, snippet};
-use crate::{DocumentKind, Finds, Hit, LogError, SearchQuery, Stop};
+use crate::{DocumentKind, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults};
 
 /// Documents that are looked at in one step. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
 const STEP: usize = 64;
@@ -27,7 +27,7 @@ const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d
 
 /// A search as it goes over to the runtime of the log.
 #[derive(Debug, Clone)]
-struct Wanted {
+struct SearchJob {
     /// The query in the language of `tsquery`: words joined by `&`, with those for a conversation and a kind.
     index: String,
     /// What is looked for in the texts, and marked in snippets.
@@ -39,8 +39,12 @@ struct Wanted {
 /// What matches, the newest first, as far as the search came until `stop` was called. Fails with
 /// [`LogError::BadQuery`] for a query that [`query::parse`] refuses. A conversation that does not exist has
 /// no hits.
-pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
-    let query::Parsed { terms, .. } = query::parse(&query.text)?;
+pub(super) fn search(
+    database: &Arc<Database>,
+    query: &SearchQuery,
+    stop: &QueryCancel,
+) -> Result<SearchResults, LogError> {
+    let query::ParsedQuery { terms, .. } = query::parse(&query.text)?;
     let mut index: Vec<String> = terms.iter().flat_map(Term::parts).map(quoted).collect();
     let of = query.conversation.clone();
     let (key, newest) = database.read(move |session| {
@@ -58,7 +62,7 @@ pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop)
     })?;
     if let Some(key) = key {
         if key < 0 {
-            return Ok(Finds::default());
+            return Ok(SearchResults::default());
         }
         index.push(format!("'{}'", of_conversation(key)));
     }
@@ -66,14 +70,14 @@ pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop)
     let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
     // One more than an answer holds says whether there are more.
     let limit = query.limit.min(HITS_MAX + 1);
-    let mut wanted = Wanted { index: index.join(" & "), terms: terms.into(), before };
+    let mut wanted = SearchJob { index: index.join(" & "), terms: terms.into(), before };
     let mut hits = Vec::new();
     while hits.len() < limit {
-        if stop.is_stopped() {
-            return Ok(Finds { hits, stopped_at: Some(natural(wanted.before)) });
+        if stop.is_cancelled() {
+            return Ok(SearchResults { hits, stopped_at: Some(natural(wanted.before)) });
         }
         let Some(step) = look_back(database, &wanted, stop)? else {
-            return Ok(Finds { hits, stopped_at: Some(natural(wanted.before)) });
+            return Ok(SearchResults { hits, stopped_at: Some(natural(wanted.before)) });
         };
         wanted.before = step.before;
         let room = limit - hits.len();
@@ -82,7 +86,7 @@ pub(super) fn search(database: &Arc<Database>, query: &SearchQuery, stop: &Stop)
             break;
         }
     }
-    Ok(Finds { hits, stopped_at: None })
+    Ok(SearchResults { hits, stopped_at: None })
 }
 
 /// A part of a term as the index is asked for it. It holds letters and digits alone.
@@ -95,7 +99,7 @@ fn quoted(part: (&str, bool)) -> String {
 #[derive(Debug)]
 struct SearchStep {
     /// The documents that match, newest first.
-    hits: Vec<Hit>,
+    hits: Vec<SearchHit>,
     /// All documents from this number on were looked at.
     before: i64,
     /// Whether there are no more documents to look at.
@@ -103,7 +107,11 @@ struct SearchStep {
 }
 
 /// Looks at the next documents; nothing when the search was stopped meanwhile.
-fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<Option<SearchStep>, LogError> {
+fn look_back(
+    database: &Arc<Database>,
+    wanted: &SearchJob,
+    stop: &QueryCancel,
+) -> Result<Option<SearchStep>, LogError> {
     let asked = wanted.clone();
     let rows = database.read_until(stop, move |session| {
         let asked = asked.clone();
@@ -113,13 +121,13 @@ fn look_back(database: &Arc<Database>, wanted: &Wanted, stop: &Stop) -> Result<O
 }
 
 /// The rows of the next [`STEP`] documents that the index finds.
-async fn step(session: &mut Session, wanted: &Wanted) -> Result<Vec<Row>, tokio_postgres::Error> {
+async fn step(session: &mut Session, wanted: &SearchJob) -> Result<Vec<Row>, tokio_postgres::Error> {
     let select = session.prepared(SELECT).await?;
     session.client.query(&select, &[&wanted.index, &wanted.before, &size(STEP)]).await
 }
 
 /// The rows of one step as hits.
-fn found(rows: &[Row], wanted: &Wanted) -> Result<SearchStep, LogError> {
+fn found(rows: &[Row], wanted: &SearchJob) -> Result<SearchStep, LogError> {
     let looks_again = wanted.terms.iter().any(Term::is_more_than_a_word);
     let mut found = SearchStep { hits: Vec::new(), before: wanted.before, is_last: rows.len() < STEP };
     for row in rows {
@@ -133,11 +141,11 @@ fn found(rows: &[Row], wanted: &Wanted) -> Result<SearchStep, LogError> {
 }
 
 /// Makes a hit of a row of [`SELECT`].
-fn hit(row: &Row, text: &str, terms: &[Term]) -> Result<Hit, LogError> {
+fn hit(row: &Row, text: &str, terms: &[Term]) -> Result<SearchHit, LogError> {
     let word = |place: usize| row.try_get::<_, &str>(place).map(unescape).map_err(unreadable);
     let run = RunId::new(&word(2)?);
     let (snippet, marks) = snippet::around_first(text, terms);
-    Ok(Hit {
+    Ok(SearchHit {
         id: natural(row.try_get(0).map_err(unreadable)?),
         conversation: read::conversation(row, 1)?,
         run: Some(run).filter(|run| !run.is_none()),

@@ -4,11 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use model::event::{Kind, RunEnd, RunStart, RunStatus};
-use model::{Event, RunId, testkit};
+use model::{Envelope, Event, RunId, testkit};
 
+use super::opening::PostgresBlockSource;
 use super::*;
 use crate::conformance::{self, LogKind, LogPlace};
-use crate::ops::Compacted;
+use crate::ops::CompactedBlocks;
+use crate::packer::BlockSource;
 use crate::{Health, blocks, reached};
 
 fn place() -> Box<dyn LogPlace> {
@@ -257,7 +259,7 @@ fn i9_blocks_that_were_joined_already_are_not_joined_again() {
         wait(&log, append(&log, "c", seq - 1, &events(seq, seq))).unwrap();
     }
     let joined = || {
-        let mut source = Source { database: Arc::clone(&log.shared.database) };
+        let mut source = PostgresBlockSource { database: Arc::clone(&log.shared.database) };
         let key = log.read_with(|session| {
             Box::pin(async { Ok(read::find(session, &id("c")).await?.map(|found| found.key)) })
         });
@@ -265,7 +267,7 @@ fn i9_blocks_that_were_joined_already_are_not_joined_again() {
         let loose = source.newest_first(key, 10).unwrap();
         let some = loose.get(loose.len() - 4..).unwrap();
         let all = some.iter().rev().flat_map(|it| source.one(key, it.id).unwrap()).map(Arc::new);
-        Op::Compact(Box::new(Compacted {
+        Op::Compact(Box::new(CompactedBlocks {
             conversation: id("c"),
             key,
             instead_of: some.iter().map(|it| it.id).collect(),

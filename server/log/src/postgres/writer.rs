@@ -15,19 +15,19 @@ use std::time::{Duration, Instant};
 use model::frame::Durability;
 use parking_lot::Mutex;
 
-use super::batch::{Batch, CommitError, Stamp};
+use super::batch::{Batch, CommitError, CommitStamp};
 use super::database::{Database, Session};
-use super::failure::{Failure, said};
+use super::failure::{GroupFailure, said};
 use super::known::WriterCache;
-use super::life::{self, Promise};
-use super::plan::{Outcome, Packs, Planner};
+use super::life::{self, CommitGuarantee};
+use super::plan::{PlanEffects, Planner, StatePacking};
 use super::prefetch::prefetch;
 use super::sweep;
+use crate::conversation_count::ConversationCount;
 use crate::ops::{Op, PackedView, Queued};
 use crate::packer::Packer;
-use crate::queue::{Next, Queue, Stage};
-use crate::tally::Tally;
-use crate::{Fault, clock};
+use crate::queue::{LogLifecycle, Queue, WriterStep};
+use crate::{WriteFault, clock};
 
 /// The first pause after a failure; each further one is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -46,7 +46,7 @@ const COMMIT: Duration = Duration::from_secs(15);
 
 /// What the writing thread shares with the log.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
+pub(super) struct WriterShared {
     /// Connections and the runtime that they live on.
     pub(super) database: Arc<Database>,
     /// What waits to be written.
@@ -54,14 +54,14 @@ pub(super) struct Shared {
     /// States and blocks that wait to be packed.
     pub(super) packer: Arc<Packer>,
     /// How many conversations there are.
-    pub(super) tally: Arc<Tally>,
+    pub(super) conversation_count: Arc<ConversationCount>,
     /// What a commit means in the database that is connected now; another primary may have other settings.
-    pub(super) promise: Arc<Mutex<Promise>>,
+    pub(super) guarantee: Arc<Mutex<CommitGuarantee>>,
 }
 
 /// What must hold for a transaction to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fences {
+pub(super) enum CommitFence {
     /// The life goes on: it is alone on the database.
     Life,
     /// The life goes on, and has each conversation that it changes.
@@ -69,12 +69,12 @@ pub(super) enum Fences {
 }
 
 /// The thread that writes. Whatever way it ends, it says how far it came, so that nobody waits for it forever.
-pub(super) struct Writer {
-    shared: Shared,
+pub(super) struct PostgresWriter {
+    shared: WriterShared,
     /// The life that writes.
     life: i64,
     /// Whether the owners of conversations are checked too.
-    fences: Fences,
+    fences: CommitFence,
     /// For how long each commit renews the life.
     lease: Duration,
     /// Nothing while there is no connection.
@@ -84,19 +84,19 @@ pub(super) struct Writer {
     /// Transactions of this life that are certain.
     commits: i64,
     /// One that may have been made, with what it did.
-    in_doubt: Option<(i64, Outcome)>,
+    in_doubt: Option<(i64, PlanEffects)>,
     /// Since when nothing can be written, in milliseconds since 1970; `None` while it works.
     failing_since: Option<u64>,
     /// Operations in a row that were refused, since the last commit.
     refused: u32,
 }
 
-impl Writer {
+impl PostgresWriter {
     /// The writer of a life, on `session`.
     pub(super) fn new(
-        shared: Shared,
+        shared: WriterShared,
         session: Session,
-        (life, fences): (i64, Fences),
+        (life, fences): (i64, CommitFence),
         lease: Duration,
     ) -> Self {
         Self {
@@ -117,16 +117,16 @@ impl Writer {
     pub(super) fn run(mut self) {
         loop {
             let goes_on = match self.shared.queue.next() {
-                Next::Write(group) => self.write(group),
-                Next::Sweep => {
+                WriterStep::Write(group) => self.write(group),
+                WriterStep::Sweep => {
                     self.sweep();
                     Ok(())
                 }
-                Next::Close => {
+                WriterStep::Close => {
                     self.close();
                     break;
                 }
-                Next::Leave => break,
+                WriterStep::Leave => break,
             };
             if goes_on.is_err() {
                 break;
@@ -149,17 +149,17 @@ impl Writer {
                 Err(failure) => failure,
             };
             let failure = match failure {
-                Failure::Refused(what) if self.refused < REFUSED_IN_A_ROW_MAX => {
+                GroupFailure::Refused(what) if self.refused < REFUSED_IN_A_ROW_MAX => {
                     return self.halve(group, &what);
                 }
-                Failure::Refused(what) => Failure::Passing { code: "disk_failing", what },
+                GroupFailure::Refused(what) => GroupFailure::Passing { code: "disk_failing", what },
                 other => other,
             };
             self.failed(&failure);
             tries += 1;
             match self.shared.queue.pause(pause) {
-                Stage::Dropped => return self.leave(&group),
-                Stage::Closing if tries >= TRIES_WHEN_CLOSING => return self.leave(&group),
+                LogLifecycle::Dropped => return self.leave(&group),
+                LogLifecycle::Closing if tries >= TRIES_WHEN_CLOSING => return self.leave(&group),
                 _ => {}
             }
             pause = (pause * 2).min(PAUSE_MAX);
@@ -209,12 +209,12 @@ impl Writer {
 
     /// Writes `group` as one transaction, on a new connection where there is none. After a failure nothing is
     /// known any more, and a connection that is closed is given up.
-    fn commit(&mut self, group: &[Queued]) -> Result<Outcome, Failure> {
+    fn commit(&mut self, group: &[Queued]) -> Result<PlanEffects, GroupFailure> {
         let database = Arc::clone(&self.shared.database);
         let done = database.block_on(async { tokio::time::timeout(COMMIT, self.try_to_commit(group)).await });
         let done = done.unwrap_or_else(|_elapsed| {
             let what = format!("the database has not answered for {} s", COMMIT.as_secs());
-            Err(Failure::Passing { code: "disk_failing", what })
+            Err(GroupFailure::Passing { code: "disk_failing", what })
         });
         if done.is_err() {
             // Of what was planned nothing is certain.
@@ -226,7 +226,7 @@ impl Writer {
 
     /// Finds out about the transaction in doubt, asks for what the plan needs, and makes the transaction.
     /// Where it is cancelled, which [`COMMIT`] does, the session is gone and the transaction stays in doubt.
-    async fn try_to_commit(&mut self, group: &[Queued]) -> Result<Outcome, Failure> {
+    async fn try_to_commit(&mut self, group: &[Queued]) -> Result<PlanEffects, GroupFailure> {
         // Taken away while it is in use: one whose transaction is broken off in the middle is not used again.
         let mut session = match self.session.take() {
             Some(session) => session,
@@ -236,11 +236,15 @@ impl Writer {
             self.session = Some(session);
             return Ok(outcome);
         }
-        let failed = |error: tokio_postgres::Error| Failure::of(&error);
+        let failed = |error: tokio_postgres::Error| GroupFailure::of(&error);
         prefetch(&mut session, &mut self.known, group, self.life).await.map_err(failed)?;
-        let packs = if self.shared.queue.stage() == Stage::Open { Packs::Later } else { Packs::Now };
+        let packs = if self.shared.queue.lifecycle() == LogLifecycle::Open {
+            StatePacking::Later
+        } else {
+            StatePacking::Now
+        };
         let mut plan = Planner::new(&mut self.known, self.life, packs).plan(group);
-        let stamp = Stamp {
+        let stamp = CommitStamp {
             life: self.life,
             number: self.commits + 1,
             now: clock::now_ms(),
@@ -265,39 +269,42 @@ impl Writer {
                 self.commits = stamp.number;
                 Ok(self.in_doubt.take().map(|(_, outcome)| outcome).unwrap_or_default())
             }
-            Err(CommitError::InDoubt(error)) => Err(Failure::of(&error)),
+            Err(CommitError::InDoubt(error)) => Err(GroupFailure::of(&error)),
             Err(CommitError::Failed(error)) => {
                 self.in_doubt = None;
-                Err(Failure::of(&error))
+                Err(GroupFailure::of(&error))
             }
             // The next try looks who is right.
             Err(CommitError::Fenced) => Err(self.fenced().await),
             Err(CommitError::Stale(what)) => {
                 self.in_doubt = None;
                 let what = format!("rows are not as they were left by {:?}", what.get(..40).unwrap_or(what));
-                Err(Failure::Passing { code: "disk_failing", what })
+                Err(GroupFailure::Passing { code: "disk_failing", what })
             }
         }
     }
 
     /// A connection, and what its database makes true.
-    async fn connect(&mut self) -> Result<Session, Failure> {
-        let session = self.shared.database.connect().await.map_err(|error| Failure::of(&error))?;
-        let promise = life::promise(&session).await.map_err(|error| Failure::of(&error))?;
-        let mut known = self.shared.promise.lock();
-        if *known != promise {
+    async fn connect(&mut self) -> Result<Session, GroupFailure> {
+        let session = self.shared.database.connect().await.map_err(|error| GroupFailure::of(&error))?;
+        let guarantee = life::guarantee(&session).await.map_err(|error| GroupFailure::of(&error))?;
+        let mut known = self.shared.guarantee.lock();
+        if *known != guarantee {
             tracing::warn!(
-                promise = promise.why,
+                promise = guarantee.why,
                 "the log goes on in a database that promises something else"
             );
-            *known = promise;
+            *known = guarantee;
         }
         drop(known);
         Ok(session)
     }
 
     /// Looks for the transaction that may have been made; what it did, if it was.
-    async fn look_for_doubtful(&mut self, session: &mut Session) -> Result<Option<Outcome>, Failure> {
+    async fn look_for_doubtful(
+        &mut self,
+        session: &mut Session,
+    ) -> Result<Option<PlanEffects>, GroupFailure> {
         let Some((number, outcome)) = self.in_doubt.take() else { return Ok(None) };
         match self.counted(session).await {
             Ok(commits) if commits == number => {
@@ -314,16 +321,19 @@ impl Writer {
     }
 
     /// How many transactions of this life the database has, once no other session is about to make one.
-    async fn counted(&mut self, session: &mut Session) -> Result<i64, Failure> {
+    async fn counted(&mut self, session: &mut Session) -> Result<i64, GroupFailure> {
         // Waits for whoever holds the row.
         let select = "SELECT commits, over FROM life WHERE number = $1 FOR UPDATE";
-        let row =
-            session.client.query_opt(select, &[&self.life]).await.map_err(|error| Failure::of(&error))?;
-        let Some(row) = row else { return Err(Failure::Over) };
-        let read = |error: tokio_postgres::Error| Failure::of(&error);
+        let row = session
+            .client
+            .query_opt(select, &[&self.life])
+            .await
+            .map_err(|error| GroupFailure::of(&error))?;
+        let Some(row) = row else { return Err(GroupFailure::Over) };
+        let read = |error: tokio_postgres::Error| GroupFailure::of(&error);
         let (commits, is_over): (i64, bool) = (row.try_get(0).map_err(read)?, row.try_get(1).map_err(read)?);
         if is_over {
-            return Err(Failure::Over);
+            return Err(GroupFailure::Over);
         }
         if commits < self.commits {
             let missing = self.commits - commits;
@@ -337,15 +347,15 @@ impl Writer {
     }
 
     /// The fence let nothing through: the life is over, or a transaction was counted that nobody here knows.
-    async fn fenced(&mut self) -> Failure {
+    async fn fenced(&mut self) -> GroupFailure {
         self.in_doubt = None;
-        let Some(mut session) = self.session.take() else { return Failure::Over };
+        let Some(mut session) = self.session.take() else { return GroupFailure::Over };
         let counted = self.counted(&mut session).await;
         self.session = Some(session);
         match counted {
             Ok(commits) => {
                 self.commits = commits;
-                Failure::Passing {
+                GroupFailure::Passing {
                     code: "disk_failing",
                     what: String::from("the transactions of the log were counted anew"),
                 }
@@ -356,13 +366,13 @@ impl Writer {
 
     /// Acts on a committed group: counts, reports its tickets, and hands on what can be packed. What is
     /// missing from the group is reported before its tickets are.
-    fn wrote(&mut self, group: Vec<Queued>, outcome: Outcome) {
-        let Shared { queue, packer, tally, promise, .. } = &self.shared;
+    fn wrote(&mut self, group: Vec<Queued>, outcome: PlanEffects) {
+        let WriterShared { queue, packer, conversation_count, guarantee, .. } = &self.shared;
         if self.failing_since.take().is_some() {
             tracing::info!("the log writes again");
         }
         self.refused = 0;
-        tally.commit(outcome.made, outcome.removed);
+        conversation_count.commit(outcome.made, outcome.removed);
         let of = |ticket: u64| group.iter().find(|queued| queued.ticket == ticket).map(|queued| &queued.op);
         queue.count_aside(outcome.misfits.len() as u64);
         for (ticket, head) in &outcome.misfits {
@@ -379,7 +389,7 @@ impl Writer {
             queue.sweep_after(Duration::ZERO);
         }
         let ticket = group.last().map_or(0, |queued| queued.ticket);
-        let synced = promise.lock().durability >= Durability::Synced;
+        let synced = guarantee.lock().durability >= Durability::Synced;
         queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
         for (conversation, key) in outcome.ripe {
             packer.compact(conversation, key);
@@ -396,17 +406,17 @@ impl Writer {
     }
 
     /// Reports that nothing can be written, and since when. Traced once in a series of failures.
-    fn failed(&mut self, failure: &Failure) {
+    fn failed(&mut self, failure: &GroupFailure) {
         let (code, what) = match failure {
-            Failure::Passing { code, what } => (*code, what.clone()),
-            Failure::Refused(what) => ("disk_failing", what.clone()),
-            Failure::Over => ("disk_failing", String::from(life::OVER)),
+            GroupFailure::Passing { code, what } => (*code, what.clone()),
+            GroupFailure::Refused(what) => ("disk_failing", what.clone()),
+            GroupFailure::Over => ("disk_failing", String::from(life::OVER)),
         };
         let since = *self.failing_since.get_or_insert_with(|| {
             tracing::warn!(error = what, "the log cannot write");
             clock::now_ms()
         });
-        self.shared.queue.failed(Fault { code, what: Arc::from(what), since });
+        self.shared.queue.failed(WriteFault { code, what: Arc::from(what), since });
     }
 
     /// Deletes some rows of conversations that went. Does nothing without a connection: the next commit makes
@@ -448,13 +458,13 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for PostgresWriter {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let (what, since) = (Arc::from("a fault of the log"), clock::now_ms());
-            self.shared.queue.failed(Fault { code: "disk_failing", what, since });
+            self.shared.queue.failed(WriteFault { code: "disk_failing", what, since });
         }
         // Whoever waits, waits no longer.
-        self.shared.queue.end(Stage::Dropped);
+        self.shared.queue.end(LogLifecycle::Dropped);
     }
 }

@@ -12,17 +12,17 @@ use std::time::Instant;
 
 use model::Seq;
 
-use super::{GATHER, GROUP_BYTES_MAX, ROWS_AFTER, Stage, State, UNWRITTEN};
-use crate::ops::{Coverage, Op, Queued, Way};
+use super::{GATHER, GROUP_BYTES_MAX, LogLifecycle, QueueState, ROWS_AFTER, UNWRITTEN};
+use crate::ops::{Op, Queued, QueuedCoverage, WritePath};
 
-impl State {
+impl QueueState {
     /// What the queue had of the conversation of `op`, whose head is `head` after it. Only a conversation
     /// without a hole whose queued events reach `head` is covered.
-    pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> Coverage {
+    pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> QueuedCoverage {
         let tail = op.conversation().and_then(|conversation| self.tails.get(conversation));
         match (tail, head) {
-            (Some(tail), Some(head)) if !tail.is_holed() && head <= tail.head => Coverage::Whole,
-            _ => Coverage::Less,
+            (Some(tail), Some(head)) if !tail.is_holed() && head <= tail.head => QueuedCoverage::Whole,
+            _ => QueuedCoverage::Less,
         }
     }
 
@@ -40,7 +40,7 @@ impl State {
     /// When the writer must write next; `since` is when the oldest operation came. A time in the past means
     /// at once.
     pub(super) fn rows_due(&self, since: Instant, now: Instant) -> Instant {
-        let waited = self.gather.due(now).filter(|_| self.waits_for_rows());
+        let waited = self.group_commit.due(now).filter(|_| self.waits_for_rows());
         let gathered = if self.journal_is_off { Some(since) } else { self.rows_since };
         let gathered = gathered.map(|since| since + GATHER);
         [waited, gathered].into_iter().flatten().fold(since + ROWS_AFTER, Instant::min)
@@ -49,7 +49,8 @@ impl State {
     /// Takes what is written as rows next: everything if something waits for that, otherwise what the journal
     /// has. At most about [`GROUP_BYTES_MAX`] bytes.
     pub(super) fn take(&mut self) -> Vec<Queued> {
-        let all = self.urgent || self.waits_for_rows() || self.stage != Stage::Open || self.is_long();
+        let all =
+            self.urgent || self.waits_for_rows() || self.lifecycle != LogLifecycle::Open || self.is_long();
         let until = if all { u64::MAX } else { self.stored };
         let mut bytes = 0;
         let mut taken = Vec::new();
@@ -72,17 +73,20 @@ impl State {
         let now = Instant::now();
         if self.taken > self.stored {
             // Whoever waits now waits for the writer.
-            self.gather.written(now);
+            self.group_commit.written(now);
             (self.entry_since, self.entry_bytes) = (None, 0);
         }
         self.since = (!self.ops.is_empty()).then_some(now);
         self.urgent &= !self.ops.is_empty();
         if self.rows_since.is_some() {
-            let is_left = self.ops.iter().any(|queued| queued.way == Way::Rows);
+            let is_left = self.ops.iter().any(|queued| queued.write_path == WritePath::Rows);
             self.rows_since = self.rows_since.filter(|_| is_left);
         }
         if self.entry_since.is_none()
-            && self.ops.iter().any(|queued| queued.way == Way::Journal && queued.ticket > self.stored)
+            && self
+                .ops
+                .iter()
+                .any(|queued| queued.write_path == WritePath::Journal && queued.ticket > self.stored)
         {
             self.entry_since = Some(now);
         }

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, Queue, Stage, State};
-use crate::ops::{Events, Op, Way};
+use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, LogLifecycle, Queue, QueueState};
+use crate::ops::{Op, QueuedEvents, WritePath};
 use crate::{Health, Ticket};
 
 /// The contents of the next entry.
 #[derive(Debug)]
 pub(crate) struct NextEntry {
     /// The appends, each with its ticket. Empty if only operations wait that need not be stored.
-    pub(crate) appends: Vec<(u64, Arc<Events>)>,
+    pub(crate) appends: Vec<(u64, Arc<QueuedEvents>)>,
     /// Everything up to this ticket is stored once they are written.
     pub(crate) last: u64,
 }
@@ -25,11 +25,11 @@ impl Queue {
     pub(crate) fn next_entry(&self) -> Option<NextEntry> {
         let mut state = self.state.lock();
         loop {
-            if state.stage != Stage::Open {
+            if state.lifecycle != LogLifecycle::Open {
                 return None;
             }
             #[cfg(any(test, feature = "testkit"))]
-            if state.strings.is_pulled() {
+            if state.write_hold.is_controlled() {
                 if let Some(entry) = self.entry_by_hand(&mut state) {
                     return Some(entry);
                 }
@@ -42,7 +42,7 @@ impl Queue {
             }
             let now = Instant::now();
             let gathered = state.entry_since.map(|since| since + GATHER);
-            let Some(due) = gathered.into_iter().chain(state.gather.due(now)).min() else {
+            let Some(due) = gathered.into_iter().chain(state.group_commit.due(now)).min() else {
                 self.entries.wait(&mut state);
                 continue;
             };
@@ -60,9 +60,9 @@ impl Queue {
 
     /// Whether entries are written now. Not while the writer has what comes before them, and not while
     /// nothing can be written.
-    fn journals(&self, state: &State) -> bool {
+    fn journals(&self, state: &QueueState) -> bool {
         #[cfg(any(test, feature = "testkit"))]
-        if state.strings.is_full() {
+        if state.write_hold.is_full() {
             return false;
         }
         let is_next = state.taken <= state.stored;
@@ -71,10 +71,10 @@ impl Queue {
 
     /// The entry that a hand wants, if there is one; else it is told that there is none.
     #[cfg(any(test, feature = "testkit"))]
-    fn entry_by_hand(&self, state: &mut State) -> Option<NextEntry> {
-        let entry = (state.strings.wants_entry() && self.journals(state)).then(|| state.entry()).flatten();
+    fn entry_by_hand(&self, state: &mut QueueState) -> Option<NextEntry> {
+        let entry = (state.write_hold.wants_entry() && self.journals(state)).then(|| state.entry()).flatten();
         if entry.is_none() {
-            state.strings.has_entry();
+            state.write_hold.has_entry();
             self.done.notify_all();
         }
         entry
@@ -84,10 +84,10 @@ impl Queue {
     pub(crate) fn journaled(&self, entry: &NextEntry) {
         let mut state = self.state.lock();
         state.stored = state.stored.max(entry.last);
-        state.pass_aside();
+        state.pass_optional();
         let stored = Ticket(state.stored);
         #[cfg(any(test, feature = "testkit"))]
-        state.strings.has_entry();
+        state.write_hold.has_entry();
         self.progress.send_modify(|progress| progress.stored = progress.stored.max(stored));
         drop(state);
         self.done.notify_all();
@@ -99,7 +99,7 @@ impl Queue {
         let mut state = self.state.lock();
         state.journal_is_off = true;
         #[cfg(any(test, feature = "testkit"))]
-        state.strings.has_entry();
+        state.write_hold.has_entry();
         state.entry_since = None;
         // Whoever waits now waits for the writer.
         state.urgent = true;
@@ -108,15 +108,15 @@ impl Queue {
     }
 }
 
-impl State {
+impl QueueState {
     /// Counts as stored what comes next and need not be stored. True if there was any. The caller tells those
     /// who wait.
-    pub(super) fn pass_aside(&mut self) -> bool {
+    pub(super) fn pass_optional(&mut self) -> bool {
         let (before, begin) = (self.stored, self.ops.partition_point(|queued| queued.ticket <= self.stored));
         let next = self.ops.range(begin..);
         // The writer may still have what comes before.
         if self.taken <= self.stored {
-            let aside = next.take_while(|queued| queued.way == Way::Aside);
+            let aside = next.take_while(|queued| queued.write_path == WritePath::Optional);
             self.stored = aside.last().map_or(before, |queued| queued.ticket);
         }
         self.stored > before
@@ -131,12 +131,12 @@ impl State {
             if bytes > GROUP_BYTES_MAX {
                 break;
             }
-            match (queued.way, &queued.op) {
-                (Way::Journal, Op::Append(events)) => {
+            match (queued.write_path, &queued.op) {
+                (WritePath::Journal, Op::Append(events)) => {
                     entry.appends.push((queued.ticket, Arc::clone(events)));
                     bytes += queued.bytes;
                 }
-                (Way::Aside, _) => {}
+                (WritePath::Optional, _) => {}
                 _ => break,
             }
             entry.last = queued.ticket;
@@ -148,7 +148,7 @@ impl State {
         if entry.last <= self.stored {
             return None;
         }
-        self.gather.written(now);
+        self.group_commit.written(now);
         Some(entry)
     }
 }

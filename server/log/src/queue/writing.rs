@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use model::{ConversationId, Seq};
 
-use super::{GATHER, LOST_MAX, Next, Queue, SWEEP_PAUSE, Stage, TAILS_MAX};
-use crate::ops::{Op, Queued, Way};
-use crate::{Fault, Health, Ticket, Unwritten};
+use super::{GATHER, LOST_MAX, LogLifecycle, Queue, SWEEP_PAUSE, TAILS_MAX, WriterStep};
+use crate::ops::{Op, Queued, WritePath};
+use crate::{Health, Ticket, Unwritten, WriteFault};
 
 impl Queue {
     /// Counts a transaction and how long it took.
@@ -21,18 +21,18 @@ impl Queue {
         self.commit_micros.fetch_add(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Waits until there is something for the writer to do. Returns [`Next::Write`] with at least one
+    /// Waits until there is something for the writer to do. Returns [`WriterStep::Write`] with at least one
     /// operation. When the log was dropped, what waits stays in the queue.
-    pub(crate) fn next(&self) -> Next {
+    pub(crate) fn next(&self) -> WriterStep {
         let mut state = self.state.lock();
         loop {
-            match state.stage {
-                Stage::Dropped => return Next::Leave,
-                Stage::Closing if state.ops.is_empty() => return Next::Close,
+            match state.lifecycle {
+                LogLifecycle::Dropped => return WriterStep::Leave,
+                LogLifecycle::Closing if state.ops.is_empty() => return WriterStep::Close,
                 _ => {}
             }
-            if state.stage == Stage::Open && state.sweep_is_due(Instant::now()) {
-                return Next::Sweep;
+            if state.lifecycle == LogLifecycle::Open && state.sweep_is_due(Instant::now()) {
+                return WriterStep::Sweep;
             }
             let Some(since) = state.since else {
                 match state.sweep_at {
@@ -42,17 +42,18 @@ impl Queue {
                 continue;
             };
             #[cfg(any(test, feature = "testkit"))]
-            if state.strings.holds() && state.stage == Stage::Open {
+            if state.write_hold.holds() && state.lifecycle == LogLifecycle::Open {
                 self.work.wait(&mut state);
                 continue;
             }
             let now = Instant::now();
             let due = state.rows_due(since, now);
-            let at_once = state.urgent || state.bytes >= state.rows_bytes || state.stage != Stage::Open;
+            let at_once =
+                state.urgent || state.bytes >= state.rows_bytes || state.lifecycle != LogLifecycle::Open;
             if at_once || due <= now {
                 let group = state.take();
                 if !group.is_empty() {
-                    return Next::Write(group);
+                    return WriterStep::Write(group);
                 }
                 // The journal has nothing of it yet, and comes first.
                 self.entries.notify_one();
@@ -93,18 +94,20 @@ impl Queue {
     }
 
     /// Waits for `pause`, less if the log ends. Returns how far the log is on its way to its end.
-    pub(crate) fn pause(&self, pause: Duration) -> Stage {
+    pub(crate) fn pause(&self, pause: Duration) -> LogLifecycle {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
         #[cfg(any(test, feature = "testkit"))]
-        if state.strings.is_pulled() {
-            while state.stage == Stage::Open && state.strings.holds() {
+        if state.write_hold.is_controlled() {
+            while state.lifecycle == LogLifecycle::Open && state.write_hold.holds() {
                 self.work.wait(&mut state);
             }
-            return state.stage;
+            return state.lifecycle;
         }
-        while state.stage != Stage::Dropped && !self.work.wait_until(&mut state, until).timed_out() {}
-        state.stage
+        while state.lifecycle != LogLifecycle::Dropped && !self.work.wait_until(&mut state, until).timed_out()
+        {
+        }
+        state.lifecycle
     }
 
     /// Notes that everything up to `ticket`, `bytes` in all, is rows, and whether it survives a loss of
@@ -114,14 +117,17 @@ impl Queue {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
         state.stored = state.stored.max(ticket);
-        state.pass_aside();
+        state.pass_optional();
         let stored = Ticket(state.stored);
         if state.journal_is_off && state.has_journal {
             // There is room again, for the journal too.
             state.journal_is_off = false;
         }
         if state.entry_since.is_none()
-            && state.ops.iter().any(|queued| queued.way == Way::Journal && queued.ticket > state.stored)
+            && state
+                .ops
+                .iter()
+                .any(|queued| queued.write_path == WritePath::Journal && queued.ticket > state.stored)
         {
             state.entry_since = Some(Instant::now());
         }
@@ -145,14 +151,14 @@ impl Queue {
 
     /// Notes that nothing can be written, and why. Those who wait get the error. Publishers are no longer
     /// asked to wait, since waiting would not help.
-    pub(crate) fn failed(&self, fault: Fault) {
+    pub(crate) fn failed(&self, fault: WriteFault) {
         #[cfg_attr(
             not(any(test, feature = "testkit")),
             expect(unused_mut, reason = "a test counts failures")
         )]
         let mut state = self.state.lock();
         #[cfg(any(test, feature = "testkit"))]
-        state.strings.failed();
+        state.write_hold.failed();
         self.progress.send_modify(|progress| {
             (progress.health, progress.full) = (Health::Failing(fault), false);
         });
@@ -197,7 +203,7 @@ impl Queue {
         let mut state = self.state.lock();
         for queued in ops {
             // What the journal has is read at the next start.
-            let is_stored = queued.way == Way::Journal && queued.ticket <= state.stored;
+            let is_stored = queued.write_path == WritePath::Journal && queued.ticket <= state.stored;
             if let (Op::Append(events), false) = (&queued.op, is_stored) {
                 state.unwritten.add(&events.conversation, events.envelopes.len() as u64);
             }

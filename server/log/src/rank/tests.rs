@@ -1,6 +1,6 @@
 //! Where threads stand.
 
-use super::{Rank, aside, step_back};
+use super::{Rank, aside, aside_if_large, lower_priority};
 
 /// Of this thread.
 fn place() -> i32 {
@@ -10,7 +10,7 @@ fn place() -> i32 {
 /// Of a thread that steps back and that this one starts.
 fn place_of_another(then: impl FnOnce() -> i32 + Send + 'static) -> i32 {
     let thread = std::thread::spawn(|| {
-        step_back(Rank::Recording);
+        lower_priority(Rank::Recording);
         then()
     });
     thread.join().expect("a thread")
@@ -29,6 +29,14 @@ fn i8_work_that_is_done_aside_stands_behind_and_its_caller_does_not() {
     let behind = aside(Rank::Asked, place);
     // 19 is the last there is.
     assert_eq!((behind, place()), ((before + 10).min(19), before));
+}
+
+#[test]
+fn i8_only_work_on_more_than_the_bound_is_done_aside() {
+    let here = std::thread::current().id();
+    let thread_for = |bytes| aside_if_large(Rank::Asked, bytes, 100, || std::thread::current().id());
+    assert_eq!(thread_for(100), here);
+    assert_ne!(thread_for(101), here);
 }
 
 #[test]

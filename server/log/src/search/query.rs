@@ -11,7 +11,7 @@ const TERMS_MAX: usize = 32;
 
 /// A query, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedQuery {
     /// The query in the language of the index. SQLite's FTS5, with every word quoted: `text : ("revenue" AND
     /// "gro"*)`. PostgreSQL's is made of the terms.
     pub(crate) index: String,
@@ -21,7 +21,7 @@ pub(crate) struct Parsed {
 
 /// Parses `text`: all words, phrases in quotes, `wor*` for a beginning. Fails if it has no word, or too many
 /// words or bytes. The error is [`LogError::BadQuery`], whose text is meant for whoever typed the query.
-pub(crate) fn parse(text: &str) -> Result<Parsed, LogError> {
+pub(crate) fn parse(text: &str) -> Result<ParsedQuery, LogError> {
     if text.len() > SEARCH_QUERY_BYTES_MAX {
         let bytes = text.len();
         return Err(LogError::BadQuery(format!(
@@ -38,19 +38,19 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, LogError> {
             pieces.len()
         )));
     }
-    let quoted: Vec<String> = pieces.iter().map(Piece::quoted).collect();
+    let quoted: Vec<String> = pieces.iter().map(QueryPiece::quoted).collect();
     let terms = pieces.iter().filter_map(|piece| Term::of(piece.text, piece.is_beginning)).collect();
-    Ok(Parsed { index: format!("text : ({})", quoted.join(" AND ")), terms })
+    Ok(ParsedQuery { index: format!("text : ({})", quoted.join(" AND ")), terms })
 }
 
 /// A word or phrase as it was typed.
-struct Piece<'a> {
+struct QueryPiece<'a> {
     text: &'a str,
     /// Whether it was typed as `wor*`.
     is_beginning: bool,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> QueryPiece<'a> {
     /// Makes a piece; `None` if there is no word in it, because it would match nothing.
     fn of(text: &'a str, is_beginning: bool) -> Option<Self> {
         // The index has slightly other rules for the letters of a word, but it makes no word of a text with
@@ -66,17 +66,17 @@ impl<'a> Piece<'a> {
 }
 
 /// Splits `text` into words and quoted phrases.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<QueryPiece<'_>> {
     let mut pieces = Vec::new();
     // Every second piece between quotes is a phrase; a quote that is never closed reaches to the end.
     for (place, piece) in text.split('"').enumerate() {
         if place % 2 == 1 {
-            pieces.extend(Piece::of(piece, false));
+            pieces.extend(QueryPiece::of(piece, false));
             continue;
         }
         for word in piece.split_whitespace() {
             let begin = word.trim_end_matches('*');
-            pieces.extend(Piece::of(begin, begin.len() < word.len()));
+            pieces.extend(QueryPiece::of(begin, begin.len() < word.len()));
         }
     }
     pieces

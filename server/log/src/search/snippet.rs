@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::words::{Term, words};
-use crate::Span;
+use crate::TextRange;
 
 /// About how many bytes of the text come before the first match.
 const BEFORE: usize = 60;
@@ -17,7 +17,7 @@ const LENGTH: usize = 240;
 /// The text around the first match of any of `terms`, and the spans of all matches in it. Without a match,
 /// the beginning of the text. The spans count bytes of the snippet, rise and do not overlap. A snippet has at
 /// most about 240 bytes and an ellipsis at each end where the text goes on.
-pub(crate) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
+pub(crate) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<TextRange>) {
     let mut matches = Matches::of(text, terms);
     let first = matches.next();
     let start = first.as_ref().map_or(0, |found| found.start);
@@ -29,13 +29,13 @@ pub(crate) fn around_first(text: &str, terms: &[Term]) -> (String, Vec<Span>) {
     if end < text.len() {
         snippet.push('…');
     }
-    let mut marks: Vec<Span> = Vec::new();
+    let mut marks: Vec<TextRange> = Vec::new();
     for found in first.into_iter().chain(matches).take_while(|found| found.start < end) {
         // A match that is cut off is marked up to the cut.
         let (from, to) = (found.start.max(begin) - begin + shift, found.end.min(end) - begin + shift);
         match marks.last_mut() {
             Some(last) if from <= last.1 => last.1 = last.1.max(to),
-            _ => marks.push(Span(from, to)),
+            _ => marks.push(TextRange(from, to)),
         }
     }
     (snippet, marks)

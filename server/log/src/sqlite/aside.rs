@@ -11,7 +11,7 @@ use model::limits::LOG_ASIDE_BYTES_MAX;
 use model::{ConversationId, Envelope, Position};
 use serde::{Deserialize, Serialize};
 
-use super::ops::{Events, Op};
+use super::ops::{Op, QueuedEvents};
 use super::private;
 use crate::clock;
 
@@ -20,14 +20,14 @@ const SUFFIX: &str = ".aside.jsonl";
 
 /// The file for refused operations, beside the database. The writer owns it.
 #[derive(Debug)]
-pub(super) struct Aside {
+pub(super) struct AsideFile {
     /// The file, whether it exists or not.
     path: PathBuf,
 }
 
 /// One line of the file: an operation that the database refused, with the reason.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RefusedLine<'a> {
     /// When it was set aside, in milliseconds since 1970.
     at: u64,
     /// What it is, see [`Op::word`].
@@ -51,7 +51,7 @@ struct Subject {
     conversation: Option<ConversationId>,
 }
 
-impl Aside {
+impl AsideFile {
     /// Names the file beside `database`. It is made when it is first needed.
     pub(super) fn new(database: &Path) -> Self {
         Self { path: private::beside(database, SUFFIX) }
@@ -103,13 +103,13 @@ impl Aside {
 
     /// Writes one operation to the file and names it in the trace.
     fn tell(op: &Op, error: &str, path: &Path, file: &mut io::Result<File>) {
-        let events: Option<&Events> = match op {
+        let events: Option<&QueuedEvents> = match op {
             Op::Append(events) | Op::Stage(_, events) => Some(events),
             _ => None,
         };
         let conversation = op.conversation().or_else(|| events.map(|events| &events.conversation));
         let what = op.word();
-        let line = Line {
+        let line = RefusedLine {
             at: clock::now_ms(),
             what,
             conversation,
@@ -134,7 +134,7 @@ impl Aside {
 
 /// Appends `line` to the file. Fails at the bound of the file. A file that could not be opened fails each
 /// line with that error.
-fn write(file: &mut io::Result<File>, line: &Line<'_>) -> io::Result<()> {
+fn write(file: &mut io::Result<File>, line: &RefusedLine<'_>) -> io::Result<()> {
     let file = file.as_mut().map_err(|error| io::Error::new(error.kind(), error.to_string()))?;
     let bytes = file.seek(SeekFrom::End(0))?;
     let mut text = serde_json::to_vec(line)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use model::{Envelope, Seq};
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::ops::{Block, Compacted, Encoding};
+use super::ops::{Block, CompactedBlocks, Encoding};
 use super::schema::{integer, natural, size};
 pub(super) use crate::blocks::unreadable;
 use crate::blocks::{Loose, cut, events};
@@ -51,7 +51,7 @@ pub(super) fn put(connection: &Connection, key: i64, block: &Block) -> rusqlite:
 /// Replaces blocks by larger ones, unless one of them is gone. Returns by how many bytes the table grows;
 /// negative if it shrinks. A block can be gone because its conversation was removed, or because it was
 /// replaced before.
-pub(super) fn replace(connection: &Connection, compacted: &Compacted) -> rusqlite::Result<i64> {
+pub(super) fn replace(connection: &Connection, compacted: &CompactedBlocks) -> rusqlite::Result<i64> {
     let mut there = connection.prepare_cached("SELECT 1 FROM event WHERE id = ?1 AND conversation = ?2")?;
     for id in &compacted.instead_of {
         if !there.exists((id, compacted.key))? {

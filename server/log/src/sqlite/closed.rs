@@ -16,9 +16,9 @@ use rusqlite::Connection;
 use super::blocks::{self, unreadable};
 use super::private::{FileLock, lock};
 use super::schema::integer;
-use super::{Options, SqliteLog, load, purge, schema, sweep, views};
+use super::{SqliteLog, SqliteOptions, load, purge, schema, sweep, views};
 use crate::blocks::{compress, inflate};
-use crate::{EventLog as _, LogError, OpenError};
+use crate::{EventLog as _, LogError, SqliteError};
 
 /// A log that no hub has open. It holds the lock of the file, so no hub can open it before this is dropped.
 /// Dropping it without [`ClosedLog::purge`] may leave what was changed or removed in free parts of the index.
@@ -46,23 +46,23 @@ pub trait Rewrite {
 }
 
 impl ClosedLog {
-    /// Opens the log in the file `path`. What its journal holds becomes rows before. Fails with [`OpenError`]
+    /// Opens the log in the file `path`. What its journal holds becomes rows before. Fails with [`SqliteError`]
     /// if the file does not exist or a hub has it open. Waits for the disk.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
+    pub fn open(path: &Path) -> Result<Self, SqliteError> {
         if !path.exists() {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(OpenError::File { path: path.to_path_buf(), source });
+            return Err(SqliteError::File { path: path.to_path_buf(), source });
         }
         // A life in which nothing is said.
-        let log = SqliteLog::open(path, &Options::default())?;
+        let log = SqliteLog::open(path, &SqliteOptions::default())?;
         if let Err(error) = log.close() {
             let source = std::io::Error::other(error.to_string());
-            return Err(OpenError::File { path: path.to_path_buf(), source });
+            return Err(SqliteError::File { path: path.to_path_buf(), source });
         }
         drop(log);
         let held = lock(path)?;
         let connection = schema::open_writer(path)?;
-        let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
+        let broken = |source| SqliteError::Database { path: path.to_path_buf(), source };
         connection.pragma_update(None, "secure_delete", "on").map_err(broken)?;
         Ok(Self { connection, path: path.to_path_buf(), _lock: held })
     }

@@ -16,12 +16,12 @@ use model::frame::ConversationRow;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use rusqlite::Connection;
 
-use super::known::{ConversationCache, Touch};
-use super::ops::{Compacted, Events, Op, PackedView, Queued, StagedImport};
-use super::tools::CallCounts;
+use super::known::{ConversationCache, RowUpdate};
+use super::ops::{CompactedBlocks, Op, PackedView, Queued, QueuedEvents, StagedImport};
+use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
-use crate::{Attachment, Checkpoint, Document, Import, Mark};
+use crate::{Attachment, Checkpoint, Document, ImportId, PublisherMark};
 
 /// How many blocks of one conversation may collect before they are packed together.
 const LOOSE_MAX: usize = 64;
@@ -29,7 +29,7 @@ const LOOSE_MAX: usize = 64;
 /// What a transaction did beside the rows that it wrote. The writer acts on it once the transaction is
 /// committed.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct CommitEffects {
     /// How many conversations are new.
     pub(super) made: u64,
     /// How many conversations were removed.
@@ -59,22 +59,22 @@ pub(super) struct Commit<'a> {
     /// Whether states are packed here, because the packer has ended.
     inline: bool,
     /// What was collected of each conversation.
-    batches: IndexMap<ConversationId, Batch<'a>>,
+    batches: IndexMap<ConversationId, ConversationBatch<'a>>,
     /// The tool calls of the group.
-    calls: CallCounts,
+    calls: ToolCallCounts,
     /// What was measured in the group.
     measures: MeasureCounts,
     /// What to do after the commit.
-    outcome: Outcome,
+    outcome: CommitEffects,
 }
 
 /// What a group has of one conversation, collected for one block.
 #[derive(Default)]
-struct Batch<'a> {
+struct ConversationBatch<'a> {
     /// The events, without a hole.
     envelopes: Vec<Arc<Envelope>>,
     /// The newest mark of each publisher, with the ticket that brought it.
-    marks: IndexMap<&'a PublisherId, (&'a Mark, u64)>,
+    marks: IndexMap<&'a PublisherId, (&'a PublisherMark, u64)>,
     /// Texts that the events have completed.
     documents: Vec<&'a Document>,
     /// Large results of the events.
@@ -90,7 +90,7 @@ impl<'a> Commit<'a> {
         inline: bool,
     ) -> Self {
         let (calls, measures, outcome) =
-            (CallCounts::default(), MeasureCounts::default(), Outcome::default());
+            (ToolCallCounts::default(), MeasureCounts::default(), CommitEffects::default());
         Self { connection, known, life, inline, batches: IndexMap::new(), calls, measures, outcome }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Writes what was collected. The caller commits the transaction.
-    pub(super) fn finish(mut self) -> rusqlite::Result<Outcome> {
+    pub(super) fn finish(mut self) -> rusqlite::Result<CommitEffects> {
         for (conversation, batch) in std::mem::take(&mut self.batches) {
             self.flush(&conversation, &batch)?;
         }
@@ -130,7 +130,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Collects events if they continue the conversation; otherwise notes a misfit.
-    fn append(&mut self, ticket: u64, events: &'a Events) -> rusqlite::Result<()> {
+    fn append(&mut self, ticket: u64, events: &'a QueuedEvents) -> rusqlite::Result<()> {
         let (id, after) = (&events.conversation, &events.after);
         let (place, made) = self.known.find_or_make(self.connection, id, &after.epoch, self.life)?;
         self.outcome.made += u64::from(made);
@@ -162,7 +162,11 @@ impl<'a> Commit<'a> {
     }
 
     /// Writes a batch as one block with its marks, results and documents.
-    fn flush(&mut self, conversation: &ConversationId, batch: &Batch<'_>) -> rusqlite::Result<()> {
+    fn flush(
+        &mut self,
+        conversation: &ConversationId,
+        batch: &ConversationBatch<'_>,
+    ) -> rusqlite::Result<()> {
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         let (written, mut bytes) = blocks::insert(self.connection, place.key, &batch.envelopes)?;
         place.loose += written;
@@ -176,7 +180,7 @@ impl<'a> Commit<'a> {
             bytes += documents::put(self.connection, place.key, document)?;
         }
         let at = batch.envelopes.last().map_or(0, |envelope| envelope.at);
-        place.write(self.connection, Touch { at, life: Some(self.life), bytes })?;
+        place.write(self.connection, RowUpdate { at, life: Some(self.life), bytes })?;
         let ended = batch.envelopes.iter().any(|envelope| matches!(envelope.event.kind, Kind::RunEnd(_)));
         if place.loose >= LOOSE_MAX || (ended && place.loose > 1) {
             self.outcome.ripe.push((conversation.clone(), place.key));
@@ -221,7 +225,7 @@ impl<'a> Commit<'a> {
             self.outcome.to_pack.insert(ticket, key);
         }
         marks::trim(self.connection, key)?;
-        place.write(self.connection, Touch { at: checkpoint.at, life: Some(self.life), bytes })?;
+        place.write(self.connection, RowUpdate { at: checkpoint.at, life: Some(self.life), bytes })?;
         self.row(&checkpoint.row)
     }
 
@@ -233,11 +237,11 @@ impl<'a> Commit<'a> {
             return Ok(());
         }
         let bytes = views::put(self.connection, place.key, view.seq, &view.body)?;
-        place.write(self.connection, Touch { at: 0, life: None, bytes })
+        place.write(self.connection, RowUpdate { at: 0, life: None, bytes })
     }
 
     /// Replaces small blocks by those that the packer has made of them.
-    fn compact(&mut self, compacted: &Compacted) -> rusqlite::Result<()> {
+    fn compact(&mut self, compacted: &CompactedBlocks) -> rusqlite::Result<()> {
         self.flush_one(&compacted.conversation)?;
         let Some(place) = self.known.find(self.connection, &compacted.conversation)? else { return Ok(()) };
         if place.key != compacted.key {
@@ -245,7 +249,7 @@ impl<'a> Commit<'a> {
         }
         let bytes = blocks::replace(self.connection, compacted)?;
         place.loose = place.loose.saturating_sub(compacted.instead_of.len());
-        place.write(self.connection, Touch { at: 0, life: None, bytes })
+        place.write(self.connection, RowUpdate { at: 0, life: None, bytes })
     }
 
     /// Writes a row of the list.
@@ -269,7 +273,7 @@ impl<'a> Commit<'a> {
     }
 
     /// Writes a piece of an import.
-    fn stage(&mut self, ticket: u64, import: Import, events: &Events) -> rusqlite::Result<()> {
+    fn stage(&mut self, ticket: u64, import: ImportId, events: &QueuedEvents) -> rusqlite::Result<()> {
         if !imports::stage(self.connection, import, events)? {
             self.outcome.lost.push(ticket);
         }
@@ -297,6 +301,6 @@ impl<'a> Commit<'a> {
         self.flush_one(conversation)?;
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         place.epoch.clone_from(epoch);
-        place.write(self.connection, Touch { at: 0, life: Some(self.life), bytes: 0 })
+        place.write(self.connection, RowUpdate { at: 0, life: Some(self.life), bytes: 0 })
     }
 }

@@ -12,13 +12,17 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use super::blocks;
 use super::documents;
-use super::ops::{Events, StagedImport};
+use super::ops::{QueuedEvents, StagedImport};
 use super::schema::{integer, natural};
 use super::views;
-use crate::Import;
+use crate::ImportId;
 
 /// Writes a piece. False if it does not continue what is staged, because an earlier piece is missing.
-pub(super) fn stage(connection: &Connection, import: Import, events: &Events) -> rusqlite::Result<bool> {
+pub(super) fn stage(
+    connection: &Connection,
+    import: ImportId,
+    events: &QueuedEvents,
+) -> rusqlite::Result<bool> {
     let (key, head) = match find(connection, import)? {
         Some((key, head, _bytes)) => (key, head),
         None => (make(connection, import, events.after.seq)?, events.after.seq),
@@ -60,13 +64,13 @@ pub(super) fn adopt(
 }
 
 /// Leaves what was staged to be deleted. Does nothing if nothing was staged.
-pub(super) fn abandon(connection: &Connection, import: Import) -> rusqlite::Result<()> {
+pub(super) fn abandon(connection: &Connection, import: ImportId) -> rusqlite::Result<()> {
     let update = "UPDATE gone SET import = NULL WHERE import = ?1";
     connection.prepare_cached(update)?.execute([integer(import.0)]).map(drop)
 }
 
 /// The key of an import, its newest seq and its bytes; `None` if nothing was staged.
-fn find(connection: &Connection, import: Import) -> rusqlite::Result<Option<(i64, u64, i64)>> {
+fn find(connection: &Connection, import: ImportId) -> rusqlite::Result<Option<(i64, u64, i64)>> {
     let select = "SELECT key, head, bytes FROM gone WHERE import = ?1";
     let mut select = connection.prepare_cached(select)?;
     let found =
@@ -75,7 +79,7 @@ fn find(connection: &Connection, import: Import) -> rusqlite::Result<Option<(i64
 }
 
 /// Takes a key that no conversation has, had or will have, except the one that this import becomes.
-fn make(connection: &Connection, import: Import, head: u64) -> rusqlite::Result<i64> {
+fn make(connection: &Connection, import: ImportId, head: u64) -> rusqlite::Result<i64> {
     let next = "UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'conversation' RETURNING seq";
     let next: Option<i64> = connection.prepare_cached(next)?.query_row([], |row| row.get(0)).optional()?;
     let key = if let Some(key) = next {

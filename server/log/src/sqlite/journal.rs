@@ -34,10 +34,10 @@ use model::{ConversationId, Envelope, Epoch, Position};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::ops::Events;
+use super::ops::QueuedEvents;
 use super::private;
-use super::watermark::Marker;
-use crate::{Attachment, Call, Document, Mark, Measurement};
+use super::watermark::WatermarkWriter;
+use crate::{Attachment, Document, EndedCall, Measurement, PublisherMark};
 
 /// The suffixes of the two files, after the name of the database.
 pub(super) const SUFFIXES: [&str; 2] = [".journal.1", ".journal.2"];
@@ -59,7 +59,7 @@ pub(super) struct Journal {
     /// Both files. Locked before the marker.
     segments: Mutex<Segments>,
     /// Numbers the entries.
-    marker: Arc<Mutex<Marker>>,
+    marker: Arc<Mutex<WatermarkWriter>>,
 }
 
 /// Both files, and which of them is written.
@@ -88,7 +88,7 @@ struct Segment {
 
 /// The first line of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct EntryHeader {
     /// The life that wrote the entry.
     pub(super) life: i64,
     /// The number of the entry among all commits of this life.
@@ -98,7 +98,7 @@ pub(super) struct Head {
 /// The first line of an append, before its events. What is empty is left out. The level is not written: what
 /// is in the journal is stored.
 #[derive(Serialize, Deserialize)]
-struct Lead<'a> {
+struct AppendHeader<'a> {
     /// The ticket that the append got from the queue.
     ticket: u64,
     conversation: std::borrow::Cow<'a, ConversationId>,
@@ -106,11 +106,11 @@ struct Lead<'a> {
     /// The seq that its events continue, in `epoch`.
     after: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    mark: Option<std::borrow::Cow<'a, Mark>>,
+    mark: Option<std::borrow::Cow<'a, PublisherMark>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     documents: std::borrow::Cow<'a, [Document]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    calls: std::borrow::Cow<'a, [Call]>,
+    calls: std::borrow::Cow<'a, [EndedCall]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     measurements: std::borrow::Cow<'a, [Measurement]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
@@ -119,18 +119,18 @@ struct Lead<'a> {
 
 /// An entry as it was read back.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct JournalEntry {
     /// Which life wrote it, and its number.
-    pub(super) head: Head,
+    pub(super) head: EntryHeader,
     /// The appends, each with its ticket.
-    pub(super) appends: Vec<(u64, Events)>,
+    pub(super) appends: Vec<(u64, QueuedEvents)>,
 }
 
 /// The contents of both files.
 #[derive(Debug, Default)]
 pub(super) struct JournalContents {
     /// The whole entries, the oldest first.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<JournalEntry>,
     /// Bytes after the last whole entry of each file, together.
     pub(super) torn: u64,
 }
@@ -138,7 +138,7 @@ pub(super) struct JournalContents {
 impl Journal {
     /// Opens the journal beside `database` for a new `life`, and empties it: read what an earlier life has
     /// left with [`read`] before.
-    pub(super) fn open(database: &Path, life: i64, marker: Arc<Mutex<Marker>>) -> io::Result<Self> {
+    pub(super) fn open(database: &Path, life: i64, marker: Arc<Mutex<WatermarkWriter>>) -> io::Result<Self> {
         let open = |suffix: &str| {
             let file = private::open(&private::beside(database, suffix))?;
             file.set_len(0)?;
@@ -155,7 +155,7 @@ impl Journal {
 
     /// Writes `appends`, whose tickets rise, as one entry at the time `now`. On an error nothing of it
     /// counts.
-    pub(super) fn write(&self, appends: &[(u64, Arc<Events>)], now: u64) -> io::Result<()> {
+    pub(super) fn write(&self, appends: &[(u64, Arc<QueuedEvents>)], now: u64) -> io::Result<()> {
         if appends.is_empty() {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl Journal {
         let Some(segment) = both.get_mut(*active) else { return Ok(()) };
         let mut marker = self.marker.lock();
         let commit = marker.begin();
-        encode(entry, Head { life: self.life, commit }, appends)?;
+        encode(entry, EntryHeader { life: self.life, commit }, appends)?;
         let is_first = segment.bytes == 0;
         segment.write(entry)?;
         if is_first {
@@ -248,13 +248,13 @@ pub(super) fn read(database: &Path) -> io::Result<JournalContents> {
 }
 
 /// Builds an entry in the buffer `entry`. Fails if it is larger than its length can say.
-fn encode(entry: &mut Vec<u8>, head: Head, appends: &[(u64, Arc<Events>)]) -> io::Result<()> {
+fn encode(entry: &mut Vec<u8>, head: EntryHeader, appends: &[(u64, Arc<QueuedEvents>)]) -> io::Result<()> {
     entry.clear();
     entry.extend_from_slice(&[0; HEAD_BYTES]);
     line(entry, "", &head)?;
     for (ticket, events) in appends {
         use std::borrow::Cow::Borrowed;
-        let lead = Lead {
+        let lead = AppendHeader {
             ticket: *ticket,
             conversation: Borrowed(&events.conversation),
             epoch: Borrowed(&events.after.epoch),
@@ -296,7 +296,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 /// Adds the whole entries of `bytes` to `entries`; returns how many bytes follow the last of them.
-fn decode(bytes: &[u8], entries: &mut Vec<Entry>) -> u64 {
+fn decode(bytes: &[u8], entries: &mut Vec<JournalEntry>) -> u64 {
     let mut rest = bytes;
     while let Some((entry, behind)) = whole(rest) {
         entries.push(entry);
@@ -306,7 +306,7 @@ fn decode(bytes: &[u8], entries: &mut Vec<Entry>) -> u64 {
 }
 
 /// The first entry and the bytes after it; `None` if the entry is not whole or its checksum is wrong.
-fn whole(bytes: &[u8]) -> Option<(Entry, &[u8])> {
+fn whole(bytes: &[u8]) -> Option<(JournalEntry, &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (sum, rest) = rest.split_first_chunk::<4>()?;
     let (body, behind) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
@@ -317,26 +317,26 @@ fn whole(bytes: &[u8]) -> Option<(Entry, &[u8])> {
 }
 
 /// Reads the lines of an entry; `None` if one of them is not what it should be.
-fn parse(body: &str) -> Option<Entry> {
+fn parse(body: &str) -> Option<JournalEntry> {
     let mut lines = body.lines();
-    let head: Head = serde_json::from_str(lines.next()?).ok()?;
-    let mut appends: Vec<(u64, Events)> = Vec::new();
+    let head: EntryHeader = serde_json::from_str(lines.next()?).ok()?;
+    let mut appends: Vec<(u64, QueuedEvents)> = Vec::new();
     for line in lines {
         if let Some(lead) = line.strip_prefix(APPEND) {
-            let lead: Lead<'_> = serde_json::from_str(lead).ok()?;
+            let lead: AppendHeader<'_> = serde_json::from_str(lead).ok()?;
             appends.push((lead.ticket, lead.into_events()));
         } else {
             let (_, events) = appends.last_mut()?;
             events.envelopes.push(Arc::new(Envelope::parse(line).ok()?));
         }
     }
-    Some(Entry { head, appends })
+    Some(JournalEntry { head, appends })
 }
 
-impl Lead<'_> {
+impl AppendHeader<'_> {
     /// The append as it waits in the queue, before its events are added.
-    fn into_events(self) -> Events {
-        Events {
+    fn into_events(self) -> QueuedEvents {
+        QueuedEvents {
             conversation: self.conversation.into_owned(),
             after: Position { epoch: self.epoch.into_owned(), seq: self.after },
             envelopes: Vec::new(),

@@ -108,7 +108,7 @@ fn read(
 
 impl ConversationHead {
     /// Writes the place and what a commit adds to it into the conversation's row.
-    pub(super) fn write(&self, connection: &Connection, touch: Touch) -> rusqlite::Result<()> {
+    pub(super) fn write(&self, connection: &Connection, touch: RowUpdate) -> rusqlite::Result<()> {
         let update = "UPDATE conversation SET epoch = ?2, head = ?3, at = max(at, ?4), life = coalesce(?5, life), loose = ?6, \
                       bytes = bytes + ?7 WHERE key = ?1";
         let loose = i64::try_from(self.loose).unwrap_or(i64::MAX);
@@ -121,7 +121,7 @@ impl ConversationHead {
 
 /// What a commit changes in a conversation's row besides its place.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Touch {
+pub(super) struct RowUpdate {
     /// When its newest event was taken, in milliseconds since 1970; 0 leaves it as it is.
     pub(super) at: u64,
     /// The life that wrote it. `None` if its contents were only stored in another form: that must not make a

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::schema::natural;
 use super::{blocks, marks, views};
 use crate::sqlite::blocks::unreadable;
-use crate::{LogError, Mark, Page};
+use crate::{EventPage, LogError, PublisherMark};
 use model::weigh::weigh;
 
 /// The row of a conversation.
@@ -54,7 +54,7 @@ pub(super) fn find(
 pub(super) fn state(
     connection: &Connection,
     found: &ConversationRecord,
-) -> Result<(View, Vec<Mark>), LogError> {
+) -> Result<(View, Vec<PublisherMark>), LogError> {
     let mut view = views::read(connection, found.key)?;
     let mut hole = None;
     let begin = view.seq;
@@ -80,11 +80,11 @@ pub(super) fn page(
     found: &ConversationRecord,
     after: Seq,
     limit: usize,
-) -> Result<Page, LogError> {
+) -> Result<EventPage, LogError> {
     let head = found.head;
     let mut envelopes: Vec<Arc<Envelope>> = Vec::new();
     if after >= head || limit == 0 {
-        return Ok(Page { envelopes, head });
+        return Ok(EventPage { envelopes, head });
     }
     let mut bytes = 0;
     let mut next = after + 1;
@@ -105,5 +105,5 @@ pub(super) fn page(
     if envelopes.is_empty() {
         return Err(LogError::Gone { begins_after });
     }
-    Ok(Page { envelopes, head })
+    Ok(EventPage { envelopes, head })
 }

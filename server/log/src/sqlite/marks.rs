@@ -8,7 +8,7 @@ use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 use rusqlite::Connection;
 
 use super::schema::size;
-use crate::Mark;
+use crate::PublisherMark;
 
 /// The rank of the operation `ticket` among those of all lives: later ones are higher. It orders publishers
 /// by when they were last heard of.
@@ -18,7 +18,12 @@ pub(super) fn turn(life: i64, ticket: u64) -> i64 {
 }
 
 /// Stores a mark in the place of an older one of the same publisher.
-pub(super) fn put(connection: &Connection, key: i64, mark: &Mark, turn: i64) -> rusqlite::Result<()> {
+pub(super) fn put(
+    connection: &Connection,
+    key: i64,
+    mark: &PublisherMark,
+    turn: i64,
+) -> rusqlite::Result<()> {
     let put =
         "INSERT OR REPLACE INTO mark (conversation, publisher, epoch, seq, turn) VALUES (?1, ?2, ?3, ?4, ?5)";
     let mut put = connection.prepare_cached(put)?;
@@ -28,11 +33,11 @@ pub(super) fn put(connection: &Connection, key: i64, mark: &Mark, turn: i64) -> 
 }
 
 /// The marks of a conversation, the publisher that was silent longest first.
-pub(super) fn read(connection: &Connection, key: i64) -> rusqlite::Result<Vec<Mark>> {
+pub(super) fn read(connection: &Connection, key: i64) -> rusqlite::Result<Vec<PublisherMark>> {
     let select = "SELECT publisher, epoch, seq FROM mark WHERE conversation = ?1 ORDER BY turn DESC LIMIT ?2";
     let mut select = connection.prepare_cached(select)?;
     let rows = select.query_map((key, size(PUBLISHERS_PER_CONVERSATION_MAX)), |row| {
-        Ok(Mark {
+        Ok(PublisherMark {
             publisher: PublisherId::new(row.get_ref(0)?.as_str()?),
             epoch: row.get::<_, i64>(1)?.cast_unsigned(),
             seq: row.get::<_, i64>(2)?.cast_unsigned(),

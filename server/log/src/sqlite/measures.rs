@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::blocks::unreadable;
 use super::schema::{integer, natural, size};
 use crate::measure::{Facet, MeasureCounts, MeasureKey, MeasureRow, MeasureSpan, SUM_MAX, Sums};
-use crate::{LogError, MeasureQuery, Measured, Metric, Stop};
+use crate::{LogError, MeasureQuery, Measured, Metric, QueryCancel};
 
 /// Writes the measurements of one commit, in its transaction. A row that its span has no room for counts
 /// among the others, see [`MeasureKey::among_others`].
@@ -90,7 +90,7 @@ fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
 pub(super) fn measured(
     connection: &Connection,
     query: &MeasureQuery,
-    stop: &Stop,
+    stop: &QueryCancel,
 ) -> Result<Measured, LogError> {
     let span = query.span();
     let mut sums = Sums::new(query, stop);

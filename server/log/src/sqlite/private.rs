@@ -5,7 +5,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::schema::OpenError;
+use super::schema::SqliteError;
 
 /// The lock of a log's file. Dropping it lets the next one in.
 #[derive(Debug)]
@@ -19,18 +19,18 @@ impl Drop for FileLock {
     }
 }
 
-/// Makes the directory and locks the file, so that no other process opens it. Fails with [`OpenError::InUse`]
+/// Makes the directory and locks the file, so that no other process opens it. Fails with [`SqliteError::InUse`]
 /// if another process has it. The lock is a file beside the database, so that SQLite's own locks are not
 /// touched.
-pub(super) fn lock(path: &Path) -> Result<FileLock, OpenError> {
-    let failed = |source| OpenError::File { path: path.to_path_buf(), source };
+pub(super) fn lock(path: &Path) -> Result<FileLock, SqliteError> {
+    let failed = |source| SqliteError::File { path: path.to_path_buf(), source };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         folder(directory).map_err(failed)?;
     }
     let file = open(&beside(path, ".lock")).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(FileLock(file)),
-        Err(std::fs::TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_path_buf() }),
+        Err(std::fs::TryLockError::WouldBlock) => Err(SqliteError::InUse { path: path.to_path_buf() }),
         Err(std::fs::TryLockError::Error(source)) => Err(failed(source)),
     }
 }
@@ -90,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fanlight.db");
         let first = lock(&path).unwrap();
-        assert!(matches!(lock(&path), Err(OpenError::InUse { .. })));
+        assert!(matches!(lock(&path), Err(SqliteError::InUse { .. })));
         let _held = first.0.try_clone().unwrap();
         drop(first);
         lock(&path).unwrap();

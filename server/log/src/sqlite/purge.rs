@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use super::schema::BUSY;
 use super::sweep;
-use super::writer::Writer;
+use super::writer::SqliteWriter;
 use crate::Ticket;
 use crate::ops::{Op, Queued};
 
@@ -40,15 +40,15 @@ const AFTER_FAILURE: Duration = Duration::from_mins(1);
 
 /// The purge that is being done. Owned by the writer.
 #[derive(Debug, Default)]
-pub(super) struct Purging {
+pub(super) struct PendingPurge {
     /// The newest ticket of those that ask for it; `None` while nothing is to be purged.
     until: Option<u64>,
-    stage: Stage,
+    stage: PurgeStep,
 }
 
 /// What is done next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Stage {
+enum PurgeStep {
     /// Begin to merge the index of words.
     #[default]
     Words,
@@ -61,20 +61,20 @@ enum Stage {
 }
 
 /// What comes after a step.
-enum After {
+enum PurgeStepResult {
     /// Another step.
-    Step(Stage),
+    Step(PurgeStep),
     /// The same step, a little later: somebody reads.
     Again,
     /// Nothing: it is done.
     Done,
 }
 
-impl Purging {
+impl PendingPurge {
     /// What an earlier life has left to do.
     pub(super) fn left(connection: &Connection) -> rusqlite::Result<Self> {
         let is_left = connection.prepare("SELECT 1 FROM gone WHERE key = ?1")?.exists([MARKER])?;
-        Ok(Self { until: is_left.then_some(0), stage: Stage::Words })
+        Ok(Self { until: is_left.then_some(0), stage: PurgeStep::Words })
     }
 }
 
@@ -84,13 +84,13 @@ pub(super) fn begin(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached(insert)?.execute([MARKER]).map(drop)
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Begins the purge that a group asks for which is written. One that goes on begins again.
     pub(super) fn ask_to_purge(&mut self, group: &[Queued]) {
         for queued in group {
             if let Op::Purge(conversation) = &queued.op {
                 let until = self.purging.until.unwrap_or(0).max(queued.ticket);
-                self.purging = Purging { until: Some(until), stage: Stage::Words };
+                self.purging = PendingPurge { until: Some(until), stage: PurgeStep::Words };
                 if let Err(error) = self.aside.forget(conversation) {
                     tracing::error!(%error, %conversation, "what was set aside of a removed conversation is still there");
                 }
@@ -109,13 +109,13 @@ impl Writer {
             Err(error) => Err(error),
         };
         match step {
-            Ok(After::Step(next)) => {
+            Ok(PurgeStepResult::Step(next)) => {
                 self.purging.stage = next;
                 self.queue.sweep_after(began.elapsed());
             }
-            Ok(After::Again) => self.queue.sweep_after(AGAIN),
-            Ok(After::Done) => {
-                self.purging = Purging::default();
+            Ok(PurgeStepResult::Again) => self.queue.sweep_after(AGAIN),
+            Ok(PurgeStepResult::Done) => {
+                self.purging = PendingPurge::default();
                 self.queue.progress.send_modify(|it| {
                     (it.purged, it.purge_fault) = (it.purged.max(Ticket(until)), None);
                 });
@@ -130,27 +130,27 @@ impl Writer {
     }
 
     /// Does a step of the purge of everything that was removed up to `until`.
-    fn purge_step(&self, until: u64) -> rusqlite::Result<After> {
+    fn purge_step(&self, until: u64) -> rusqlite::Result<PurgeStepResult> {
         let connection = &self.connection;
-        Ok(After::Step(match self.purging.stage {
-            Stage::Words => {
+        Ok(PurgeStepResult::Step(match self.purging.stage {
+            PurgeStep::Words => {
                 // The minus puts all segments on one level, so that all are merged.
                 merge(connection, -STEP_PAGES)?;
-                Stage::Merge
+                PurgeStep::Merge
             }
-            Stage::Merge if merge(connection, STEP_PAGES)? => Stage::Merge,
-            Stage::Merge => Stage::Rewrite,
-            Stage::Rewrite => {
+            PurgeStep::Merge if merge(connection, STEP_PAGES)? => PurgeStep::Merge,
+            PurgeStep::Merge => PurgeStep::Rewrite,
+            PurgeStep::Rewrite => {
                 rewrite(connection)?;
-                Stage::Files
+                PurgeStep::Files
             }
-            Stage::Files => {
+            PurgeStep::Files => {
                 let is_held = self.journal.as_ref().is_some_and(|journal| journal.holds(until));
                 if is_held || !cut(connection)? {
-                    return Ok(After::Again);
+                    return Ok(PurgeStepResult::Again);
                 }
                 connection.execute("DELETE FROM gone WHERE key = ?1", [MARKER])?;
-                return Ok(After::Done);
+                return Ok(PurgeStepResult::Done);
             }
         }))
     }

@@ -23,14 +23,14 @@ pub(super) struct Readers {
     path: PathBuf,
     /// Most connections at a time.
     max: usize,
-    pool: Mutex<Pool>,
+    pool: Mutex<ReaderPool>,
     /// Notified when a connection returns.
     back: Condvar,
 }
 
 /// The connections of a pool, under its lock.
 #[derive(Debug, Default)]
-struct Pool {
+struct ReaderPool {
     /// Those that nobody uses. They stay open until the pool is closed.
     idle: Vec<Connection>,
     /// How many are lent.
@@ -56,7 +56,7 @@ impl Readers {
     }
 
     /// Takes a connection from the pool, or opens one.
-    fn lend(&self) -> Result<Lent<'_>, LogError> {
+    fn lend(&self) -> Result<PooledConnection<'_>, LogError> {
         let mut pool = self.pool.lock();
         while pool.busy >= self.max {
             self.back.wait(&mut pool);
@@ -64,7 +64,7 @@ impl Readers {
         pool.busy += 1;
         let idle = pool.idle.pop();
         drop(pool);
-        let mut lent = Lent { readers: self, connection: idle };
+        let mut lent = PooledConnection { readers: self, connection: idle };
         if lent.connection.is_none() {
             lent.connection = Some(schema::open_reader(&self.path).map_err(unreadable)?);
         }
@@ -78,12 +78,12 @@ impl Readers {
 }
 
 /// A connection that returns to the pool when it is dropped.
-struct Lent<'a> {
+struct PooledConnection<'a> {
     readers: &'a Readers,
     connection: Option<Connection>,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         let mut pool = self.readers.pool.lock();
         pool.busy -= 1;

@@ -15,30 +15,35 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use super::aside::Aside;
+use super::aside::AsideFile;
 use super::commit::Commit;
-use super::journal::{self, Entry};
+use super::journal::{self, JournalEntry};
 use super::known::ConversationCache;
-use super::ops::{Op, Queued, Way};
+use super::ops::{Op, Queued, WritePath};
 use super::schema::{integer, natural};
-use super::{OpenError, private};
+use super::{SqliteError, private};
 
 /// Most appends in one transaction.
 const GROUP: usize = 10_000;
 
 /// Makes rows of what the journal beside `path` has and the database has not. The journal stays as it is; the
 /// next life empties it. Returns how many appends do not continue what is in the database.
-pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) -> Result<u64, OpenError> {
-    let found = journal::read(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
+pub(super) fn replay(
+    connection: &mut Connection,
+    path: &Path,
+    aside: &AsideFile,
+) -> Result<u64, SqliteError> {
+    let found =
+        journal::read(path).map_err(|source| SqliteError::File { path: path.to_path_buf(), source })?;
     if found.torn > 0 {
         tracing::warn!(path = %path.display(), bytes = found.torn, "an entry of the journal is not whole");
     }
-    let broken = |source| OpenError::Database { path: path.to_path_buf(), source };
+    let broken = |source| SqliteError::Database { path: path.to_path_buf(), source };
     let newest = "SELECT number, applied, commits FROM life ORDER BY number DESC LIMIT 1";
     let newest =
         connection.query_row(newest, [], |row| Ok((row.get(0)?, natural(row.get(1)?), natural(row.get(2)?))));
     let (life, applied, commits): (i64, u64, u64) = newest.optional().map_err(broken)?.unwrap_or_default();
-    let (entries, strange): (Vec<Entry>, Vec<Entry>) =
+    let (entries, strange): (Vec<JournalEntry>, Vec<JournalEntry>) =
         found.entries.into_iter().partition(|entry| entry.head.life == life);
     if strange.iter().any(|entry| entry.head.life > life) {
         keep_strange(path);
@@ -53,7 +58,7 @@ pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) ->
     let ops = appends.map(|(ticket, events)| (ticket, Op::Append(events.into())));
     let group: Vec<Queued> = ops
         .filter(|(ticket, op)| is_new(*ticket, op))
-        .map(|(ticket, op)| Queued { ticket, bytes: 0, way: Way::Journal, op })
+        .map(|(ticket, op)| Queued { ticket, bytes: 0, write_path: WritePath::Journal, op })
         .collect();
     if !group.is_empty() {
         tracing::info!(appends = group.len(), "what the journal has is written into the log");
@@ -70,7 +75,12 @@ pub(super) fn replay(connection: &mut Connection, path: &Path, aside: &Aside) ->
 
 /// Writes a group as one transaction of the previous life. If the database refuses it, each half is tried,
 /// down to the single operation, which is set aside. Returns how many appends do not continue what is there.
-fn apply(connection: &mut Connection, group: &[Queued], life: i64, aside: &Aside) -> rusqlite::Result<u64> {
+fn apply(
+    connection: &mut Connection,
+    group: &[Queued],
+    life: i64,
+    aside: &AsideFile,
+) -> rusqlite::Result<u64> {
     let mut known = ConversationCache::default();
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut commit = Commit::new(&transaction, &mut known, life, true);

@@ -26,7 +26,7 @@ pub(super) fn choose(
     let mut bytes = used(connection)?;
     let going = sweep::bytes(connection)?;
     // Indexes and half-empty pages are shared out among the conversations by their size.
-    let share = Share { of: bytes, sum: sum + going };
+    let share = FileShare { of: bytes, sum: sum + going };
     // What is already removed counts as deleted.
     bytes = bytes.saturating_sub(share.of(going));
     let oldest_first = "SELECT id, at, bytes FROM conversation ORDER BY at, id DESC";
@@ -65,14 +65,14 @@ pub(super) fn used(connection: &Connection) -> rusqlite::Result<u64> {
 }
 
 /// Which part of the file a conversation uses, by its share of the counted bytes.
-struct Share {
+struct FileShare {
     /// The bytes of the file.
     of: u64,
     /// The bytes that are counted for all conversations.
     sum: i64,
 }
 
-impl Share {
+impl FileShare {
     /// The part of the file for `bytes` counted bytes.
     fn of(&self, bytes: i64) -> u64 {
         let part = i128::from(self.of) * i128::from(bytes.max(0)) / i128::from(self.sum.max(1));

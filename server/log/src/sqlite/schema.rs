@@ -35,7 +35,7 @@ const WAL_BYTES_MAX: i64 = 64 << 20;
 
 /// Why a log on disk was not opened.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum SqliteError {
     /// Another process has the file open.
     #[error(
         "{path} is in use by another process; stop that one, or choose another file with --log sqlite:PATH"
@@ -98,12 +98,12 @@ pub enum OpenError {
 
 /// Opens the connection that writes. The schema is up to date afterwards. Fails before anything is changed if
 /// the file is no log, or one of a later version.
-pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
+pub(super) fn open_writer(path: &Path) -> Result<Connection, SqliteError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     check_wal(path)?;
     // If SQLite made the file, everybody could read it and the files beside it.
-    private::open(path).map_err(|source| OpenError::File { path: path.to_path_buf(), source })?;
+    private::open(path).map_err(|source| SqliteError::File { path: path.to_path_buf(), source })?;
     let broken = |source| database_error(path, source);
     let mut connection = Connection::open_with_flags(path, flags).map_err(broken)?;
     connection.busy_timeout(BUSY).map_err(broken)?;
@@ -115,7 +115,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection, OpenError> {
 
 /// Refuses an empty or missing database beside a write-ahead log that has pages: SQLite would delete that
 /// without a warning.
-fn check_wal(path: &Path) -> Result<(), OpenError> {
+fn check_wal(path: &Path) -> Result<(), SqliteError> {
     let bytes = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.len()).ok();
     let what = match bytes(path) {
         None => "is missing",
@@ -125,7 +125,7 @@ fn check_wal(path: &Path) -> Result<(), OpenError> {
     let wal = private::beside(path, "-wal");
     match bytes(&wal) {
         Some(bytes) if bytes > WAL_HEADER_BYTES => {
-            Err(OpenError::Torn { path: path.to_path_buf(), what, wal, bytes })
+            Err(SqliteError::Torn { path: path.to_path_buf(), what, wal, bytes })
         }
         _ => Ok(()),
     }
@@ -141,16 +141,16 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// The error for a file that cannot be opened.
-fn database_error(path: &Path, source: rusqlite::Error) -> OpenError {
+fn database_error(path: &Path, source: rusqlite::Error) -> SqliteError {
     let path = path.to_path_buf();
     if source.sqlite_error_code() == Some(ErrorCode::NotADatabase) {
-        return OpenError::Foreign { path };
+        return SqliteError::Foreign { path };
     }
-    OpenError::Database { path, source }
+    SqliteError::Database { path, source }
 }
 
 /// The version of the schema, 0 for a new file. Fails for files of others and of later versions.
-fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
+fn version(connection: &Connection, path: &Path) -> Result<usize, SqliteError> {
     let number = |sql: &str| {
         let found = connection.query_row(sql, [], |row| row.get::<_, i64>(0));
         found.map_err(|source| database_error(path, source))
@@ -160,10 +160,10 @@ fn version(connection: &Connection, path: &Path) -> Result<usize, OpenError> {
     let empty = number("SELECT count(*) FROM sqlite_schema")? == 0;
     let fresh = found == 0 && empty;
     if !ours && !fresh {
-        return Err(OpenError::Foreign { path: path.to_path_buf() });
+        return Err(SqliteError::Foreign { path: path.to_path_buf() });
     }
     if found > MIGRATIONS.len() {
-        return Err(OpenError::Newer { path: path.to_path_buf(), found, known: MIGRATIONS.len() });
+        return Err(SqliteError::Newer { path: path.to_path_buf(), found, known: MIGRATIONS.len() });
     }
     Ok(found)
 }

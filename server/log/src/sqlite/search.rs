@@ -14,7 +14,7 @@ use super::blocks::unreadable;
 use super::documents;
 use super::load;
 use super::schema::{integer, natural, size};
-use crate::{Finds, Hit, LogError, SearchQuery, Stop};
+use crate::{LogError, QueryCancel, SearchHit, SearchQuery, SearchResults};
 
 use crate::search::words::Term;
 use crate::search::{query, snippet};
@@ -38,17 +38,21 @@ const SELECT: &str = "SELECT document.id, conversation.id, document.run, documen
 /// Returns the documents that match, newest first, as far as the search came before `stop` was called. Fails
 /// with [`LogError::BadQuery`] for a query that [`query::parse`] refuses. A conversation that does not exist
 /// has no hits.
-pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
-    let query::Parsed { index: mut wanted, terms } = query::parse(&query.text)?;
+pub(super) fn search(
+    connection: &Connection,
+    query: &SearchQuery,
+    stop: &QueryCancel,
+) -> Result<SearchResults, LogError> {
+    let query::ParsedQuery { index: mut wanted, terms } = query::parse(&query.text)?;
     if let Some(conversation) = &query.conversation {
-        let Some(found) = load::find(connection, conversation)? else { return Ok(Finds::default()) };
+        let Some(found) = load::find(connection, conversation)? else { return Ok(SearchResults::default()) };
         wanted = format!("{wanted} AND place : c{}", found.key);
     }
     if let Some(kind) = query.kind {
         wanted = format!("{wanted} AND place : k{}", documents::word(kind));
     }
     let handle = connection.get_interrupt_handle();
-    let _running = stop.runs(Box::new(move || handle.interrupt()));
+    let _running = stop.attach(Box::new(move || handle.interrupt()));
     let bounds = "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM document";
     let bounds = connection.query_row(bounds, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
     let (oldest, newest) = bounds.map_err(unreadable)?;
@@ -60,8 +64,8 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) 
     while search.before > oldest && search.hits.len() < limit {
         let began = Instant::now();
         let from = search.before.saturating_sub(window).max(oldest);
-        if stop.is_stopped() || !search.look_back_to(from)? {
-            return Ok(Finds { hits: search.hits, stopped_at: Some(natural(search.before)) });
+        if stop.is_cancelled() || !search.look_back_to(from)? {
+            return Ok(SearchResults { hits: search.hits, stopped_at: Some(natural(search.before)) });
         }
         match began.elapsed() {
             took if took < WINDOW_QUICK => window = window.saturating_mul(2),
@@ -69,7 +73,7 @@ pub(super) fn search(connection: &Connection, query: &SearchQuery, stop: &Stop) 
             _ => {}
         }
     }
-    Ok(Finds { hits: search.hits, stopped_at: None })
+    Ok(SearchResults { hits: search.hits, stopped_at: None })
 }
 
 /// A search on its way from the newest document to the oldest.
@@ -79,9 +83,9 @@ struct Search<'a> {
     wanted: String,
     /// What is marked in the snippets.
     terms: Vec<Term>,
-    stop: &'a Stop,
+    stop: &'a QueryCancel,
     /// What was found so far.
-    hits: Vec<Hit>,
+    hits: Vec<SearchHit>,
     /// All documents from this number on were searched.
     before: i64,
     /// Most hits.
@@ -102,7 +106,7 @@ impl Search<'_> {
                     let hit = hit(row, &self.terms).map_err(unreadable)?;
                     self.before = integer(hit.id);
                     self.hits.push(hit);
-                    if self.stop.is_stopped() {
+                    if self.stop.is_cancelled() {
                         return Ok(false);
                     }
                 }
@@ -123,10 +127,10 @@ impl Search<'_> {
 }
 
 /// Makes a hit of a row that the index has found.
-fn hit(found: &Row<'_>, terms: &[Term]) -> rusqlite::Result<Hit> {
+fn hit(found: &Row<'_>, terms: &[Term]) -> rusqlite::Result<SearchHit> {
     let run = RunId::new(found.get_ref(2)?.as_str()?);
     let (snippet, marks) = snippet::around_first(found.get_ref(8)?.as_str()?, terms);
-    Ok(Hit {
+    Ok(SearchHit {
         id: natural(found.get(0)?),
         conversation: super::rows::conversation(found, 1)?,
         run: Some(run).filter(|run| !run.is_none()),

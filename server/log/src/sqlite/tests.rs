@@ -1,7 +1,8 @@
 //! Tests of the log on disk, with real files. Dropping a log without closing it is what a process does that dies.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ::model::event::{Kind, RunEnd, RunStart, RunStatus};
 use ::model::testkit;
@@ -9,7 +10,7 @@ use ::model::{Envelope, Event, RunId};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Attachment, Hand, Health, Mark, reached};
+use crate::{Attachment, Health, PublisherMark, WriteControl, reached};
 
 mod finding;
 mod full;
@@ -34,11 +35,15 @@ impl Disk {
     }
 
     fn open(&self) -> SqliteLog {
-        SqliteLog::open(&self.path(), &Options::default()).unwrap()
+        SqliteLog::open(&self.path(), &SqliteOptions::default()).unwrap()
     }
 
     fn bounded(&self, max_bytes: u64) -> SqliteLog {
-        SqliteLog::open(&self.path(), &Options { max_bytes: Some(max_bytes), ..Options::default() }).unwrap()
+        SqliteLog::open(
+            &self.path(),
+            &SqliteOptions { max_bytes: Some(max_bytes), ..SqliteOptions::default() },
+        )
+        .unwrap()
     }
 }
 
@@ -247,7 +252,7 @@ fn a_run_that_ended_is_packed_into_few_blocks_and_reads_the_same() {
 fn i10_marks_are_kept_with_what_was_said_the_silent_ones_first() {
     let disk = Disk::new();
     let log = disk.open();
-    let mark = |name: &str, epoch, seq| Mark { publisher: name.into(), epoch, seq };
+    let mark = |name: &str, epoch, seq| PublisherMark { publisher: name.into(), epoch, seq };
     let said = [mark("a", 1, 1), mark("b", u64::MAX, u64::MAX), mark("c", 1, 1), mark("a", 1, 2)];
     for (head, mark) in said.into_iter().enumerate() {
         let head = head as u64;

@@ -12,11 +12,11 @@ use rusqlite::Connection;
 use super::schema::{natural, size};
 use crate::ToolFigures;
 use crate::measure::{OTHERS, quantile};
-pub(super) use crate::tools::CallCounts;
+pub(super) use crate::tools::ToolCallCounts;
 
 /// Adds the calls of one commit to the tables. In the transaction of that commit, so that figures and events
 /// agree.
-pub(super) fn add(connection: &Connection, counts: &CallCounts) -> rusqlite::Result<()> {
+pub(super) fn add(connection: &Connection, counts: &ToolCallCounts) -> rusqlite::Result<()> {
     for (name, counts) in &counts.tools {
         let name = admitted(connection, name)?;
         let add = "INSERT INTO tool (name, calls, failed) VALUES (?1, ?2, ?3) ON CONFLICT (name) \

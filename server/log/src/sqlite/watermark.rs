@@ -13,7 +13,7 @@ use model::limits::NUMBER_MAX;
 use serde::{Deserialize, Serialize};
 
 use super::private;
-use crate::Missing;
+use crate::LostCommits;
 
 /// The length of the line in bytes. It is filled up with spaces, so that it is overwritten as a whole.
 const LINE_BYTES: usize = 256;
@@ -42,14 +42,14 @@ pub(super) struct Watermark {
 impl Watermark {
     /// What is missing in a database whose newest life is `life`, with `commits` commits, the newest of them
     /// at `at`; `None` if nothing is.
-    pub(super) fn missing(&self, life: i64, commits: u64, at: u64) -> Option<Missing> {
+    pub(super) fn missing(&self, life: i64, commits: u64, at: u64) -> Option<LostCommits> {
         let expected = if self.boot == boot() { self.commits } else { self.synced };
         let found = if life == self.life { commits } else { 0 };
         let is_behind = life < self.life || (life == self.life && found < expected);
         // A life of which nothing is there had a first transaction too, which began it.
         let begun = u64::from(life < self.life);
         let commits = expected.saturating_sub(found).saturating_add(begun);
-        is_behind.then_some(Missing { commits, from: at, to: self.at })
+        is_behind.then_some(LostCommits { commits, from: at, to: self.at })
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn read(database: &Path) -> Option<Watermark> {
 
 /// Writes the watermark. Shared by the writer and the journal.
 #[derive(Debug)]
-pub(super) struct Marker {
+pub(super) struct WatermarkWriter {
     /// The file; `None` once it could not be written.
     file: Option<File>,
     watermark: Watermark,
@@ -73,7 +73,7 @@ pub(super) struct Marker {
     begun: u64,
 }
 
-impl Marker {
+impl WatermarkWriter {
     /// Opens the file beside `database` for a new `life`. If it cannot be opened, a warning says so and
     /// missing events go unnoticed.
     pub(super) fn open(database: &Path, life: i64, at: u64) -> Self {

@@ -18,20 +18,20 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use parking_lot::Mutex;
 
-use super::aside::Aside;
-use super::commit::{Commit, Outcome};
+use super::aside::AsideFile;
+use super::commit::{Commit, CommitEffects};
 use super::journal::Journal;
 use super::known::ConversationCache;
 use super::ops::{Op, PackedView, Queued};
 use super::packer::Packer;
-use super::purge::Purging;
-use super::queue::{Next, Queue, Stage};
+use super::purge::PendingPurge;
+use super::queue::{LogLifecycle, Queue, WriterStep};
 use super::schema::integer;
 use super::sweep;
-use super::tally::Tally;
-use super::watermark::Marker;
-use crate::Fault;
+use super::watermark::WatermarkWriter;
+use crate::WriteFault;
 use crate::clock;
+use crate::conversation_count::ConversationCount;
 
 /// The first pause after a failure; each further pause is twice as long.
 const PAUSE_MIN: Duration = Duration::from_millis(20);
@@ -52,7 +52,7 @@ const SWEEPS_WHEN_FULL: usize = 64;
 /// The writing thread and everything that it needs. It owns the one connection that writes. Whichever way it
 /// ends, it says how far it came, so that nobody waits for it forever.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     /// The only connection that writes.
     pub(super) connection: Connection,
     /// Where it takes what waits, and reports what is written.
@@ -60,7 +60,7 @@ pub(super) struct Writer {
     /// Gets states and blocks to pack after each commit.
     pub(super) packer: Arc<Packer>,
     /// The number of conversations, brought up to date after each commit.
-    pub(super) tally: Arc<Tally>,
+    pub(super) conversation_count: Arc<ConversationCount>,
     /// The life of the file that writes.
     pub(super) life: i64,
     /// Where conversations stand, emptied when a commit fails.
@@ -70,36 +70,36 @@ pub(super) struct Writer {
     /// Whether commits are synced at present.
     pub(super) synced: bool,
     /// The watermark of this life.
-    pub(super) marker: Arc<Mutex<Marker>>,
+    pub(super) marker: Arc<Mutex<WatermarkWriter>>,
     /// The journal, which is emptied as its appends become rows; `None` if it cannot be written.
     pub(super) journal: Option<Arc<Journal>>,
     /// The file for what the database refuses.
-    pub(super) aside: Aside,
+    pub(super) aside: AsideFile,
     /// How many operations were refused since the last commit.
     pub(super) refused: u32,
     /// How often the group that is being written was cut in half.
     pub(super) halvings: u32,
     /// What removed conversations have left behind and is being overwritten.
-    pub(super) purging: Purging,
+    pub(super) purging: PendingPurge,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// The body of the writing thread: writes until the log is closed or dropped.
     pub(super) fn run(mut self) {
         loop {
             let left = match self.queue.next() {
-                Next::Write(group) => self.write(group),
-                Next::Sweep => {
+                WriterStep::Write(group) => self.write(group),
+                WriterStep::Sweep => {
                     if !self.sweep() {
                         self.purge();
                     }
                     Ok(())
                 }
-                Next::Close => {
+                WriterStep::Close => {
                     self.close();
                     break;
                 }
-                Next::Leave => break,
+                WriterStep::Leave => break,
             };
             if left.is_err() {
                 break;
@@ -113,7 +113,7 @@ impl Writer {
         let mut tries = 0;
         while !group.is_empty() {
             let began = Instant::now();
-            let error = match self.commit(&group, Part::Next) {
+            let error = match self.commit(&group, GroupPart::Next) {
                 Ok((outcome, synced)) => {
                     self.queue.committed(began.elapsed());
                     self.wrote(group, outcome, synced);
@@ -127,8 +127,8 @@ impl Writer {
             self.failed(&error);
             tries += 1;
             match self.queue.pause(pause) {
-                Stage::Dropped => return self.leave(&group),
-                Stage::Closing if tries >= TRIES_WHEN_CLOSING => return self.leave(&group),
+                LogLifecycle::Dropped => return self.leave(&group),
+                LogLifecycle::Closing if tries >= TRIES_WHEN_CLOSING => return self.leave(&group),
                 _ => {}
             }
             pause = (pause * 2).min(PAUSE_MAX);
@@ -183,7 +183,7 @@ impl Writer {
     }
 
     /// Writes `group` as one transaction. Also returns whether it survives a loss of power.
-    fn commit(&mut self, group: &[Queued], part: Part) -> rusqlite::Result<(Outcome, bool)> {
+    fn commit(&mut self, group: &[Queued], part: GroupPart) -> rusqlite::Result<(CommitEffects, bool)> {
         #[cfg(any(test, feature = "testkit"))]
         full(&self.queue)?;
         let synced = group.iter().any(|queued| queued.op.is_synced());
@@ -197,13 +197,13 @@ impl Writer {
         let number = self.marker.lock().begin();
         let newest = group.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let inline = self.queue.stage() != Stage::Open;
+        let inline = self.queue.lifecycle() != LogLifecycle::Open;
         let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline);
         let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
         let committed = applied.and_then(|outcome| {
             let applied = match part {
-                Part::Next => newest,
-                Part::Ahead => {
+                GroupPart::Next => newest,
+                GroupPart::Ahead => {
                     void(&transaction, group)?;
                     0
                 }
@@ -228,7 +228,7 @@ impl Writer {
     }
 
     /// Reports that `group` is written, and hands on what can be packed.
-    fn wrote(&mut self, group: Vec<Queued>, outcome: Outcome, synced: bool) {
+    fn wrote(&mut self, group: Vec<Queued>, outcome: CommitEffects, synced: bool) {
         if self.failing_since.take().is_some() {
             tracing::info!("the log writes again");
         }
@@ -256,8 +256,8 @@ impl Writer {
     }
 
     /// Acts on the outcome of a commit of `group`, before its tickets are reported as written.
-    fn count(&mut self, outcome: &Outcome, group: &[Queued]) {
-        self.tally.commit(outcome.made, outcome.removed);
+    fn count(&mut self, outcome: &CommitEffects, group: &[Queued]) {
+        self.conversation_count.commit(outcome.made, outcome.removed);
         self.leave_out(&outcome.misfits, group);
         for ticket in &outcome.lost {
             self.queue.lose(*ticket);
@@ -310,7 +310,7 @@ impl Writer {
         });
         let full = error.sqlite_error_code() == Some(ErrorCode::DiskFull);
         let code = if full { "disk_full" } else { "disk_failing" };
-        self.queue.failed(Fault { code, what: Arc::from(error.to_string()), since });
+        self.queue.failed(WriteFault { code, what: Arc::from(error.to_string()), since });
     }
 
     /// Makes room before the next attempt: removals are written first, and rows are deleted.
@@ -344,7 +344,7 @@ impl Writer {
         if removals.is_empty() {
             return;
         }
-        let Ok((outcome, synced)) = self.commit(&removals, Part::Ahead) else {
+        let Ok((outcome, synced)) = self.commit(&removals, GroupPart::Ahead) else {
             group.splice(0..0, removals);
             return;
         };
@@ -387,14 +387,14 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for SqliteWriter {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let (what, since) = (Arc::from("a fault of the log"), clock::now_ms());
-            self.queue.failed(Fault { code: "disk_failing", what, since });
+            self.queue.failed(WriteFault { code: "disk_failing", what, since });
         }
         // Nobody waits any longer for a thread that has ended.
-        self.queue.end(Stage::Dropped);
+        self.queue.end(LogLifecycle::Dropped);
     }
 }
 
@@ -410,7 +410,7 @@ fn full(queue: &Queue) -> rusqlite::Result<()> {
 
 /// Which operations a transaction writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum GroupPart {
     /// Those that come next.
     Next,
     /// Removals, before older operations.

@@ -20,11 +20,11 @@ proptest! {
 
     #[test]
     fn quantiles_come_within_six_percent(mut latencies in proptest::collection::vec(0_u64..600_000, 1..300)) {
-        let calls: Vec<Call> = latencies
+        let calls: Vec<EndedCall> = latencies
             .iter()
-            .map(|ms| Call { name: "run_sql".into(), failed: false, latency_ms: Some(*ms) })
+            .map(|ms| EndedCall { name: "run_sql".into(), failed: false, latency_ms: Some(*ms) })
             .collect();
-        let mut counts = CallCounts::default();
+        let mut counts = ToolCallCounts::default();
         counts.add(&calls);
         let buckets: Vec<(u32, u64)> =
             counts.tools["run_sql"].buckets.iter().map(|(bucket, calls)| (*bucket, natural(*calls))).collect();

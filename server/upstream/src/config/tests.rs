@@ -50,8 +50,8 @@ fn the_user_may_move_a_known_one() {
 fn certificates_that_are_none_are_named() {
     let upstream = || Upstream::new("x", "https://a.example", Api::OpenAi).unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
-    let error = upstream().trusting(file.path()).unwrap_err().to_string();
+    let error = upstream().with_ca(Some(file.path())).unwrap_err().to_string();
     assert!(error.contains("has no certificate"), "{error}");
-    let error = upstream().trusting(Path::new("/nowhere/ca.pem")).unwrap_err().to_string();
+    let error = upstream().with_ca(Some(Path::new("/nowhere/ca.pem"))).unwrap_err().to_string();
     assert!(error.contains("/nowhere/ca.pem") && error.contains("\"x\""), "{error}");
 }

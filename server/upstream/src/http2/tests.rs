@@ -9,17 +9,17 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
-use crate::connect::PULSE;
-use crate::replay::Keep;
+use crate::connect::KEEP_ALIVE;
+use crate::replay::Buffering;
 
 type Connection = Http2<Full<Bytes>>;
 
 /// A connection, and its other side, which says nothing.
-async fn connected(pulse: Pulse) -> (Connection, TcpStream) {
+async fn connected(keep_alive: KeepAlive) -> (Connection, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let peer = listener.accept().await.unwrap().0;
-    (Http2::new(MaybeHttpsStream::Http(TokioIo::new(stream)), pulse).await.unwrap(), peer)
+    (Http2::new(MaybeHttpsStream::Http(TokioIo::new(stream)), keep_alive).await.unwrap(), peer)
 }
 
 /// SETTINGS of an upstream that lets so many calls through, or that leaves it open.
@@ -44,7 +44,7 @@ async fn comes_to(connection: &Connection, calls: usize) {
 
 #[tokio::test]
 async fn few_calls_share_one_and_none_do_as_long_as_nobody_knows_how_many_may() {
-    let (connection, mut peer) = connected(PULSE).await;
+    let (connection, mut peer) = connected(KEEP_ALIVE).await;
     assert_eq!(connection.calls_max(), 1);
     peer.write_all(&settings(None)).await.unwrap();
     comes_to(&connection, CALLS_MAX as usize).await;
@@ -60,14 +60,14 @@ async fn few_calls_share_one_and_none_do_as_long_as_nobody_knows_how_many_may() 
 
 #[tokio::test]
 async fn a_connection_that_is_dead_is_given_up() {
-    let pulse = Pulse { every: Duration::from_millis(20), patience: Duration::from_millis(20) };
-    let (connection, mut peer) = connected(pulse).await;
+    let keep_alive = KeepAlive { interval: Duration::from_millis(20), timeout: Duration::from_millis(20) };
+    let (connection, mut peer) = connected(keep_alive).await;
     let mute = tokio::spawn(async move {
         peer.write_all(&settings(None)).await.unwrap();
         let mut said = [0; 1_024];
         while peer.read(&mut said).await.is_ok_and(|read| read > 0) {}
     });
-    let body = Replay::new(Full::default()).attempt(Keep::Short);
+    let body = ReplayBody::new(Full::default()).attempt(Buffering::Short);
     let answer = tokio::time::timeout(Duration::from_secs(20), connection.send(head(), body)).await;
     let error = answer.expect("it is given up in time").expect_err("nobody answers").into_error();
     assert!(reason(&error).contains("keep-alive timed out"), "{}", reason(&error));

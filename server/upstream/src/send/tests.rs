@@ -7,7 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 use crate::config::Api;
-use crate::connect::PULSE;
+use crate::connect::KEEP_ALIVE;
 use crate::egress::Egress;
 use crate::http2::Http2;
 
@@ -131,7 +131,7 @@ async fn http2() -> (Http2<Text>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let peer = listener.accept().await.unwrap().0;
-    (Http2::new(MaybeHttpsStream::Http(TokioIo::new(stream)), PULSE).await.unwrap(), peer)
+    (Http2::new(MaybeHttpsStream::Http(TokioIo::new(stream)), KEEP_ALIVE).await.unwrap(), peer)
 }
 
 #[tokio::test]
@@ -175,13 +175,13 @@ async fn what_an_end_in_order_may_have_met_on_its_way_is_sent_again_where_that_i
         while peer.read_buf(&mut said).await.is_ok_and(|read| read > 0) {}
     });
     let head = Request::post("http://a.example/").body(()).unwrap().into_parts().0;
-    let body = Replay::new(Text::default()).attempt(Keep::Short);
+    let body = ReplayBody::new(Text::default()).attempt(Buffering::Short);
     let error = in_time(connection.send(head, body)).await.expect_err("nobody answers").into_error();
-    assert!(is_left(&error) && !is_refused(&error), "{}", reason(&error));
+    assert!(is_graceful_shutdown(&error) && !is_refused(&error), "{}", reason(&error));
     for (is_idempotent, has_body, may) in
         [(false, false, false), (false, true, true), (true, false, true), (true, true, true)]
     {
-        let nature = Nature { is_idempotent, has_body };
-        assert_eq!(nature.may_be_repeated(&error, false), may, "{is_idempotent} {has_body}");
+        let traits = RequestTraits { is_idempotent, has_body };
+        assert_eq!(traits.may_be_repeated(&error, false), may, "{is_idempotent} {has_body}");
     }
 }

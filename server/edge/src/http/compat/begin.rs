@@ -35,7 +35,7 @@ use agents::Refusal;
 use agents::RunAddress;
 use agents::{Started, Terms, Turn};
 use event_log::clock;
-use hub::{By, Conversation, Publication};
+use hub::{Conversation, EventOrigin, Publication};
 
 /// Most events that are read at once in search of a place in a conversation.
 const EVENTS_AT_ONCE: usize = 2_000;
@@ -257,13 +257,13 @@ fn take_results(
     results: &[CallResult],
 ) -> Result<bool, Refusal> {
     let mut said = Decoded::default();
-    let mut by = By::Outside;
+    let mut by = EventOrigin::Outside;
     conversation.look(|view| {
         let Some((id, run)) = view.runs.last() else { return };
         if run.own {
             // The caller to whom a run of the hub's own agents left its calls comes through one of the hub's
             // doors.
-            by = By::Hub;
+            by = EventOrigin::Hub;
         }
         for given in results {
             let waits = run.tools.get(&given.tool).is_some_and(|tool| tool.state == ToolState::Pending);

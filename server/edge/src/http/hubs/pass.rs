@@ -155,42 +155,42 @@ async fn to_owner(
     (parts, body): (Parts, Body),
 ) -> Result<Passed, Problem> {
     let Some(peers) = &shared.peers else { return Ok(Passed::Here(Box::new(parts), body)) };
-    if owner(shared, conversation, purpose).await? == Owner::Here {
-        return Ok(Passed::Here(Box::new(parts), body));
-    }
+    let mut address = match owner(shared, conversation, purpose).await? {
+        Owner::Here => return Ok(Passed::Here(Box::new(parts), body)),
+        Owner::Elsewhere(address) => address,
+    };
     let mut outgoing = kept(&parts.headers, body).await?;
     let is_repeatable = matches!(parts.method, Method::GET | Method::HEAD);
     let deadline = Instant::now() + PATIENCE;
     loop {
-        let why = match owner(shared, conversation, purpose).await? {
-            Owner::Here => {
-                let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
-                return Ok(Passed::Here(Box::new(parts), body));
+        let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
+        let answer = peers.send(&address, &parts, body, principal);
+        let moved = moved(shared, conversation, &address);
+        // Cancelling the request ends its connection; whether it was carried out is not known then.
+        let answer = tokio::select! {
+            answer = answer => answer?,
+            () = moved => {
+                let why = "it was taken over while it had the request";
+                if !is_repeatable { return Err(unreachable(why)); }
+                Err(why.to_owned())
             }
-            Owner::Elsewhere(address) => {
-                let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
-                let answer = peers.send(&address, &parts, body, principal);
-                let moved = moved(shared, conversation, &address);
-                // Cancelling the request ends its connection; whether it was carried out is not known then.
-                let answer = tokio::select! {
-                    answer = answer => answer?,
-                    () = moved => {
-                        let why = "it was taken over while it had the request";
-                        if !is_repeatable { return Err(unreachable(why)); }
-                        Err(why.to_owned())
-                    }
-                };
-                match answer {
-                    Ok(response) => return Ok(Passed::There(response)),
-                    Err(why) => why,
-                }
-            }
+        };
+        let why = match answer {
+            Ok(response) => return Ok(Passed::There(response)),
+            Err(why) => why,
         };
         peers.forget(conversation);
         if Instant::now() >= deadline || shared.is_draining() {
             return Err(unreachable(&why));
         }
         tokio::time::sleep(AGAIN).await;
+        address = match owner(shared, conversation, purpose).await? {
+            Owner::Here => {
+                let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
+                return Ok(Passed::Here(Box::new(parts), body));
+            }
+            Owner::Elsewhere(address) => address,
+        };
     }
 }
 

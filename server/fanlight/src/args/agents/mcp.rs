@@ -78,10 +78,9 @@ impl McpSettings {
 
     /// Converts a server that is reached over HTTP.
     fn http(&self, name: &str, url: &str) -> Result<Reach, String> {
-        let mut upstream = Upstream::new(name, url, Api::OpenAi).map_err(|error| error.to_string())?;
-        if let Some(file) = &self.ca {
-            upstream = upstream.trusting(file).map_err(|error| error.to_string())?;
-        }
+        let upstream = Upstream::new(name, url, Api::OpenAi);
+        let upstream = upstream.and_then(|upstream| upstream.with_ca(self.ca.as_deref()));
+        let upstream = upstream.map_err(|error| error.to_string())?;
         let headers = self.headers.iter().map(|(name, value)| FilledHeader::new(name, value));
         let headers = headers.collect::<Result<Vec<_>, _>>()?;
         if self.key_env.is_some() && headers.iter().any(FilledHeader::is_authorization) {

@@ -35,10 +35,7 @@ fn source(table: &JwtTable, roles: &Roles) -> Result<JwtSource, String> {
         (None, Some(file), None) => KeySource::File(file.clone()),
         (None, None, Some(url)) if is_safe_url(url) => {
             let upstream = Upstream::new("jwks", url, Api::default()).map_err(|error| error.to_string())?;
-            let upstream = match &table.ca {
-                None => upstream,
-                Some(file) => upstream.trusting(file).map_err(|error| error.to_string())?,
-            };
+            let upstream = upstream.with_ca(table.ca.as_deref()).map_err(|error| error.to_string())?;
             KeySource::Remote(Box::new(upstream))
         }
         (None, None, Some(url)) => {

@@ -9,7 +9,7 @@ use model::{Envelope, Event, RunId};
 use super::*;
 use crate::fanout::outbox::Transport;
 use crate::hub::Publication;
-use crate::hub::halting::Halting;
+use crate::hub::blocking_log::BlockingLog;
 use event_log::EventLog;
 
 /// How long something that waits for nobody may take.
@@ -37,7 +37,7 @@ struct Viewer {
 }
 
 impl Viewer {
-    fn of(fleet: &Fleet) -> Self {
+    fn of(fleet: &ListViewers) -> Self {
         let heard = Arc::<Heard>::default();
         let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
         Self { heard, subscription: fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, None) }
@@ -51,11 +51,11 @@ impl Viewer {
 }
 
 /// A list over a log that halts.
-fn list() -> (Arc<Halting>, Arc<Hub>, Fleet) {
-    let log = Arc::<Halting>::default();
-    let under: Arc<dyn EventLog> = Arc::<Halting>::clone(&log);
+fn list() -> (Arc<BlockingLog>, Arc<Hub>, ListViewers) {
+    let log = Arc::<BlockingLog>::default();
+    let under: Arc<dyn EventLog> = Arc::<BlockingLog>::clone(&log);
     let hub = Arc::new(Hub::new(under));
-    let fleet = Fleet::new(Arc::clone(&hub), Arc::default());
+    let fleet = ListViewers::new(Arc::clone(&hub), Arc::default());
     (log, hub, fleet)
 }
 

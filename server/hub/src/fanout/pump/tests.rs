@@ -81,12 +81,12 @@ async fn i7_a_viewer_that_leaves_before_its_pump_looked_is_let_go_while_others_s
 async fn i7_a_publisher_that_writes_when_the_last_viewer_has_left_holds_nobody() {
     let fanout = fanout();
     let last = viewer(&fanout).await;
-    let SubscriptionTarget::Conversation(stage, pump) = &last.place else {
+    let SubscriptionTarget::Conversation(viewed, pump) = &last.place else {
         unreachable!("it views a conversation")
     };
-    let (stage, pump) = (Arc::clone(stage), Arc::clone(pump));
+    let (viewed, pump) = (Arc::clone(viewed), Arc::clone(pump));
     let gone = come_and_go(&fanout, &last);
     drop(last);
-    pump.pump_now(&stage);
+    pump.pump_now(&viewed);
     let_go(gone).await;
 }

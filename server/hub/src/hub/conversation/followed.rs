@@ -9,13 +9,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use event_log::{Mark, Ring};
+use event_log::{PublisherMark, Ring};
 use model::event::{Class, Kind};
 use model::fold::fold;
 use model::weigh::{grows, held, weigh};
 use model::{ConversationId, Envelope, Epoch, Seq, View};
 
-use super::{Conversation, State};
+use super::{Conversation, ConversationState};
 use crate::hub::publishers::Publishers;
 
 /// Events that do not follow what the conversation has. Whoever follows it must subscribe again and go on
@@ -33,12 +33,12 @@ impl Conversation {
     /// Makes a conversation that another hub has, in its epoch, with the state `view`. Nobody here can append
     /// to it, and nothing of it is given to the log.
     pub fn followed(id: ConversationId, epoch: Epoch, view: View) -> Self {
-        let state = State {
+        let state = ConversationState {
             at: newest(&view),
             ring: Ring::after_seq(view.seq),
             view_bytes: held(&view),
             view,
-            ..State::default()
+            ..ConversationState::default()
         };
         let made = Self::with(id, epoch, state);
         made.followed.store(true, Ordering::Release);
@@ -101,7 +101,12 @@ impl Conversation {
 
     /// Becomes a conversation of this hub. `missing` are the events that the log has after the newest one here, `marks` how far its
     /// publishers have come. False if that does not fit: nothing has changed then, but for the events.
-    pub(in crate::hub) fn promote(&self, head: Seq, missing: Vec<Envelope>, marks: Vec<Mark>) -> bool {
+    pub(in crate::hub) fn promote(
+        &self,
+        head: Seq,
+        missing: Vec<Envelope>,
+        marks: Vec<PublisherMark>,
+    ) -> bool {
         if self.take_followed((self.head() + 1, head), missing).is_err() {
             return false;
         }
@@ -134,7 +139,7 @@ impl Conversation {
     }
 }
 
-impl State {
+impl ConversationState {
     /// Folds `events` up to the first one that does not follow, and fails if they end before `to`. Returns
     /// their weight in bytes.
     fn take_followed(&mut self, to: Seq, events: Vec<Envelope>) -> Result<u64, Discontinuity> {

@@ -10,14 +10,16 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use event_log::{Attachment, Call, Checkpoint, Document, Import};
+use event_log::{Append, Attachment, Checkpoint, Document, EndedCall, EventLog, ImportId, Ring, Ticket};
+use model::fold::fold;
+use model::weigh::{held, weigh};
 use model::{Envelope, Epoch, Position};
 
-use super::{
-    Append, AppendError, Before, Conversation, EventLog, IndexEntries, Ring, State, Ticket, fold,
-    fold_and_index, held, lengthen, weigh,
-};
+use super::{AppendError, Conversation, ConversationState};
 use crate::hub::import::History;
+use crate::hub::index::{IndexEntries, fold_and_index};
+use crate::hub::measure::CountedBefore;
+use crate::hub::outsize::lengthen;
 use crate::hub::row::row;
 
 /// Most events that are given to the log at once.
@@ -30,13 +32,13 @@ const PIECE_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(in crate::hub) struct FoldedHistory {
     /// What is folded so far.
-    state: State,
+    state: ConversationState,
     /// The events that are not folded yet.
     rest: std::iter::Peekable<std::vec::IntoIter<Envelope>>,
     /// Large results whose events are not folded yet.
     attachments: Vec<Attachment>,
     /// The tool calls that have ended so far, for the log's figures.
-    calls: Vec<Call>,
+    calls: Vec<EndedCall>,
     /// Whether the log wants documents and calls.
     indexes: bool,
     /// Whether a first piece was given. There is at least one piece, which says where the history begins.
@@ -68,7 +70,7 @@ impl FoldedHistory {
     /// Begins with nothing folded. `indexes` says whether the log wants to know what can be found in the
     /// history.
     pub(in crate::hub) fn begin(history: &mut History, indexes: bool) -> Self {
-        let mut state = State::default();
+        let mut state = ConversationState::default();
         if let Some((view, at)) = history.state.take() {
             state.ring = Ring::after_seq(view.seq);
             (state.view, state.at) = (view, at);
@@ -94,7 +96,7 @@ impl FoldedHistory {
             let state = &mut self.state;
             state.at = state.at.max(envelope.at);
             state.marks.note(&state.view, &envelope, state.ring.begins_after());
-            let before = Before::of(&state.view, &envelope.event);
+            let before = CountedBefore::of(&state.view, &envelope.event);
             if self.indexes {
                 fold_and_index(&mut state.view, &envelope, &mut entries);
             } else {
@@ -149,10 +151,10 @@ impl Conversation {
     pub(in crate::hub) fn hand_over(
         &self,
         arrival: &mut FoldedHistory,
-        import: Import,
+        import: ImportId,
         log: &dyn EventLog,
     ) -> Ticket {
-        let State { view, at, .. } = &arrival.state;
+        let ConversationState { view, at, .. } = &arrival.state;
         let checkpoint = Checkpoint {
             row: row(&self.id, &self.epoch, view, *at, 0),
             epoch: self.epoch.clone(),
@@ -170,7 +172,7 @@ impl Conversation {
         {
             let mut state = self.state.lock();
             // Ephemeral facts, attendance and publishers stay the conversation's own.
-            let State { ring, marks, view, at, .. } = arrival.state;
+            let ConversationState { ring, marks, view, at, .. } = arrival.state;
             state.has_own = view.runs.values().any(|run| run.own);
             (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
             state.view_bytes = held(&state.view);

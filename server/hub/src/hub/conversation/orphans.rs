@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 use event_log::EventLog;
 use model::event::{Kind, RunStart};
 use model::{Envelope, Event};
+use redact::Redactor;
 
-use super::{Conversation, Redactor, State};
+use super::{Conversation, ConversationState};
 use crate::hub::Publication;
 use crate::hub::orphans::attendance::OrphanVerdict;
-use crate::hub::orphans::{Patience, Speaker};
+use crate::hub::orphans::{OrphanTimeouts, PublisherConnection};
 
 impl Conversation {
     /// Notes that the connection `number` is gone. True if a run is now attended by nobody and the timer must
@@ -33,7 +34,7 @@ impl Conversation {
     /// lost. The verdict counts both and says when to look again.
     pub(in crate::hub) fn judge_orphans(
         &self,
-        patience: &Patience,
+        patience: &OrphanTimeouts,
         now: u64,
         log: &dyn EventLog,
         redactor: Option<&Redactor>,
@@ -44,7 +45,7 @@ impl Conversation {
                 return OrphanVerdict::default();
             }
             let now = state.at.max(now);
-            let State { attendance, view, .. } = &mut *state;
+            let ConversationState { attendance, view, .. } = &mut *state;
             let mut verdict = attendance.judge(view, patience, now);
             if verdict.events.is_empty() {
                 return verdict;
@@ -67,11 +68,15 @@ impl Conversation {
     }
 }
 
-impl State {
+impl ConversationState {
     /// Notes who publishes to the run of an event, before the event is taken. If the hub has said that the
     /// run was stalled or lost, this takes that back: the returned event, which the log stores, says that the
     /// run goes on.
-    pub(super) fn hear(&mut self, speaker: Speaker, envelope: &Envelope) -> Option<Arc<Envelope>> {
+    pub(super) fn hear(
+        &mut self,
+        speaker: PublisherConnection,
+        envelope: &Envelope,
+    ) -> Option<Arc<Envelope>> {
         if !self.attendance.hear(speaker, envelope, self.at) {
             return None;
         }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use event_log::{Checkpoint, EventLog};
+use event_log::{Checkpoint, EventLog, Progress, Ticket};
 
-use super::{Conversation, Progress, State, Ticket};
+use super::{Conversation, ConversationState};
 use crate::hub::row::row;
 
 /// How a conversation is used at one moment, as upkeep needs to know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::hub) struct Use {
+pub(in crate::hub) struct ConversationUse {
     /// When its newest event was taken, in milliseconds since 1970.
     pub(in crate::hub) at: u64,
     /// Whether it has viewers or a running run.
@@ -22,14 +22,14 @@ pub(in crate::hub) struct Use {
 
 impl Conversation {
     /// How it is used now.
-    pub(in crate::hub) fn usage(&self) -> Use {
+    pub(in crate::hub) fn usage(&self) -> ConversationUse {
         let state = self.state.lock();
         // One that is followed leaves when whoever follows it says so.
         let is_busy = self.is_followed()
             || self.viewers.load(Ordering::Relaxed) > 0
             || state.is_running()
             || !state.withheld.is_empty();
-        Use {
+        ConversationUse {
             at: state.at,
             is_busy,
             bytes: state.ring.held() + state.view_bytes,
@@ -94,7 +94,10 @@ impl Conversation {
         if state.retired || state.reserved || is_empty {
             return false;
         }
-        let left = std::mem::replace(&mut *state, State { retired: true, ..State::default() });
+        let left = std::mem::replace(
+            &mut *state,
+            ConversationState { retired: true, ..ConversationState::default() },
+        );
         self.over.store(true, Ordering::Release);
         drop(state);
         left.give_up_withheld();
@@ -108,7 +111,7 @@ impl Conversation {
     }
 }
 
-impl State {
+impl ConversationState {
     /// Whether one of the newest runs goes on.
     fn is_running(&self) -> bool {
         self.view.runs.values().rev().take(RUNS_LOOKED_AT).any(model::view::RunView::is_running)

@@ -1,12 +1,16 @@
 //! One conversation against the plainest model there is: a list of events.
 
-use event_log::MemoryLog;
-use model::event::{LabelChange, Message, RunEnd, RunStart, RunStatus, ToolProgress};
-use model::{Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
+use std::sync::Arc;
+
+use event_log::{Append, EventLog, MemoryLog};
+use model::event::{Class, Kind, LabelChange, Message, RunEnd, RunStart, RunStatus, ToolProgress};
+use model::fold::{complete, fold, mismatch};
+use model::limits::CONVERSATION_BYTES_MAX;
+use model::{Envelope, Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
 
 use super::*;
-use crate::hub::{Claim, Numbers};
+use crate::hub::{Claim, Numbers, Publication};
 
 fn conversation() -> Conversation {
     Conversation::new(ConversationId::parse("c").unwrap(), Epoch::new("e"))

@@ -12,12 +12,12 @@
 
 use std::sync::atomic::Ordering;
 
-use event_log::{EventLog, Mark, Ticket};
+use event_log::{EventLog, PublisherMark, Ticket};
 use model::{Envelope, RunId};
 use redact::Redactor;
 
-use super::{AppendError, Appended, Conversation, Publication, State};
-use crate::hub::publication::TicketToCome;
+use super::{AppendError, Conversation, ConversationState};
+use crate::hub::publication::{Appended, PendingTicket, Publication};
 
 /// How long a publication is withheld at most, in milliseconds. After that what may be a secret is taken for one.
 pub const WITHHELD_MS: u64 = 1_000;
@@ -27,16 +27,16 @@ const WITHHELD_MAX: usize = 256;
 
 /// A publication without numbers.
 #[derive(Debug)]
-pub(super) struct Withheld {
+pub(super) struct WithheldPublication {
     /// The events, redacted so far, with the mark of their publisher.
     publication: Publication,
     /// When it came, in milliseconds since 1970.
     since: u64,
     /// What those who wait for the publication hold.
-    ticket: TicketToCome,
+    ticket: PendingTicket,
 }
 
-impl Withheld {
+impl WithheldPublication {
     /// Whether `other` must come behind it.
     fn is_before(&self, other: &Publication) -> bool {
         let publisher = |it: &Publication| it.claim.as_ref().map(|claim| claim.publisher.clone());
@@ -55,7 +55,7 @@ impl Conversation {
     /// then all of it goes on.
     pub(super) fn take_redacted(
         &self,
-        state: &mut State,
+        state: &mut ConversationState,
         publication: &mut Publication,
         now: u64,
         (log, redactor): (&dyn EventLog, &Redactor),
@@ -75,12 +75,12 @@ impl Conversation {
         if !waits {
             return self.take(state, publication, now, log);
         }
-        let ticket = TicketToCome::default();
+        let ticket = PendingTicket::default();
         let events = publication.events.len() as u64;
         let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
         let empty = Publication::of(Vec::new());
         let publication = Publication { mark, ..std::mem::replace(publication, empty) };
-        state.withheld.push(Withheld { publication, since: now, ticket: ticket.clone() });
+        state.withheld.push(WithheldPublication { publication, since: now, ticket: ticket.clone() });
         let position = self.position(state.view.seq);
         let (bytes, anomalies, duplicate) = (0, 0, false);
         Ok(Appended {
@@ -96,8 +96,8 @@ impl Conversation {
 
     /// Gives numbers to all that was withheld, in the order in which it came, and tells those who wait. What
     /// the log refuses is traced, and its ticket is never reached.
-    fn take_withheld(&self, state: &mut State, now: u64, log: &dyn EventLog) {
-        for Withheld { mut publication, ticket, .. } in std::mem::take(&mut state.withheld) {
+    fn take_withheld(&self, state: &mut ConversationState, now: u64, log: &dyn EventLog) {
+        for WithheldPublication { mut publication, ticket, .. } in std::mem::take(&mut state.withheld) {
             let level = publication.level;
             match self.take(state, &mut publication, now, log) {
                 Ok(appended) => {
@@ -116,13 +116,14 @@ impl Conversation {
     /// what begins as one does is taken for one.
     pub(super) fn release_withheld(
         &self,
-        state: &mut State,
+        state: &mut ConversationState,
         now: u64,
         log: &dyn EventLog,
         redactor: &Redactor,
     ) {
         for event in state.texts.release(redactor) {
-            let of_run = |withheld: &Withheld| runs(&withheld.publication).any(|run| *run == event.run);
+            let of_run =
+                |withheld: &WithheldPublication| runs(&withheld.publication).any(|run| *run == event.run);
             let at =
                 state.withheld.iter().rposition(of_run).unwrap_or(state.withheld.len().saturating_sub(1));
             let envelope =
@@ -139,23 +140,23 @@ impl Conversation {
     pub(in crate::hub) fn release(
         &self,
         now: u64,
-        whose: Which,
+        whose: WithheldScope,
         log: &dyn EventLog,
         redactor: &Redactor,
-    ) -> Released {
+    ) -> ReleaseResult {
         let released = {
             let mut state = self.state.lock();
             if state.withheld.is_empty() {
-                return Released { any: false, next: None, ticket: state.ticket };
+                return ReleaseResult { any: false, next: None, ticket: state.ticket };
             }
             let next = state.due();
-            if whose == Which::Overdue && !state.is_overdue(now) {
-                return Released { any: false, next, ticket: state.ticket };
+            if whose == WithheldScope::Overdue && !state.is_overdue(now) {
+                return ReleaseResult { any: false, next, ticket: state.ticket };
             }
             let at = state.at.max(now);
             self.release_withheld(&mut state, at, log, redactor);
             self.head.store(state.view.seq, Ordering::Release);
-            Released { any: true, next: None, ticket: state.ticket }
+            ReleaseResult { any: true, next: None, ticket: state.ticket }
         };
         self.moved.notify_waiters();
         released
@@ -164,7 +165,7 @@ impl Conversation {
 
 /// Which of what is withheld is to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::hub) enum Which {
+pub(in crate::hub) enum WithheldScope {
     /// What waits since long.
     Overdue,
     /// All of it.
@@ -173,7 +174,7 @@ pub(in crate::hub) enum Which {
 
 /// What was done about what is withheld.
 #[derive(Debug)]
-pub(in crate::hub) struct Released {
+pub(in crate::hub) struct ReleaseResult {
     /// Whether anything went on.
     pub(in crate::hub) any: bool,
     /// When to look again, in milliseconds since 1970.
@@ -182,7 +183,7 @@ pub(in crate::hub) struct Released {
     pub(in crate::hub) ticket: Ticket,
 }
 
-impl State {
+impl ConversationState {
     /// Tells those who wait for what is withheld that it will not be kept.
     pub(super) fn give_up_withheld(self) {
         for withheld in self.withheld {
@@ -201,7 +202,7 @@ impl State {
     }
 
     /// How far publishers have come, without what is withheld.
-    pub(super) fn marks_without_withheld(&self) -> Vec<Mark> {
+    pub(super) fn marks_without_withheld(&self) -> Vec<PublisherMark> {
         let mut marks = self.publishers.marks();
         for withheld in self.withheld.iter().rev() {
             let Some(claim) = &withheld.publication.claim else { continue };
@@ -215,7 +216,7 @@ impl State {
     }
 
     /// The ticket to come of what a publication repeats that is withheld.
-    pub(super) fn withheld_of(&self, publication: &Publication) -> Option<TicketToCome> {
+    pub(super) fn withheld_of(&self, publication: &Publication) -> Option<PendingTicket> {
         let withheld = self.withheld.iter().rfind(|withheld| withheld.is_before(publication));
         withheld.map(|withheld| withheld.ticket.clone())
     }

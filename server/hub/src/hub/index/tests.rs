@@ -52,7 +52,7 @@ fn calls_are_found_by_arguments_and_result_and_counted_once() {
         {"k":"run.end","status":"cancelled","run":"r1"}
     "#,
     );
-    let call = |name: &str, failed, ms| Call { name: name.into(), failed, latency_ms: Some(ms) };
+    let call = |name: &str, failed, ms| EndedCall { name: name.into(), failed, latency_ms: Some(ms) };
     assert_eq!(found.calls, [call("sql", false, 840), call("rm", true, 2)]);
     let results = texts(&found).into_iter().filter(|(kind, ..)| *kind == DocumentKind::Result);
     assert_eq!(

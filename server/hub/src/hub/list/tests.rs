@@ -1,6 +1,6 @@
 //! The list in the order of the newest activity, page by page.
 
-use event_log::{MemoryLog, Options, SqliteLog};
+use event_log::{MemoryLog, SqliteLog, SqliteOptions};
 use model::event::Kind;
 use model::{Envelope, Event, RunId};
 
@@ -38,7 +38,7 @@ fn pages_join_to_the_whole_list_without_doubles() {
 fn pages_of_what_is_in_memory_and_of_what_is_only_in_the_log_join_to_one_list() {
     let directory = tempfile::tempdir().unwrap();
     let open = || {
-        let log = SqliteLog::open(&directory.path().join("log.db"), &Options::default()).unwrap();
+        let log = SqliteLog::open(&directory.path().join("log.db"), &SqliteOptions::default()).unwrap();
         Hub::new(Arc::new(log))
     };
     let say = |hub: &Hub, number: u64, now: u64| {

@@ -25,7 +25,7 @@ fn sums(measurements: Vec<Measurement>) -> Sums {
 fn told(events: &[std::sync::Arc<Envelope>]) -> (View, Sums) {
     let (mut view, mut measured) = (View::default(), Vec::new());
     for envelope in events {
-        let before = Before::of(&view, &envelope.event);
+        let before = CountedBefore::of(&view, &envelope.event);
         fold(&mut view, envelope, &mut |_| {});
         before.measure(&view, envelope, &mut measured);
     }

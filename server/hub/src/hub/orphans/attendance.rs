@@ -13,7 +13,7 @@ const CONNECTIONS_PER_RUN_MAX: usize = 64;
 
 /// How a publisher is connected. That decides what the end of its connection means for its runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Speaker {
+pub enum PublisherConnection {
     /// Somebody who attends a run only at the moment of publishing, such as a single HTTP request.
     #[default]
     Passing,
@@ -25,20 +25,20 @@ pub enum Speaker {
 
 /// How long to wait for publishers that are gone, in milliseconds; `None` is for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct OrphanTimeouts {
     /// From the last word until a run that nobody attends is called stalled.
     pub(crate) stalled_after: Option<u64>,
     /// From the last word until it is ended as lost.
     pub(crate) interrupted_after: Option<u64>,
 }
 
-impl Default for Patience {
+impl Default for OrphanTimeouts {
     fn default() -> Self {
         Self { stalled_after: Some(STALLED_AFTER_MS), interrupted_after: Some(INTERRUPTED_AFTER_MS) }
     }
 }
 
-impl Patience {
+impl OrphanTimeouts {
     /// Makes it from these spans; a span of zero is for ever.
     pub fn of(stalled: std::time::Duration, interrupted: std::time::Duration) -> Self {
         let ms = |span: std::time::Duration| u64::try_from(span.as_millis()).ok().filter(|ms| *ms > 0);
@@ -56,7 +56,7 @@ impl Patience {
 #[derive(Debug, Default)]
 pub(crate) struct Attendance {
     /// The running runs, at most `RUNS_MAX`.
-    runs: IndexMap<RunId, Attended>,
+    runs: IndexMap<RunId, RunAttendance>,
     /// Runs that the hub has ended because nobody attended them. One word of their publisher resumes them.
     lost: HashSet<RunId>,
     /// Whether the timer will look at the conversation.
@@ -67,7 +67,7 @@ pub(crate) struct Attendance {
 
 /// How one run is attended.
 #[derive(Debug, Default)]
-struct Attended {
+struct RunAttendance {
     /// The numbers of the connections that attend it.
     connections: Vec<u64>,
     /// The publisher that spoke for it last, if it has a name.
@@ -78,7 +78,7 @@ struct Attended {
     is_stalled: bool,
 }
 
-impl Attended {
+impl RunAttendance {
     /// Adds a connection, in the place of the oldest one beyond the limit.
     fn attend(&mut self, number: u64) {
         if self.connections.contains(&number) {
@@ -107,11 +107,11 @@ pub(crate) struct OrphanVerdict {
 impl Attendance {
     /// Notes who publishes to the run of an event, before the event is taken. True if an event must come
     /// first that takes back what the hub has said: that the run is stalled or lost.
-    pub(crate) fn hear(&mut self, speaker: Speaker, envelope: &Envelope, now: u64) -> bool {
+    pub(crate) fn hear(&mut self, speaker: PublisherConnection, envelope: &Envelope, now: u64) -> bool {
         let event = &envelope.event;
         let run = &event.run;
         let is_loose = run.is_none() && event.kind.is_of_conversation();
-        if speaker == Speaker::Hub || is_loose {
+        if speaker == PublisherConnection::Hub || is_loose {
             return false;
         }
         let was_lost = !self.lost.is_empty() && self.lost.remove(run);
@@ -123,7 +123,7 @@ impl Attendance {
         let place = match self.runs.get_index_of(run) {
             Some(place) => place,
             None if self.runs.len() >= RUNS_MAX => return was_lost && !says_so,
-            None => self.runs.insert_full(run.clone(), Attended::default()).0,
+            None => self.runs.insert_full(run.clone(), RunAttendance::default()).0,
         };
         let Some((_, attended)) = self.runs.get_index_mut(place) else { return false };
         attended.last = attended.last.max(now);
@@ -132,7 +132,7 @@ impl Attendance {
         if envelope.publisher.is_some() && attended.publisher != envelope.publisher {
             attended.publisher.clone_from(&envelope.publisher);
         }
-        if let Speaker::Connection(number) = speaker {
+        if let PublisherConnection::Connection(number) = speaker {
             attended.attend(number);
         } else if attended.connections.is_empty() && !self.is_due {
             (self.is_due, self.wants_look) = (true, true);
@@ -142,8 +142,8 @@ impl Attendance {
 
     /// Notes that `publisher` repeats a frame over a connection, or asks how far it has come: it is back, and
     /// attends the runs for which it spoke last.
-    pub(crate) fn is_back(&mut self, speaker: Speaker, publisher: &PublisherId) {
-        let Speaker::Connection(number) = speaker else { return };
+    pub(crate) fn is_back(&mut self, speaker: PublisherConnection, publisher: &PublisherId) {
+        let PublisherConnection::Connection(number) = speaker else { return };
         for attended in self.runs.values_mut().filter(|it| it.publisher.as_ref() == Some(publisher)) {
             attended.attend(number);
         }
@@ -174,7 +174,7 @@ impl Attendance {
         for (id, run) in &view.runs {
             if run.is_running() {
                 let is_stalled = run.stalled_at.is_some();
-                let fresh = Attended { last: now, is_stalled, ..Attended::default() };
+                let fresh = RunAttendance { last: now, is_stalled, ..RunAttendance::default() };
                 self.runs.entry(id.clone()).or_insert(fresh);
             } else if run.loss.is_some() {
                 self.lost.insert(id.clone());
@@ -185,7 +185,7 @@ impl Attendance {
 
     /// Decides what is due at `now`, where `view` is the state of the conversation. The caller appends it: it
     /// counts as said.
-    pub(crate) fn judge(&mut self, view: &View, patience: &Patience, now: u64) -> OrphanVerdict {
+    pub(crate) fn judge(&mut self, view: &View, patience: &OrphanTimeouts, now: u64) -> OrphanVerdict {
         let mut verdict = OrphanVerdict::default();
         let (lost, next) = (&mut self.lost, &mut verdict.next);
         let events = &mut verdict.events;

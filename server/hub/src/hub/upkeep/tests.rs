@@ -2,7 +2,7 @@
 
 use std::sync::mpsc;
 
-use event_log::{EventLog, Hand, Options, SqliteLog};
+use event_log::{EventLog, SqliteLog, SqliteOptions, WriteControl};
 use model::code::ErrorCode;
 use model::event::{Kind, PartKind, RunEnd, RunStart, RunStatus};
 use model::{ConversationId, Envelope, Event, PartId, RunId, snapshot};
@@ -13,8 +13,9 @@ use model::limits::MEMORY_BYTES_TARGET;
 
 const LONG: Duration = Duration::from_mins(10);
 
-fn hub(directory: &tempfile::TempDir) -> (Hub, Hand) {
-    let (log, hand) = SqliteLog::by_hand(&directory.path().join("log.db"), &Options::default()).unwrap();
+fn hub(directory: &tempfile::TempDir) -> (Hub, WriteControl) {
+    let (log, hand) =
+        SqliteLog::by_hand(&directory.path().join("log.db"), &SqliteOptions::default()).unwrap();
     let log: Arc<dyn EventLog> = Arc::new(log);
     (Hub::new(log), hand)
 }
@@ -41,7 +42,7 @@ fn end() -> Kind {
 }
 
 /// Two rounds, with everything written in between: the state goes to the log, then the conversation leaves.
-fn rounds(hub: &Hub, hand: &Hand, now: u64, bounds: Bounds) {
+fn rounds(hub: &Hub, hand: &WriteControl, now: u64, bounds: MemoryBounds) {
     for _ in 0..2 {
         hub.keep_up(now, bounds);
         hand.write();
@@ -60,9 +61,9 @@ fn i7_what_nobody_uses_leaves_memory_and_comes_back_as_it_was() {
     says(&hub, "running", vec![start()]);
     let viewer = hub.enter(&id("watched")).unwrap();
     let before = snapshot::hash(&hub.find(&id("over")).unwrap().unwrap().view());
-    rounds(&hub, &hand, now + 599_000, Bounds::idle_after(LONG, MEMORY_BYTES_TARGET));
+    rounds(&hub, &hand, now + 599_000, MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET));
     assert_eq!(hub.conversations.len(), 3, "not idle for long enough");
-    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG, MEMORY_BYTES_TARGET));
+    rounds(&hub, &hand, now + 600_000, MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET));
     assert_eq!(hub.conversations.len(), 2, "one is watched, one runs");
     assert!(!hub.conversations.contains_key(&id("over")));
     let back = hub.find(&id("over")).unwrap().expect("the log has it");
@@ -82,7 +83,7 @@ fn i7_over_the_bounds_the_longest_idle_leave_first() {
         crate::clock::travel(1_800_000_000_000 + number);
         says(&hub, &format!("c{number}"), vec![start(), end()]);
     }
-    let bounds = Bounds { conversations: 4, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) };
+    let bounds = MemoryBounds { conversations: 4, ..MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET) };
     rounds(&hub, &hand, 1_800_000_000_100, bounds);
     let mut left: Vec<_> = hub.conversations.iter().map(|found| found.id().to_string()).collect();
     left.sort();
@@ -92,7 +93,7 @@ fn i7_over_the_bounds_the_longest_idle_leave_first() {
         &hub,
         &hand,
         1_800_000_000_100,
-        Bounds { bytes: 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+        MemoryBounds { bytes: 1, ..MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
     );
     assert!(hub.conversations.is_empty(), "the bound is in bytes too");
     assert_eq!(hub.total(), 10);
@@ -108,7 +109,7 @@ fn i7_what_somebody_reads_is_not_read_back_beside_it() {
         &hub,
         &hand,
         1_800_000_000_000,
-        Bounds { bytes: 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+        MemoryBounds { bytes: 1, ..MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
     );
     let again = hub.find(&id("c")).unwrap().unwrap();
     assert!(Arc::ptr_eq(&read, &again), "there would be two of it in memory");
@@ -117,7 +118,7 @@ fn i7_what_somebody_reads_is_not_read_back_beside_it() {
         &hub,
         &hand,
         1_800_000_000_000,
-        Bounds { bytes: 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+        MemoryBounds { bytes: 1, ..MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
     );
     assert!(hub.conversations.is_empty());
 }
@@ -139,7 +140,7 @@ fn i7_states_count_as_memory_also_when_they_are_read_back() {
         &hub,
         &hand,
         1_800_000_000_000,
-        Bounds { bytes: held - 1, ..Bounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
+        MemoryBounds { bytes: held - 1, ..MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET) },
     );
     assert_eq!((hub.conversations.len(), hub.in_use().bytes), (0, 0));
     hub.find(&id("c")).unwrap().expect("the log has it");
@@ -167,7 +168,7 @@ fn what_is_gone_from_the_log_is_told_to_no_list_any_more() {
     crate::clock::travel(now);
     hub.watch(true);
     says(&hub, "first", vec![start(), end()]);
-    rounds(&hub, &hand, now + 600_000, Bounds::idle_after(LONG, MEMORY_BYTES_TARGET));
+    rounds(&hub, &hand, now + 600_000, MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET));
     crate::clock::travel(now + 600_000);
     says(&hub, "second", vec![start(), end()]);
     hand.write();
@@ -187,7 +188,7 @@ fn i7_where_memory_is_short_large_conversations_wait_and_small_ones_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let (hub, hand) = hub(&directory);
     let hub = hub.with_memory_target(TARGET);
-    let bounds = Bounds::idle_after(LONG, TARGET);
+    let bounds = MemoryBounds::idle_after(LONG, TARGET);
     let part = PartId::new("p");
     let text = |bytes: usize| Kind::PartDelta {
         part: part.clone(),
@@ -224,9 +225,9 @@ fn i7_where_memory_is_short_conversations_in_use_keep_their_newest_events_alone(
     (0..32).for_each(|_| says(&hub, "c", vec![delta()]));
     let conversation = hub.find(&id("c")).unwrap().unwrap();
     let (held, view) = (conversation.usage().bytes, snapshot::hash(&conversation.view()));
-    hub.keep_up(0, Bounds::idle_after(LONG, held));
+    hub.keep_up(0, MemoryBounds::idle_after(LONG, held));
     assert_eq!(conversation.begins_after(), 0, "there is room for all");
-    hub.keep_up(0, Bounds::idle_after(LONG, held - 1));
+    hub.keep_up(0, MemoryBounds::idle_after(LONG, held - 1));
     let after = conversation.begins_after();
     assert!((25..34).contains(&after), "512 KiB are 7 deltas, and not {}", 34 - after);
     assert!(conversation.usage().bytes < held - (1 << 20));
@@ -278,7 +279,7 @@ fn i8_publishers_of_others_do_not_wait_while_the_order_of_the_list_waits_for_a_l
         let lister = Arc::clone(&hub);
         std::thread::spawn(move || drop(lister.order()));
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
-        while hub.recent.order.try_lock().is_some() {
+        while hub.recency.order.try_lock().is_some() {
             assert!(std::time::Instant::now() < deadline, "the order is never asked for");
             std::thread::yield_now();
         }

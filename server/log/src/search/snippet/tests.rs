@@ -7,7 +7,7 @@ use super::*;
 fn marked(text: &str, terms: &[&str]) -> (String, Vec<String>) {
     let terms: Vec<Term> = terms.iter().filter_map(|term| Term::of(term, false)).collect();
     let (snippet, marks) = around_first(text, &terms);
-    let found = marks.iter().map(|Span(from, to)| snippet.get(*from..*to).unwrap().to_owned()).collect();
+    let found = marks.iter().map(|TextRange(from, to)| snippet.get(*from..*to).unwrap().to_owned()).collect();
     (snippet, found)
 }
 
@@ -51,7 +51,7 @@ proptest! {
         let terms: Vec<Term> = ["a", "b a", "e", "漢"].iter().filter_map(|term| Term::of(term, true)).collect();
         let (snippet, marks) = around_first(&text, &terms);
         let mut end = 0;
-        for Span(from, to) in marks {
+        for TextRange(from, to) in marks {
             prop_assert!(from >= end && snippet.get(from..to).is_some());
             end = to;
         }

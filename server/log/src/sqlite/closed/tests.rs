@@ -37,7 +37,7 @@ impl Rewrite for Censor {
 
 fn log(path: &Path) -> ConversationId {
     let id = ConversationId::parse("c").unwrap();
-    let log = SqliteLog::open(path, &Options::default()).unwrap();
+    let log = SqliteLog::open(path, &SqliteOptions::default()).unwrap();
     let text = String::from("the password is hunter2, really");
     let message = Message { message: MessageId::new("m"), role: "user".into(), text: text.clone() };
     let event = Event::new(&RunId::none(), Kind::Message(message));
@@ -85,7 +85,7 @@ fn what_is_rewritten_is_in_no_file_any_more() {
     assert!(!holds(&unpacked, "hunter2") && holds(&unpacked, "*******"));
     drop(closed);
     assert!(!holds(&files(folder.path()), "hunter2"));
-    let log = SqliteLog::open(&path, &Options::default()).unwrap();
+    let log = SqliteLog::open(&path, &SqliteOptions::default()).unwrap();
     assert_eq!(log.load(&id).unwrap().unwrap().position.seq, 1);
 }
 
@@ -109,9 +109,9 @@ fn a_conversation_that_is_removed_is_in_no_file_any_more() {
 fn a_log_in_use_and_one_that_is_not_there_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fanlight.db");
-    assert!(matches!(ClosedLog::open(&path), Err(OpenError::File { .. })));
+    assert!(matches!(ClosedLog::open(&path), Err(SqliteError::File { .. })));
     log(&path);
-    let open = SqliteLog::open(&path, &Options::default()).unwrap();
-    assert!(matches!(ClosedLog::open(&path), Err(OpenError::InUse { .. })));
+    let open = SqliteLog::open(&path, &SqliteOptions::default()).unwrap();
+    assert!(matches!(ClosedLog::open(&path), Err(SqliteError::InUse { .. })));
     drop(open);
 }

@@ -7,9 +7,10 @@ use model::event::{Kind, Message};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Epoch, Event, MessageId, Position, RunId, Seq};
 
-use crate::sqlite::{Options, SqliteLog};
+use crate::sqlite::{SqliteLog, SqliteOptions};
 use crate::{
-    Append, Attachment, Document, DocumentKind, DocumentPlace, EventLog, SearchQuery, Stop, purged, reached,
+    Append, Attachment, Document, DocumentKind, DocumentPlace, EventLog, QueryCancel, SearchQuery, purged,
+    reached,
 };
 
 /// A word that no other text has. Words of the index are in lower case.
@@ -59,13 +60,13 @@ fn holding(folder: &Path) -> Vec<String> {
 
 fn found(log: &SqliteLog, text: &str) -> usize {
     let query = SearchQuery { text: text.into(), limit: 10, ..SearchQuery::default() };
-    log.search(&query, &Stop::default()).unwrap().hits.len()
+    log.search(&query, &QueryCancel::default()).unwrap().hits.len()
 }
 
 #[test]
 fn what_was_removed_is_in_no_file_while_the_log_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    let log = SqliteLog::open(&folder.path().join("fanlight.db"), &Options::default()).unwrap();
+    let log = SqliteLog::open(&folder.path().join("fanlight.db"), &SqliteOptions::default()).unwrap();
     let large = format!("{SECRET} lies beside {} ", "many other words ".repeat(700));
     for seq in 1..=90 {
         // Blocks of many commits are joined, and texts take each other's place.
@@ -94,14 +95,14 @@ fn what_was_removed_is_in_no_file_while_the_log_goes_on() {
 fn a_purge_that_a_life_left_is_begun_again_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fanlight.db");
-    SqliteLog::open(&path, &Options::default()).unwrap().close().unwrap();
+    SqliteLog::open(&path, &SqliteOptions::default()).unwrap().close().unwrap();
     let connection = super::super::schema::open_writer(&path).unwrap();
     super::begin(&connection).unwrap();
-    assert_eq!(super::Purging::left(&connection).unwrap().until, Some(0));
+    assert_eq!(super::PendingPurge::left(&connection).unwrap().until, Some(0));
     // What the next life does at its start leaves it.
     super::sweep::begin(&connection).unwrap();
     assert!(!super::sweep::is_due(&connection).unwrap());
-    assert_eq!(super::Purging::left(&connection).unwrap().until, Some(0));
+    assert_eq!(super::PendingPurge::left(&connection).unwrap().until, Some(0));
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn lines_that_were_set_aside_go_with_their_conversation() {
     let stays = "{\"at\":1,\"conversation\":\"stays\",\"error\":\"e\"}\n{\"at\":2,\"error\":\"e\"}\n";
     let gone = format!("{{\"at\":1,\"conversation\":\"gone\",\"error\":\"{SECRET}\"}}\n");
     std::fs::write(&aside, format!("{gone}{stays}")).unwrap();
-    let log = SqliteLog::open(&path, &Options::default()).unwrap();
+    let log = SqliteLog::open(&path, &SqliteOptions::default()).unwrap();
     wait(purged(&log, log.purge(&id("gone")))).unwrap();
     assert_eq!(std::fs::read_to_string(&aside).unwrap(), stays);
 }

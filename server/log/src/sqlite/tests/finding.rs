@@ -5,7 +5,8 @@ use ::model::limits::HITS_MAX;
 use ::model::view::Item;
 
 use super::*;
-use crate::{Call, Document, DocumentKind, DocumentPlace, Stop};
+use crate::sqlite::readers::READERS_MAX;
+use crate::{Document, DocumentKind, DocumentPlace, EndedCall, QueryCancel};
 
 pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
     let place = match kind {
@@ -27,8 +28,8 @@ pub(super) fn query(text: &str) -> SearchQuery {
 }
 
 /// All that matches.
-fn found(log: &SqliteLog, query: &SearchQuery) -> Vec<crate::Hit> {
-    let found = log.search(query, &Stop::default()).unwrap();
+fn found(log: &SqliteLog, query: &SearchQuery) -> Vec<crate::SearchHit> {
+    let found = log.search(query, &QueryCancel::default()).unwrap();
     assert_eq!(found.stopped_at, None);
     found.hits
 }
@@ -108,7 +109,7 @@ fn a_hit_says_where_it_is_and_what_matched() {
         (id("c"), Some("r1".into()), DocumentKind::Text, 1)
     );
     assert_eq!(hit.snippet, "Revenue grew by 8.4 % in EMEA, as forecast");
-    assert_eq!(hit.marks, [super::super::super::Span(8, 12), super::super::super::Span(25, 29)]);
+    assert_eq!(hit.marks, [super::super::super::TextRange(8, 12), super::super::super::TextRange(25, 29)]);
     let hit = found(&log, &query("umsatz")).remove(0);
     assert_eq!(
         hit.snippet, "Überraschend: der Umsatz in Zürich  漢字",
@@ -170,12 +171,12 @@ fn nothing_that_a_person_types_is_a_fault() {
         long.as_str(),
     ];
     for text in odd {
-        match log.search(&query(text), &Stop::default()) {
+        match log.search(&query(text), &QueryCancel::default()) {
             Ok(_) | Err(LogError::BadQuery(_)) => {}
             Err(error) => panic!("{text:?}: {error}"),
         }
     }
-    assert!(matches!(log.search(&query(&long), &Stop::default()), Err(LogError::BadQuery(_))));
+    assert!(matches!(log.search(&query(&long), &QueryCancel::default()), Err(LogError::BadQuery(_))));
     assert_eq!(items(&log, &query("emea AND grew")), Vec::<String>::new(), "AND is a word like any other");
 }
 
@@ -192,7 +193,7 @@ proptest::proptest! {
             };
         }
         LIBRARY.with(|(_, log)| {
-            let found = log.search(&query(&text), &Stop::default());
+            let found = log.search(&query(&text), &QueryCancel::default());
             assert!(matches!(found, Ok(_) | Err(LogError::BadQuery(_))), "{text:?}: {found:?}");
         });
     }
@@ -228,8 +229,8 @@ fn a_search_over_many_windows_finds_all_in_their_order() {
 fn i7_a_search_that_is_stopped_says_how_far_it_came() {
     let disk = Disk::new();
     let log = library(&disk);
-    let stop = Stop::default();
-    stop.now();
+    let stop = QueryCancel::default();
+    stop.cancel();
     let came = log.search(&query("emea"), &stop).unwrap();
     assert!(came.hits.is_empty());
     // Whoever goes on from there finds all.
@@ -289,7 +290,7 @@ fn the_list_pages_by_time_and_name_whatever_the_size_of_a_page() {
             let mut row = row(&name, &::model::View::default(), 7);
             row.state = Some(if n % 4 == 1 { RunStatus::Running } else { RunStatus::Complete });
             row.title = Some(name.clone());
-            log.list_as(vec![row]);
+            log.put_rows(vec![row]);
         }
     }
     stored(&log, log.sync());
@@ -321,7 +322,7 @@ fn what_did_not_end_or_went_on_since_its_row_is_unfinished() {
         append(&log, name, 0, &events(1, 3, 4));
         let mut row = row(name, &::model::View::default(), 7);
         (row.state, row.head) = (state, 3 - behind);
-        log.list_as(vec![row]);
+        log.put_rows(vec![row]);
     }
     stored(&log, log.sync());
     assert_eq!(log.unfinished().unwrap(), [id("runs"), id("went-on")]);
@@ -331,7 +332,7 @@ fn what_did_not_end_or_went_on_since_its_row_is_unfinished() {
 fn calls_add_up_over_commits_and_conversations() {
     let disk = Disk::new();
     let log = disk.open();
-    let call = |name: &str, failed, latency_ms| Call { name: name.into(), failed, latency_ms };
+    let call = |name: &str, failed, latency_ms| EndedCall { name: name.into(), failed, latency_ms };
     for n in 0..100_u64 {
         let name = format!("c{}", n % 3);
         let calls = vec![call("run_sql", n % 10 == 0, Some(n * 10)), call("fetch", false, None)];

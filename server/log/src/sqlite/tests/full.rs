@@ -35,7 +35,7 @@ fn a_full_disk_is_told_and_what_waited_is_written_once_there_is_room() {
     // What is written can be read meanwhile, and what comes is taken.
     assert_eq!(log.read(&id("old"), 0, 1_000).unwrap().envelopes, events(1, 300, 2_000));
     append(&log, "c", head, &events(head + 1, head + 1, 10));
-    assert!(log.wanted().is_empty());
+    assert!(log.awaiting_checkpoint().is_empty());
 
     let removed = log.remove(&id("old"));
     until(&log, |progress| progress.health == Health::Well && progress.stored >= removed);
@@ -83,7 +83,7 @@ fn i7_what_the_queue_does_not_hold_leaves_a_hole_that_a_checkpoint_fills() {
     until(&log, |progress| progress.health == Health::Well && progress.stored >= removed.max(also));
     assert_eq!(log.count(), 0);
     // It was removed, so nothing of it is missing.
-    assert!(log.wanted().is_empty());
+    assert!(log.awaiting_checkpoint().is_empty());
     assert!(head > 0);
 }
 
@@ -97,8 +97,8 @@ fn a_hole_is_named_once_healed_by_a_checkpoint_and_reading_inside_it_says_where_
     assert_eq!(append(&log, "c", 10, &huge), Ticket::NEVER);
     assert_eq!(append(&log, "c", 11, &events(12, 20, 20)), Ticket::NEVER);
     assert_eq!((log.figures().holed, log.figures().left_out), (1, 2), "that all is well would be wrong");
-    assert_eq!(log.wanted(), [id("c")]);
-    assert!(log.wanted().is_empty(), "each is named once");
+    assert_eq!(log.awaiting_checkpoint(), [id("c")]);
+    assert!(log.awaiting_checkpoint().is_empty(), "each is named once");
 
     let mut history = events(1, 20, 20);
     history[10] = events(11, 11, 30).remove(0);

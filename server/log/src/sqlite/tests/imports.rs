@@ -1,11 +1,11 @@
 //! Histories that are imported, and conversations that go: whole or not at all, and step by step.
 
 use super::*;
-use crate::Stop;
+use crate::QueryCancel;
 use crate::{DocumentKind, SearchQuery};
 use ::model::limits::LOG_SWEEP_BYTES;
 
-const IMPORT: Import = Import(7);
+const IMPORT: ImportId = ImportId(7);
 
 /// Stages `history` in pieces of ten.
 fn stage(log: &SqliteLog, history: &[Arc<Envelope>]) {
@@ -89,14 +89,14 @@ fn i8_what_went_is_not_found_any_more_and_is_deleted_in_small_steps() {
     let history = events(1, 600, 10_000);
     stored(&log, append_with(&log, "c", 0, &history, |append| append.documents = documents));
     let query = SearchQuery { text: String::from("needle"), limit: 10, ..SearchQuery::default() };
-    assert_eq!(log.search(&query, &Stop::default()).unwrap().hits.len(), 10);
+    assert_eq!(log.search(&query, &QueryCancel::default()).unwrap().hits.len(), 10);
     let before = rows(&log, "event");
     let mut meddler = schema::open_writer(&disk.path()).unwrap();
     // As the writer does it, step by step.
     let went = meddler.transaction().unwrap();
     sweep::went(&went, 1).unwrap();
     went.commit().unwrap();
-    assert!(log.search(&query, &Stop::default()).unwrap().hits.is_empty());
+    assert!(log.search(&query, &QueryCancel::default()).unwrap().hits.is_empty());
     // A step deletes a MiB, and at most what the last row has over it. How many bytes that are is not always the same: the blocks
     // are pressed, alone or many together, as the packer came to it.
     let sizes = |rows: &str, bytes: &str| number(&log, &format!("SELECT coalesce({bytes}, 0) FROM {rows}"));

@@ -21,8 +21,8 @@ fn journal_bytes(disk: &Disk) -> u64 {
 }
 
 /// A log whose conversation "c" has its first event as a row and the others up to `last` in the journal, one entry each.
-fn half_written(disk: &Disk, last: Seq) -> (SqliteLog, Hand) {
-    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+fn half_written(disk: &Disk, last: Seq) -> (SqliteLog, WriteControl) {
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
     append(&log, "c", 0, &events(1, 1, 20));
     hand.write();
     for seq in 2..=last {
@@ -49,11 +49,11 @@ fn i9_what_the_journal_has_is_there_after_a_death_and_goes_on_under_a_new_name()
 #[test]
 fn i10_all_that_comes_with_events_comes_back_from_the_journal_once() {
     let disk = Disk::new();
-    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
     append(&log, "c", 0, &events(1, 1, 20));
     hand.write();
-    let mark = Mark { publisher: "p".into(), epoch: u64::MAX, seq: u64::MAX };
-    let call = Call { name: "sql".into(), failed: true, latency_ms: Some(7) };
+    let mark = PublisherMark { publisher: "p".into(), epoch: u64::MAX, seq: u64::MAX };
+    let call = EndedCall { name: "sql".into(), failed: true, latency_ms: Some(7) };
     let document = finding::document(crate::DocumentKind::Text, "p1", 2, "needle \u{1f600} \n in \"it\"");
     let attachment = Attachment { hash: "00ff".into(), json: Arc::from(r#"{"rows":[1,2]}"#) };
     let ticket = append_with(&log, "c", 1, &events(2, 3, 20), |append| {
@@ -78,7 +78,7 @@ fn i10_all_that_comes_with_events_comes_back_from_the_journal_once() {
     let tools = log.tools().unwrap();
     assert_eq!((tools.len(), tools[0].calls, tools[0].failed), (1, 1, 1));
     let query = finding::query("needle");
-    assert_eq!(log.search(&query, &Stop::default()).unwrap().hits.len(), 1);
+    assert_eq!(log.search(&query, &QueryCancel::default()).unwrap().hits.len(), 1);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_is_only_in_the_journal_is_read_listed_and_found_at_once() {
     let ticket = append_with(&log, "c", 1, &events(2, 2, 20), |append| append.documents = vec![document]);
     stored(&log, ticket);
     let query = finding::query("needle");
-    assert_eq!(log.search(&query, &Stop::default()).unwrap().hits.len(), 1);
+    assert_eq!(log.search(&query, &QueryCancel::default()).unwrap().hits.len(), 1);
     stored(&log, append(&log, "c", 2, &events(3, 3, 20)));
     assert_eq!(log.read(&id("c"), 0, 9).unwrap().envelopes, events(1, 3, 20));
 }
@@ -150,7 +150,7 @@ fn i9_a_conversation_that_went_does_not_come_back_out_of_the_journal() {
 fn what_only_saves_time_keeps_nobody_waiting_and_counts_as_nothing_that_may_be_lost() {
     let disk = Disk::new();
     let (log, hand) = half_written(&disk, 3);
-    log.list_as(vec![row("c", &testkit::folded(&events(1, 3, 20)), 1)]);
+    log.put_rows(vec![row("c", &testkit::folded(&events(1, 3, 20)), 1)]);
     let progress = log.progress().borrow().clone();
     assert_eq!(progress.stored, log.figures().taken);
     assert!(progress.indexed < progress.stored);

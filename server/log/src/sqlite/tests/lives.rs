@@ -102,8 +102,8 @@ fn i1_a_state_of_a_conversation_that_went_is_not_taken_for_one_of_its_name() {
 fn a_second_one_on_the_same_file_is_refused() {
     let disk = Disk::new();
     let log = disk.open();
-    let second = SqliteLog::open(&disk.path(), &Options::default());
-    assert!(matches!(second, Err(OpenError::InUse { .. })));
+    let second = SqliteLog::open(&disk.path(), &SqliteOptions::default());
+    assert!(matches!(second, Err(SqliteError::InUse { .. })));
     drop(log);
     disk.open();
 }
@@ -113,8 +113,8 @@ fn a_file_that_is_no_log_is_refused_and_left_alone() {
     let disk = Disk::new();
     let text = "These are my notes, and I want to keep them. ".repeat(50);
     std::fs::write(disk.path(), &text).unwrap();
-    let refused = SqliteLog::open(&disk.path(), &Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::Foreign { .. }), "{refused:?}");
+    let refused = SqliteLog::open(&disk.path(), &SqliteOptions::default()).unwrap_err();
+    assert!(matches!(refused, SqliteError::Foreign { .. }), "{refused:?}");
     assert!(refused.to_string().contains("--log sqlite:PATH"));
     assert_eq!(std::fs::read_to_string(disk.path()).unwrap(), text);
 
@@ -122,8 +122,8 @@ fn a_file_that_is_no_log_is_refused_and_left_alone() {
     let other = rusqlite::Connection::open(disk.path()).unwrap();
     other.execute_batch("CREATE TABLE notes (text)").unwrap();
     drop(other);
-    let refused = SqliteLog::open(&disk.path(), &Options::default());
-    assert!(matches!(refused, Err(OpenError::Foreign { .. })));
+    let refused = SqliteLog::open(&disk.path(), &SqliteOptions::default());
+    assert!(matches!(refused, Err(SqliteError::Foreign { .. })));
 }
 
 #[test]
@@ -133,8 +133,8 @@ fn a_file_of_a_later_version_is_refused() {
     let later = rusqlite::Connection::open(disk.path()).unwrap();
     later.pragma_update(None, "user_version", 99).unwrap();
     drop(later);
-    let refused = SqliteLog::open(&disk.path(), &Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::Newer { found: 99, .. }));
+    let refused = SqliteLog::open(&disk.path(), &SqliteOptions::default()).unwrap_err();
+    assert!(matches!(refused, SqliteError::Newer { found: 99, .. }));
     assert!(refused.to_string().contains("later version"));
 }
 
@@ -143,8 +143,8 @@ fn a_directory_that_cannot_be_made_is_said() {
     let disk = Disk::new();
     std::fs::write(disk.directory.path().join("file"), "x").unwrap();
     let path = disk.directory.path().join("file").join("fanlight.db");
-    let refused = SqliteLog::open(&path, &Options::default());
-    assert!(matches!(refused, Err(OpenError::File { .. })));
+    let refused = SqliteLog::open(&path, &SqliteOptions::default());
+    assert!(matches!(refused, Err(SqliteError::File { .. })));
 }
 
 /// What the names of the files of a log end with.
@@ -172,8 +172,8 @@ fn a_write_ahead_log_without_its_database_is_refused_and_left_alone() {
         }
         let wal = copy.directory.path().join("fanlight.db-wal");
         let before = std::fs::read(&wal).unwrap();
-        let refused = SqliteLog::open(&copy.path(), &Options::default()).unwrap_err();
-        assert!(matches!(refused, OpenError::Torn { .. }), "{refused:?}");
+        let refused = SqliteLog::open(&copy.path(), &SqliteOptions::default()).unwrap_err();
+        assert!(matches!(refused, SqliteError::Torn { .. }), "{refused:?}");
         let said = refused.to_string();
         assert!(said.contains(what) && said.contains("fanlight.db-wal"), "{said}");
         assert_eq!(std::fs::read(&wal).unwrap(), before);
@@ -248,7 +248,7 @@ fn a_mark_or_a_life_with_a_number_that_nobody_reached_is_no_end_of_the_hub() {
     let newest = "UPDATE life SET number = 9223372036854775807 WHERE number = (SELECT max(number) FROM life)";
     assert_eq!(database.execute(newest, []).unwrap(), 1);
     drop(database);
-    assert!(SqliteLog::open(&disk.path(), &Options::default()).is_err());
+    assert!(SqliteLog::open(&disk.path(), &SqliteOptions::default()).is_err());
 }
 
 /// Makes a file of the second schema of one of the fifth.
@@ -299,7 +299,7 @@ fn nobody_but_its_owner_reads_a_log() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data").join("fanlight.db");
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let log = SqliteLog::open(&path, &Options::default()).unwrap();
+    let log = SqliteLog::open(&path, &SqliteOptions::default()).unwrap();
     stored(&log, append(&log, "c", 0, &events(1, 10, 20)));
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     let files = || std::fs::read_dir(path.parent().unwrap()).unwrap().map(|file| file.unwrap().path());
@@ -310,6 +310,6 @@ fn nobody_but_its_owner_reads_a_log() {
     drop(log);
     // As an earlier version left it.
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
-    drop(SqliteLog::open(&path, &Options::default()).unwrap());
+    drop(SqliteLog::open(&path, &SqliteOptions::default()).unwrap());
     assert_eq!(mode(&path), 0o600);
 }

@@ -41,10 +41,10 @@ fn a_file_of_the_version_before_counts_from_now_on() {
     let log = disk.open();
     stored(&log, measure(&log, "c", 1, vec![measurement(Metric::Runs, NOON, "a", "", 1)]));
     let asked = query(0, NOON + DAY_MS, NOON + DAY_MS, &[]);
-    let found = log.measured(&asked, &Stop::default()).unwrap();
+    let found = log.measured(&asked, &QueryCancel::default()).unwrap();
     assert_eq!(found.sums.len(), 1);
     assert!(found.since + 2_000 >= before && found.since <= clock::now_ms(), "{}", found.since);
     assert_eq!(log.count(), 2, "what was there is there");
     // A new file has all.
-    assert_eq!(Disk::new().open().measured(&asked, &Stop::default()).unwrap().since, 0);
+    assert_eq!(Disk::new().open().measured(&asked, &QueryCancel::default()).unwrap().since, 0);
 }

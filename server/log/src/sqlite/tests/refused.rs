@@ -7,7 +7,7 @@ use super::*;
 const FAR: Seq = i64::MAX as u64;
 
 /// Lets "bad" stand at [`FAR`], with one event behind it: every further one is refused.
-fn spoil(log: &SqliteLog, hand: &Hand) {
+fn spoil(log: &SqliteLog, hand: &WriteControl) {
     let mut far = checkpoint("bad", &events(1, 1, 4), 0);
     far.view.seq = FAR;
     log.keep(far);
@@ -26,7 +26,7 @@ fn aside(disk: &Disk) -> Vec<serde_json::Value> {
 #[test]
 fn i8_an_append_that_the_database_refuses_fails_alone() {
     let disk = Disk::new();
-    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
     spoil(&log, &hand);
     // All in one group, the bad one in the middle.
     let before = append(&log, "good", 0, &events(1, 3, 4));
@@ -51,7 +51,7 @@ fn i8_an_append_that_the_database_refuses_fails_alone() {
     );
     assert!(aside[0]["error"].is_string(), "{aside:?}");
     // What is missing is asked for, and written as a state.
-    assert_eq!(log.wanted(), [id("bad")]);
+    assert_eq!(log.awaiting_checkpoint(), [id("bad")]);
     let figures = log.figures();
     assert_eq!((figures.holed, figures.left_out, figures.set_aside), (1, 1, 1));
 }
@@ -59,7 +59,7 @@ fn i8_an_append_that_the_database_refuses_fails_alone() {
 #[test]
 fn i9_appends_that_wait_behind_a_refused_one_are_set_aside_too() {
     let disk = Disk::new();
-    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
     spoil(&log, &hand);
     let bad: Vec<_> =
         (0..3).map(|n| append(&log, "bad", FAR + 1 + n, &events(FAR + 2 + n, FAR + 2 + n, 4))).collect();
@@ -77,7 +77,7 @@ fn i9_appends_that_wait_behind_a_refused_one_are_set_aside_too() {
 #[test]
 fn i9_what_a_state_has_yet_to_fill_counts_as_missing_until_the_state_is_written() {
     let disk = Disk::new();
-    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
     append(&log, "c", 0, &events(1, 10, 4));
     hand.write();
     let huge = events(11, 11, LOG_QUEUE_BYTES_MAX + 1);
@@ -111,7 +111,7 @@ fn i7_a_database_that_refuses_everything_is_a_broken_one_and_not_everything_is_s
 #[test]
 fn i9_a_log_that_is_closed_on_a_full_disk_says_what_it_did_not_write() {
     let disk = Disk::new();
-    let (log, hand) = SqliteLog::by_hand(&disk.path(), &Options::default()).unwrap();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
     append(&log, "c", 0, &events(1, 3, 4));
     hand.write();
     hand.fill_the_disk(true);

@@ -4,17 +4,17 @@ use model::{Epoch, Position};
 
 use super::*;
 use crate::Append;
-use crate::sqlite::ops::{Events, Way};
+use crate::sqlite::ops::{QueuedEvents, WritePath};
 
 fn append(ticket: u64, name: &str) -> Queued {
     let (id, after) = (ConversationId::parse(name).unwrap(), Position { epoch: Epoch::new("e"), seq: 0 });
-    let op = Op::Append(Arc::new(Events::of(Append::of(&id, &after, &[]))));
-    Queued { ticket, bytes: 10, way: Way::Rows, op }
+    let op = Op::Append(Arc::new(QueuedEvents::of(Append::of(&id, &after, &[]))));
+    Queued { ticket, bytes: 10, write_path: WritePath::Rows, op }
 }
 
 fn removal(ticket: u64, name: &str) -> Queued {
-    let way = Way::Rows;
-    Queued { ticket, bytes: 1, way, op: Op::Remove(ConversationId::parse(name).unwrap()) }
+    let write_path = WritePath::Rows;
+    Queued { ticket, bytes: 1, write_path, op: Op::Remove(ConversationId::parse(name).unwrap()) }
 }
 
 fn order(group: &[Queued]) -> Vec<String> {

@@ -71,9 +71,9 @@ fn i7_what_waits_too_long_is_taken_for_a_secret() {
     let (conversation, log, redactor) = (conversation(), MemoryLog::default(), redactor());
     let append = |mut it, now| conversation.append(&mut it, now, &log, Some(&redactor)).unwrap();
     append(delta("a", 1, "r", "sk-proj-a1B2"), 10);
-    let early = conversation.release(9 + WITHHELD_MS, Which::Overdue, &log, &redactor);
+    let early = conversation.release(9 + WITHHELD_MS, WithheldScope::Overdue, &log, &redactor);
     assert_eq!((early.any, early.next), (false, Some(10 + WITHHELD_MS)));
-    assert!(conversation.release(10 + WITHHELD_MS, Which::Overdue, &log, &redactor).any);
+    assert!(conversation.release(10 + WITHHELD_MS, WithheldScope::Overdue, &log, &redactor).any);
     append(delta("a", 2, "r", "c3D4 and"), 20);
     let text = text(&conversation, "r");
     assert!(text.starts_with("[redacted:openai-key:") && text.ends_with("] and"), "{text}");
@@ -90,7 +90,7 @@ fn i7_so_many_publications_wait_and_no_more() {
 }
 
 impl Conversation {
-    fn keep_marks(&self) -> Vec<Mark> {
+    fn keep_marks(&self) -> Vec<PublisherMark> {
         self.state.lock().marks_without_withheld()
     }
 }

@@ -6,7 +6,8 @@ use model::testkit::{events, folded, logged};
 
 use super::*;
 
-const PATIENCE: Patience = Patience { stalled_after: Some(15_000), interrupted_after: Some(300_000) };
+const PATIENCE: OrphanTimeouts =
+    OrphanTimeouts { stalled_after: Some(15_000), interrupted_after: Some(300_000) };
 
 fn run() -> RunId {
     RunId::new("r")
@@ -40,7 +41,7 @@ fn running() -> View {
 }
 
 /// Attendance of a run that `speaker` has begun at 0.
-fn begun(speaker: Speaker) -> Attendance {
+fn begun(speaker: PublisherConnection) -> Attendance {
     let mut attendance = Attendance::default();
     assert!(!attendance.hear(speaker, &start(), 0));
     attendance
@@ -53,15 +54,15 @@ fn kinds(verdict: &OrphanVerdict) -> Vec<String> {
 
 #[test]
 fn a_run_that_a_connection_attends_may_be_silent_for_ever() {
-    let mut attendance = begun(Speaker::Connection(1));
+    let mut attendance = begun(PublisherConnection::Connection(1));
     assert!(!attendance.wants_look());
     assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), OrphanVerdict::default());
 }
 
 #[test]
 fn who_is_gone_leaves_a_run_that_stalls_and_then_ends() {
-    let mut attendance = begun(Speaker::Connection(1));
-    attendance.hear(Speaker::Connection(2), &status(), 10);
+    let mut attendance = begun(PublisherConnection::Connection(1));
+    attendance.hear(PublisherConnection::Connection(2), &status(), 10);
     assert!(!attendance.leave(2, 1_000), "another one attends it");
     assert!(attendance.leave(1, 2_000));
     assert!(!attendance.leave(1, 3_000), "the timer knows");
@@ -79,49 +80,49 @@ fn who_is_gone_leaves_a_run_that_stalls_and_then_ends() {
 
 #[test]
 fn a_passer_by_attends_for_the_moment() {
-    let mut attendance = begun(Speaker::Passing);
+    let mut attendance = begun(PublisherConnection::Passing);
     assert!(attendance.wants_look());
-    attendance.hear(Speaker::Passing, &status(), 14_000);
+    attendance.hear(PublisherConnection::Passing, &status(), 14_000);
     assert!(!attendance.wants_look(), "once is enough");
     assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).next, Some(29_000));
-    attendance.hear(Speaker::Connection(7), &status(), 20_000);
+    attendance.hear(PublisherConnection::Connection(7), &status(), 20_000);
     assert_eq!(attendance.judge(&running(), &PATIENCE, 29_000), OrphanVerdict::default());
     assert!(attendance.leave(7, 30_000), "the timer had forgotten it");
 }
 
 #[test]
 fn the_end_of_a_run_ends_its_attendance() {
-    let mut attendance = begun(Speaker::Passing);
-    attendance.hear(Speaker::Passing, &end(), 5);
+    let mut attendance = begun(PublisherConnection::Passing);
+    attendance.hear(PublisherConnection::Passing, &end(), 5);
     assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX), OrphanVerdict::default());
     // What comes late does not make it run.
-    attendance.hear(Speaker::Passing, &status(), 6);
+    attendance.hear(PublisherConnection::Passing, &status(), 6);
     assert_eq!(attendance.judge(&View::default(), &PATIENCE, u64::MAX), OrphanVerdict::default());
 }
 
 #[test]
 fn a_lost_run_is_said_to_go_on_before_what_comes_of_it() {
     let lost = || {
-        let mut attendance = begun(Speaker::Passing);
+        let mut attendance = begun(PublisherConnection::Passing);
         assert_eq!(attendance.judge(&running(), &PATIENCE, 300_000).interrupted, 1);
         attendance
     };
     let mut attendance = lost();
-    assert!(attendance.hear(Speaker::Passing, &status(), 300_001));
-    assert!(!attendance.hear(Speaker::Passing, &status(), 300_002), "once");
+    assert!(attendance.hear(PublisherConnection::Passing, &status(), 300_001));
+    assert!(!attendance.hear(PublisherConnection::Passing, &status(), 300_002), "once");
     assert!(attendance.wants_look(), "and nobody attends it again");
-    assert!(!lost().hear(Speaker::Passing, &start(), 300_001), "it is said by the event itself");
-    assert!(lost().hear(Speaker::Passing, &end(), 300_001));
+    assert!(!lost().hear(PublisherConnection::Passing, &start(), 300_001), "it is said by the event itself");
+    assert!(lost().hear(PublisherConnection::Passing, &end(), 300_001));
 }
 
 #[test]
 fn what_is_not_kept_takes_a_stall_back_by_a_word_that_is() {
-    let mut attendance = begun(Speaker::Passing);
+    let mut attendance = begun(PublisherConnection::Passing);
     assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).stalled, 1);
     let progress = ToolProgress::new(ToolCallId::new("t"));
     let progress = said(Event::new(&run(), Kind::ToolProgress(progress)));
-    assert!(attendance.hear(Speaker::Passing, &progress, 15_001));
-    assert!(!attendance.hear(Speaker::Passing, &progress, 15_002));
+    assert!(attendance.hear(PublisherConnection::Passing, &progress, 15_001));
+    assert!(!attendance.hear(PublisherConnection::Passing, &progress, 15_002));
 }
 
 #[test]
@@ -134,16 +135,19 @@ fn what_was_running_when_the_hub_stopped_is_waited_for() {
         {"k":"run.end","run":"r","status":"interrupted","lost":true}"#;
     let mut attendance = Attendance::default();
     assert!(!attendance.adopt(&folded(&logged(events(lost))), 0));
-    assert!(attendance.hear(Speaker::Passing, &status(), 5));
+    assert!(attendance.hear(PublisherConnection::Passing, &status(), 5));
 }
 
 #[test]
 fn patience_may_be_without_end() {
-    let patience = Patience { stalled_after: None, interrupted_after: None };
+    let patience = OrphanTimeouts { stalled_after: None, interrupted_after: None };
     assert_eq!(patience.first_ms(), u64::MAX);
-    assert_eq!(begun(Speaker::Passing).judge(&running(), &patience, u64::MAX), OrphanVerdict::default());
-    let patience = Patience { stalled_after: Some(5), interrupted_after: None };
-    let stalled = begun(Speaker::Passing).judge(&running(), &patience, u64::MAX);
+    assert_eq!(
+        begun(PublisherConnection::Passing).judge(&running(), &patience, u64::MAX),
+        OrphanVerdict::default()
+    );
+    let patience = OrphanTimeouts { stalled_after: Some(5), interrupted_after: None };
+    let stalled = begun(PublisherConnection::Passing).judge(&running(), &patience, u64::MAX);
     assert_eq!((stalled.stalled, stalled.next), (1, None));
 }
 
@@ -151,10 +155,10 @@ fn patience_may_be_without_end() {
 fn i7_attendance_is_bounded() {
     let mut attendance = Attendance::default();
     for number in 0..RUNS_MAX + 5 {
-        attendance.hear(Speaker::Connection(1), &status_of(&format!("r{number}")), 0);
+        attendance.hear(PublisherConnection::Connection(1), &status_of(&format!("r{number}")), 0);
     }
     for number in 0..1_000 {
-        attendance.hear(Speaker::Connection(number), &status_of("r0"), 0);
+        attendance.hear(PublisherConnection::Connection(number), &status_of("r0"), 0);
     }
     assert_eq!(attendance.runs.len(), RUNS_MAX);
     assert_eq!(attendance.runs[0].connections.len(), CONNECTIONS_PER_RUN_MAX);
@@ -166,10 +170,10 @@ fn status_of(run: &str) -> Envelope {
 
 #[test]
 fn a_publisher_that_only_asks_how_far_it_has_come_is_back() {
-    let mut attendance = begun(Speaker::Connection(1));
+    let mut attendance = begun(PublisherConnection::Connection(1));
     assert!(attendance.leave(1, 0));
-    attendance.is_back(Speaker::Connection(2), &PublisherId::new("another"));
+    attendance.is_back(PublisherConnection::Connection(2), &PublisherId::new("another"));
     assert_eq!(attendance.judge(&running(), &PATIENCE, 15_000).stalled, 1);
-    attendance.is_back(Speaker::Connection(3), &PublisherId::new("p"));
+    attendance.is_back(PublisherConnection::Connection(3), &PublisherId::new("p"));
     assert_eq!(attendance.judge(&running(), &PATIENCE, u64::MAX).interrupted, 0);
 }

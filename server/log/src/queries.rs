@@ -1,13 +1,15 @@
 //! What a log is asked for, and what it answers. All types are plain values: they borrow nothing from the log
 //! and live as long as their holder likes.
 
+use std::sync::Arc;
+
 use compact_str::CompactString;
 use model::event::RunStatus;
 use model::view::Label;
-use model::{ConversationId, RunId, Seq};
+use model::{ConversationId, Envelope, Position, RunId, Seq, View};
 use serde::Serialize;
 
-use super::written::DocumentKind;
+use super::input::{DocumentKind, PublisherMark};
 
 /// Which rows of the list to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub struct SearchQuery {
     pub conversation: Option<ConversationId>,
     /// Search only in documents of this kind; `None` for all.
     pub kind: Option<DocumentKind>,
-    /// Return only hits with a lower number ([`Hit::id`]) than this: the next page.
+    /// Return only hits with a lower number ([`SearchHit::id`]) than this: the next page.
     pub before: Option<u64>,
     /// Most hits that are returned.
     pub limit: usize,
@@ -52,9 +54,9 @@ pub struct SearchQuery {
 
 /// What a search found, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Finds {
+pub struct SearchResults {
     /// The hits.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// How far a search came that was stopped: it has looked at all documents from this number on, so that
     /// [`SearchQuery::before`] continues it. `None` if it came to its end.
     pub stopped_at: Option<u64>,
@@ -62,7 +64,7 @@ pub struct Finds {
 
 /// One document that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Hit {
+pub struct SearchHit {
     /// The number of the document in the index; newer documents have higher numbers.
     pub id: u64,
     /// The conversation that it belongs to.
@@ -83,12 +85,12 @@ pub struct Hit {
     /// The text around the first match.
     pub snippet: String,
     /// Where the words that were searched for occur in `snippet`, in bytes.
-    pub marks: Vec<Span>,
+    pub marks: Vec<TextRange>,
 }
 
 /// A range of bytes in a text: the first byte, and the one after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Span(pub usize, pub usize);
+pub struct TextRange(pub usize, pub usize);
 
 /// Figures of the calls of one tool, over all conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -114,4 +116,26 @@ pub struct Retention {
     pub bytes: Option<u64>,
     /// Most conversations.
     pub conversations: Option<u64>,
+}
+
+/// Events of one conversation, read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventPage {
+    /// Events that follow one another without a hole.
+    pub envelopes: Vec<Arc<Envelope>>,
+    /// The newest seq that the log has of the conversation, in this page or after it.
+    pub head: Seq,
+}
+
+/// A conversation as it was read back from the log.
+#[derive(Debug, Clone)]
+pub struct StoredConversation {
+    /// The position at which it goes on. The epoch is a new one if the log did not end well.
+    pub position: Position,
+    /// The folded state at `position`.
+    pub view: View,
+    /// When its newest event was taken, in milliseconds since 1970.
+    pub at: u64,
+    /// How far its publishers have come, the one that was silent longest first.
+    pub marks: Vec<PublisherMark>,
 }

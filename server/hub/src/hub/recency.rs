@@ -20,9 +20,9 @@ use super::{Conversation, Hub};
 
 /// The place of a conversation in the list: the newest activity first, conversations of the same moment by
 /// name.
-pub(super) type Place = (Reverse<u64>, ConversationId);
+pub(super) type ListPlace = (Reverse<u64>, ConversationId);
 
-/// All states of runs, in the order of `by_state` in [`Order`].
+/// All states of runs, in the order of `by_state` in [`ListOrder`].
 const STATES: [RunStatus; 5] =
     [RunStatus::Running, RunStatus::Complete, RunStatus::Error, RunStatus::Cancelled, RunStatus::Interrupted];
 
@@ -34,14 +34,14 @@ fn number(state: Option<RunStatus>) -> usize {
 /// The order of the list, and what moved since it was brought up to date. Owned by the hub. It holds names
 /// instead of conversations, so that it keeps none in memory.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
+pub(super) struct RecencyOrder {
     /// The order as of the last look.
-    pub(super) order: Mutex<Order>,
+    pub(super) order: Mutex<ListOrder>,
     /// Conversations that came, moved or went since.
     moved: Mutex<Vec<ConversationId>>,
 }
 
-impl Recent {
+impl RecencyOrder {
     /// Notes that the conversation came, moved or went.
     pub(super) fn note(&self, id: ConversationId) {
         self.moved.lock().push(id);
@@ -50,18 +50,18 @@ impl Recent {
 
 /// The places of all conversations in memory, and of those in each state.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct ListOrder {
     /// All places in order.
-    all: BTreeSet<Place>,
+    all: BTreeSet<ListPlace>,
     /// The same places by the state of the newest run.
-    by_state: [BTreeSet<Place>; STATES.len()],
+    by_state: [BTreeSet<ListPlace>; STATES.len()],
     /// The same places of those that are pinned.
-    pinned: BTreeSet<Place>,
+    pinned: BTreeSet<ListPlace>,
     /// Where each conversation is in all of these, so that it can be taken out.
     known: HashMap<ConversationId, ListStanding>,
 }
 
-impl Order {
+impl ListOrder {
     /// Moves the conversation to its place.
     fn put(&mut self, id: ConversationId, stands: ListStanding) {
         match self.known.insert(id.clone(), stands) {
@@ -87,7 +87,7 @@ impl Order {
     }
 
     /// Removes a place from all orders.
-    fn take_out(&mut self, place: &Place, state: Option<RunStatus>) {
+    fn take_out(&mut self, place: &ListPlace, state: Option<RunStatus>) {
         self.all.remove(place);
         self.pinned.remove(place);
         if let Some(places) = self.by_state.get_mut(number(state)) {
@@ -96,7 +96,7 @@ impl Order {
     }
 
     /// The places after those of the page before, in order, that `query` may ask for: the caller looks at the conversations.
-    pub(super) fn after(&self, query: &ListQuery) -> impl Iterator<Item = &Place> {
+    pub(super) fn after(&self, query: &ListQuery) -> impl Iterator<Item = &ListPlace> {
         let places = match (query.pinned, query.state) {
             (Some(true), _) => Some(&self.pinned),
             (_, None) => Some(&self.all),
@@ -112,18 +112,18 @@ impl Hub {
     /// Notes that `conversation` may have another place in the list.
     pub(super) fn moved(&self, conversation: &Arc<Conversation>) {
         if !conversation.moved_in_list.swap(true, Ordering::AcqRel) {
-            self.recent.note(conversation.id().clone());
+            self.recency.note(conversation.id().clone());
         }
     }
 
     /// Brings the order up to date and locks it. Keep the lock for a moment only: the list and upkeep wait
     /// for it. May wait for the lock of a conversation, which is held for long while a large one is read; who
     /// publishes to others does not wait meanwhile.
-    pub(super) fn order(&self) -> MutexGuard<'_, Order> {
-        let mut order = self.recent.order.lock();
+    pub(super) fn order(&self) -> MutexGuard<'_, ListOrder> {
+        let mut order = self.recency.order.lock();
         // In a statement of its own: in the head of the loop the lock would be held until the loop ends, and
         // every publisher takes it.
-        let moved = std::mem::take(&mut *self.recent.moved.lock());
+        let moved = std::mem::take(&mut *self.recency.moved.lock());
         for id in moved {
             let found = self.conversations.get(&id).map(|found| Arc::clone(&found));
             match found {
@@ -153,7 +153,7 @@ mod tests {
         ConversationId::parse(name).unwrap()
     }
 
-    fn names(order: &Order, after: Option<(u64, &str)>, state: Option<RunStatus>) -> Vec<String> {
+    fn names(order: &ListOrder, after: Option<(u64, &str)>, state: Option<RunStatus>) -> Vec<String> {
         let after = after.map(|(at, name)| (at, id(name)));
         let query = ListQuery { after, state, ..ListQuery::default() };
         order.after(&query).map(|(_, id)| id.to_string()).collect()
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_newest_come_first_and_a_conversation_has_one_place() {
-        let mut order = Order::default();
+        let mut order = ListOrder::default();
         order.put(id("a"), at(1, None));
         order.put(id("b"), at(2, Some(RunStatus::Running)));
         order.put(id("c"), at(2, Some(RunStatus::Error)));
@@ -184,9 +184,9 @@ mod tests {
 
     #[test]
     fn those_that_are_pinned_have_an_order_of_their_own() {
-        let mut order = Order::default();
+        let mut order = ListOrder::default();
         let pinned = |at| ListStanding { at, state: None, pinned: true };
-        let names = |order: &Order| {
+        let names = |order: &ListOrder| {
             let query = ListQuery { pinned: Some(true), ..ListQuery::default() };
             order.after(&query).map(|(_, id)| id.to_string()).collect::<Vec<_>>().concat()
         };

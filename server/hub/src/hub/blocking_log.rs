@@ -11,9 +11,9 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use event_log::{
-    Append, Call, Checkpoint, EventLog, Finds, Import, ListQuery, LogError, MeasureQuery, Measured,
-    Measurement, MemoryLog, Page, Progress, Retention, SearchQuery, Stop, Stored, Ticket, ToolFigures,
-    Unwritten,
+    Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, MeasureQuery,
+    Measured, Measurement, MemoryLog, Progress, QueryCancel, Retention, SearchQuery, SearchResults,
+    StoredConversation, Ticket, ToolFigures, Unwritten,
 };
 
 /// How long anybody waits here: then the test has failed.
@@ -21,29 +21,29 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A log whose reads block until the test lets them go on. Everything but loading goes to a log in memory.
 #[derive(Debug, Default)]
-pub struct Halting {
+pub struct BlockingLog {
     /// Takes what is appended.
     under: MemoryLog,
     /// What [`EventLog::load`] gives, as if it had been stored before.
-    stored: Mutex<HashMap<ConversationId, Stored>>,
+    stored: Mutex<HashMap<ConversationId, StoredConversation>>,
     /// Whether readers must wait, and how many do.
-    gate: Mutex<Gate>,
+    gate: Mutex<ReadGate>,
     /// Notified when the gate changes.
     turned: Condvar,
 }
 
 /// What reads of the log must pass.
 #[derive(Debug, Default)]
-struct Gate {
+struct ReadGate {
     /// Whether those who come wait.
     is_shut: bool,
     /// How many are inside, waiting or about to go on.
     waiting: usize,
 }
 
-impl Halting {
+impl BlockingLog {
     /// Has `stored` to be read back.
-    pub fn put(&self, id: &ConversationId, stored: Stored) {
+    pub fn put(&self, id: &ConversationId, stored: StoredConversation) {
         self.stored.lock().insert(id.clone(), stored);
     }
 
@@ -72,7 +72,7 @@ impl Halting {
     }
 
     /// Waits until `is_so`. Panics after [`DEADLINE`].
-    fn wait(&self, is_so: impl Fn(&Gate) -> bool) {
+    fn wait(&self, is_so: impl Fn(&ReadGate) -> bool) {
         let until = Instant::now() + DEADLINE;
         let mut gate = self.gate.lock();
         while !is_so(&gate) {
@@ -82,7 +82,7 @@ impl Halting {
     }
 }
 
-impl EventLog for Halting {
+impl EventLog for BlockingLog {
     fn durability(&self) -> Durability {
         self.under.durability()
     }
@@ -103,8 +103,8 @@ impl EventLog for Halting {
         self.under.keep(checkpoint)
     }
 
-    fn list_as(&self, rows: Vec<ConversationRow>) {
-        self.under.list_as(rows);
+    fn put_rows(&self, rows: Vec<ConversationRow>) {
+        self.under.put_rows(rows);
     }
 
     fn sync(&self) -> Ticket {
@@ -119,16 +119,16 @@ impl EventLog for Halting {
         self.under.progress()
     }
 
-    fn wanted(&self) -> Vec<ConversationId> {
-        self.under.wanted()
+    fn awaiting_checkpoint(&self) -> Vec<ConversationId> {
+        self.under.awaiting_checkpoint()
     }
 
-    fn load(&self, conversation: &ConversationId) -> Result<Option<Stored>, LogError> {
+    fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         self.pass();
         Ok(self.stored.lock().get(conversation).cloned())
     }
 
-    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<Page, LogError> {
+    fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<EventPage, LogError> {
         self.pass();
         self.under.read(conversation, after, limit)
     }
@@ -146,7 +146,7 @@ impl EventLog for Halting {
         self.under.unfinished()
     }
 
-    fn search(&self, query: &SearchQuery, stop: &Stop) -> Result<Finds, LogError> {
+    fn search(&self, query: &SearchQuery, stop: &QueryCancel) -> Result<SearchResults, LogError> {
         self.under.search(query, stop)
     }
 
@@ -154,7 +154,7 @@ impl EventLog for Halting {
         self.under.tools()
     }
 
-    fn measured(&self, query: &MeasureQuery, stop: &Stop) -> Result<Measured, LogError> {
+    fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
         self.under.measured(query, stop)
     }
 
@@ -166,21 +166,21 @@ impl EventLog for Halting {
         self.under.gap(conversation)
     }
 
-    fn stage(&self, import: Import, append: Append<'_>) -> Ticket {
+    fn stage(&self, import: ImportId, append: Append<'_>) -> Ticket {
         self.under.stage(import, append)
     }
 
     fn adopt(
         &self,
-        import: Import,
+        import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<Call>,
+        calls: Vec<EndedCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         self.under.adopt(import, checkpoint, calls, measurements)
     }
 
-    fn abandon(&self, import: Import) {
+    fn abandon(&self, import: ImportId) {
         self.under.abandon(import);
     }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 /// What the viewers of a conversation are told of each other.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct ViewersTold {
+pub struct AnnouncedViewers {
     /// How many there are.
     pub viewers: usize,
     /// The names of those who are known by one: each once, in order, at most [`PRESENCE_NAMES_MAX`].
@@ -21,7 +21,7 @@ pub struct ViewersTold {
     version: usize,
 }
 
-impl ViewersTold {
+impl AnnouncedViewers {
     /// What a viewer is told from whom `mask` hides something: the names, unless those of users are hidden, and a key
     /// that changes with what it is told. So a change of what is hidden is no reason for a frame.
     pub fn for_role(&self, mask: Option<&Mask>) -> (usize, &[CompactString]) {
@@ -36,9 +36,9 @@ impl ViewersTold {
 /// The viewers of a conversation: who is there, what was last told of them, and whether it must be told again. Owned by
 /// its conversation.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct ViewerRoster {
     /// What is told.
-    told: Mutex<Arc<ViewersTold>>,
+    told: Mutex<Arc<AnnouncedViewers>>,
     /// How often something was told.
     times: AtomicUsize,
     /// Whether the conversation waits to be counted again.
@@ -47,7 +47,7 @@ pub struct Counted {
     named: Mutex<BTreeMap<CompactString, usize>>,
 }
 
-impl Counted {
+impl ViewerRoster {
     /// Notes that viewers came or went. True if the conversation did not yet wait to be counted.
     pub(crate) fn note(&self) -> bool {
         !self.noted.swap(true, Ordering::AcqRel)
@@ -81,7 +81,7 @@ impl Counted {
         let mut told = self.told.lock();
         if told.version == 0 || told.viewers != viewers || told.names != names {
             let version = told.version.saturating_add(1);
-            *told = Arc::new(ViewersTold { viewers, names, version });
+            *told = Arc::new(AnnouncedViewers { viewers, names, version });
         }
         drop(told);
         self.times.fetch_add(1, Ordering::AcqRel);
@@ -93,7 +93,7 @@ impl Counted {
     }
 
     /// What to tell.
-    pub fn told(&self) -> Arc<ViewersTold> {
+    pub fn told(&self) -> Arc<AnnouncedViewers> {
         Arc::clone(&self.told.lock())
     }
 
@@ -110,14 +110,14 @@ mod tests {
     use super::*;
 
     /// What is told now that `count` viewers are there.
-    fn told(counted: &Counted, count: usize) -> Arc<ViewersTold> {
+    fn told(counted: &ViewerRoster, count: usize) -> Arc<AnnouncedViewers> {
         counted.take(|| count);
         counted.told()
     }
 
     #[test]
     fn a_name_is_told_once_and_as_long_as_one_viewer_of_it_is_there() {
-        let counted = Counted::default();
+        let counted = ViewerRoster::default();
         for who in [Some("bob"), Some("ann"), Some("ann"), None] {
             counted.come(who);
         }
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn one_who_comes_for_another_is_news_but_not_where_names_are_hidden() {
         let hides = Mask::new("guest", ["users"], []).unwrap();
-        let counted = Counted::default();
+        let counted = ViewerRoster::default();
         counted.come(Some("ann"));
         let before = told(&counted, 1);
         counted.go(Some("ann"));
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn i7_of_many_names_the_first_are_told() {
-        let counted = Counted::default();
+        let counted = ViewerRoster::default();
         for number in 0..=PRESENCE_NAMES_MAX {
             counted.come(Some(&format!("viewer-{number:03}")));
         }

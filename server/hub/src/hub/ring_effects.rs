@@ -8,12 +8,12 @@ use model::{Envelope, Seq, View};
 /// The effects of the events in the ring, in order of seq. Only events with effects are in it, so it stays
 /// small. Owned by its conversation.
 #[derive(Debug, Default)]
-pub(crate) struct Marks {
+pub(crate) struct RingEffects {
     /// Seqs rise; events that left the ring are removed when the next one is added.
     sparse: VecDeque<(Seq, EventEffects)>,
 }
 
-impl Marks {
+impl RingEffects {
     /// Notes the effects of `envelope`, whose event is about to be folded onto the view `before`, and drops
     /// those of events up to `gone`.
     pub(crate) fn note(&mut self, before: &View, envelope: &Envelope, gone: Seq) {

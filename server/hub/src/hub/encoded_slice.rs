@@ -16,7 +16,7 @@ pub(crate) const VIEWERS_PER_PUMP: usize = 256;
 /// A slice of events, encoded once. Viewers with other subscription numbers share everything but the number.
 /// Shared by pumps and readers; a [`Sight`](super::sight::Sight) keeps the newest few.
 #[derive(Debug)]
-pub struct Ready {
+pub struct EncodedSlice {
     /// The first seq that it covers.
     from: Seq,
     /// The cursor after it.
@@ -31,7 +31,7 @@ pub struct Ready {
     others: Mutex<Vec<(SubscriptionId, Bytes)>>,
 }
 
-impl Ready {
+impl EncodedSlice {
     /// Encodes `slice` for the subscription number `sub`.
     pub(super) fn new(slice: &Slice, sub: SubscriptionId, delivery: Delivery) -> Self {
         let (frame, rest) = wire::batch(sub, slice, delivery);

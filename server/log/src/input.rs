@@ -12,7 +12,7 @@ use crate::Measurement;
 
 /// How far a publisher has come, stored together with its events for exactly-once.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Mark {
+pub struct PublisherMark {
     /// The publisher.
     pub publisher: PublisherId,
     /// The epoch of the publisher; later ones are higher (invariant I10).
@@ -32,13 +32,13 @@ pub struct Append<'a> {
     /// The events. Empty if a publisher's frame had only ephemeral ones.
     pub envelopes: &'a [Arc<Envelope>],
     /// How far the publisher has come with these events; `None` if it does not number them.
-    pub mark: Option<Mark>,
+    pub mark: Option<PublisherMark>,
     /// The durability that the publisher asked for. The log need not write more carefully than that.
     pub level: Durability,
     /// Texts that these events have completed, for searches.
     pub documents: Vec<Document>,
     /// Tool calls that these events have ended, for the figures.
-    pub calls: Vec<Call>,
+    pub calls: Vec<EndedCall>,
     /// What was measured of these events.
     pub measurements: Vec<Measurement>,
     /// Results that are too large for their events, which refer to them by hash.
@@ -108,7 +108,7 @@ pub enum DocumentKind {
 
 /// A tool call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Call {
+pub struct EndedCall {
     /// The tool.
     pub name: CompactString,
     /// Whether it failed.
@@ -149,7 +149,12 @@ pub struct Checkpoint {
     /// When its newest event was taken, in milliseconds since 1970.
     pub at: u64,
     /// How far the publishers have come, the one that was silent longest first.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<PublisherMark>,
     /// The newest events, as many as the ring has. A log with a hole takes those that it lacks.
     pub newest: Vec<Arc<Envelope>>,
 }
+
+/// Identifies one import of a history from [`EventLog::stage`] to [`EventLog::adopt`] or [`EventLog::abandon`]. The caller
+/// chooses it and never uses one twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ImportId(pub u64);

@@ -10,13 +10,13 @@ use super::conversation::Conversation;
 
 /// The conversations whose number of viewers changed since the fan-out last told. Owned by the hub.
 #[derive(Debug, Default)]
-pub struct Presence {
+pub struct ViewerCountChanges {
     /// Each conversation is in it once at most.
     changed: Mutex<Vec<Arc<Conversation>>>,
     wake: Notify,
 }
 
-impl Presence {
+impl ViewerCountChanges {
     /// Notes that a viewer of `conversation` came or went.
     pub(crate) fn note(&self, conversation: &Arc<Conversation>) {
         if conversation.presence.note() {

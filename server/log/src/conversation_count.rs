@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of conversations in the log. The writer updates it after each commit; everybody else only reads it.
 #[derive(Debug)]
-pub(crate) struct Tally(AtomicU64);
+pub(crate) struct ConversationCount(AtomicU64);
 
-impl Tally {
+impl ConversationCount {
     /// A tally that begins with `count` conversations.
     pub(crate) fn new(count: u64) -> Self {
         Self(AtomicU64::new(count))

@@ -11,13 +11,13 @@ use tokio::sync::Notify;
 
 /// One follower. Shared by the hub, which tells it names, and the task that takes them.
 #[derive(Debug, Default)]
-pub struct Follower {
-    /// The conversations that moved since [`Follower::take`].
+pub struct ChangeFeed {
+    /// The conversations that moved since [`ChangeFeed::take`].
     moved: Mutex<IndexSet<ConversationId>>,
     wake: Notify,
 }
 
-impl Follower {
+impl ChangeFeed {
     /// Notes that the conversation has moved, or must be looked at again.
     pub fn tell(&self, id: &ConversationId) {
         let mut moved = self.moved.lock();
@@ -28,7 +28,7 @@ impl Follower {
         }
     }
 
-    /// Waits until a conversation has moved since [`Follower::take`]. May be cancelled.
+    /// Waits until a conversation has moved since [`ChangeFeed::take`]. May be cancelled.
     pub async fn moved(&self) {
         self.wake.notified().await;
     }
@@ -41,14 +41,14 @@ impl Follower {
 
 /// All followers of a hub.
 #[derive(Debug, Default)]
-pub(crate) struct Followers {
-    all: RwLock<Vec<Arc<Follower>>>,
+pub(crate) struct ChangeFeeds {
+    all: RwLock<Vec<Arc<ChangeFeed>>>,
 }
 
-impl Followers {
+impl ChangeFeeds {
     /// Adds a follower, which stays until the hub is dropped.
-    pub(crate) fn join(&self) -> Arc<Follower> {
-        let follower = Arc::new(Follower::default());
+    pub(crate) fn join(&self) -> Arc<ChangeFeed> {
+        let follower = Arc::new(ChangeFeed::default());
         self.all.write().push(Arc::clone(&follower));
         follower
     }

@@ -21,7 +21,7 @@ const TRIES: u32 = 16;
 
 /// Who waits, and whether they came together so far. Part of the queue, under its lock.
 #[derive(Debug, Default)]
-pub(super) struct Gather {
+pub(super) struct GroupCommit {
     /// How many have begun to wait since the last commit.
     waiting: u32,
     /// Whether those who wait shared a commit the last time.
@@ -32,7 +32,7 @@ pub(super) struct Gather {
     last: Option<Instant>,
 }
 
-impl Gather {
+impl GroupCommit {
     /// Counts one more who waits. True for the first since the last commit.
     pub(super) fn waits(&mut self) -> bool {
         self.waiting = self.waiting.saturating_add(1);
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     /// Lets somebody wait every `step` for `count` times; how many commits there were, and the longest wait.
-    fn stream(gather: &mut Gather, begin: Instant, step: Duration, count: u32) -> (u32, Duration) {
+    fn stream(gather: &mut GroupCommit, begin: Instant, step: Duration, count: u32) -> (u32, Duration) {
         let (mut commits, mut longest, mut first) = (0, Duration::ZERO, None::<Instant>);
         for number in 0..count {
             let now = begin + step * number;
@@ -95,13 +95,13 @@ mod tests {
 
     #[test]
     fn who_comes_now_and_then_is_written_at_once() {
-        let (mut gather, begin) = (Gather::default(), Instant::now());
+        let (mut gather, begin) = (GroupCommit::default(), Instant::now());
         assert_eq!(stream(&mut gather, begin, 20 * WINDOW, 100), (100, Duration::ZERO));
     }
 
     #[test]
     fn a_stream_shares_commits_and_nobody_waits_longer_than_the_window() {
-        let (mut gather, begin) = (Gather::default(), Instant::now());
+        let (mut gather, begin) = (GroupCommit::default(), Instant::now());
         let (commits, longest) = stream(&mut gather, begin, WINDOW / 10, 10_000);
         assert!(commits < 10_000 / 8, "{commits} commits");
         assert!(longest <= WINDOW, "{longest:?}");
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_each_answer_is_delayed_seldom() {
-        let (mut gather, mut now) = (Gather::default(), Instant::now());
+        let (mut gather, mut now) = (GroupCommit::default(), Instant::now());
         let mut delayed = 0;
         for _ in 0..1_700 {
             gather.waits();
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn nobody_who_waits_is_no_reason_to_write() {
-        let (mut gather, now) = (Gather::default(), Instant::now());
+        let (mut gather, now) = (GroupCommit::default(), Instant::now());
         assert_eq!(gather.due(now), None);
         assert!(gather.waits());
         assert!(!gather.waits());

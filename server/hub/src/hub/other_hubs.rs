@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dashmap::mapref::entry::Entry;
-use event_log::{ListQuery, LogError, Owner, Purpose, Stored, blocking};
+use event_log::{ListQuery, LogError, Owner, Purpose, StoredConversation, blocking};
 use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, FLEET_ROWS_MAX};
 use model::{ConversationId, Envelope, Epoch, Seq, View};
@@ -26,14 +26,14 @@ const PAGE: usize = 4_096;
 
 /// Rows of the list that other hubs have changed. Owned by the hub.
 #[derive(Debug, Default)]
-pub(super) struct OtherRows {
+pub(super) struct RemoteRows {
     /// Where each conversation of the newest rows stood at the last look.
     seen: Mutex<HashMap<ConversationId, (Epoch, Seq)>>,
     /// Rows that changed since viewers of the list were last told.
     changed: Mutex<Vec<ConversationRow>>,
 }
 
-impl OtherRows {
+impl RemoteRows {
     /// Takes the rows that changed.
     pub(super) fn take(&self) -> Vec<ConversationRow> {
         std::mem::take(&mut *self.changed.lock())
@@ -144,7 +144,7 @@ impl Hub {
     }
 
     /// Makes `followed` this hub's own where the log has it in the same epoch and up to at least the same event.
-    fn goes_on(&self, followed: &Arc<Conversation>, stored: &Stored) -> bool {
+    fn goes_on(&self, followed: &Arc<Conversation>, stored: &StoredConversation) -> bool {
         let is_here = self.in_memory(followed.id()).is_some_and(|found| Arc::ptr_eq(&found, followed));
         let (head, stands) = (stored.position.seq, followed.head());
         if !is_here || stored.position.epoch != *followed.epoch() || stands > head {
@@ -172,7 +172,7 @@ impl Hub {
         }
         let rows = blocking(|| self.log.list(&ListQuery { limit: FLEET_ROWS_MAX, ..ListQuery::default() }))?;
         let is_whole = rows.len() < FLEET_ROWS_MAX;
-        let mut seen = self.others.seen.lock();
+        let mut seen = self.remote_rows.seen.lock();
         let before = std::mem::take(&mut *seen);
         let mut changed = Vec::new();
         for row in rows {
@@ -186,7 +186,7 @@ impl Hub {
         let went = is_whole && before.keys().any(|id| !seen.contains_key(id));
         drop(seen);
         if !changed.is_empty() {
-            *self.others.changed.lock() = changed;
+            *self.remote_rows.changed.lock() = changed;
             self.watched.notify_one();
         }
         Ok(went)

@@ -2,19 +2,23 @@
 
 use super::*;
 
-fn to(upstream: &str, proxy: &str, no: &str) -> Detour {
+fn to(upstream: &str, proxy: &str, no: &str) -> ProxyRoute {
     let matcher = Matcher::builder().https(proxy.to_owned()).http(proxy.to_owned()).no(no.to_owned()).build();
-    Detour::to(&upstream.parse().unwrap(), &matcher)
+    ProxyRoute::for_upstream(&upstream.parse().unwrap(), &matcher)
 }
 
 #[test]
 fn what_is_safe_goes_through_a_tunnel_and_what_is_not_is_asked_for() {
     let proxy = "http://agent:hunter22@proxy.example:3128";
-    let Detour::Tunnel(before) = to("https://a.example/v1", proxy, "") else { panic!("no tunnel") };
-    assert_eq!(before.place.to_string(), "http://proxy.example:3128/");
-    assert_eq!(before.key.unwrap(), "Basic YWdlbnQ6aHVudGVyMjI=");
-    let asked = to("http://a.example/v1", proxy, "");
-    assert!(asked.is_asked() && asked.key().is_some() && matches!(asked.whole(), Detour::Tunnel(_)));
+    let ProxyRoute::Tunnel(server) = to("https://a.example/v1", proxy, "") else { panic!("no tunnel") };
+    assert_eq!(server.address.to_string(), "http://proxy.example:3128/");
+    assert_eq!(server.authorization.unwrap(), "Basic YWdlbnQ6aHVudGVyMjI=");
+    let forwarded = to("http://a.example/v1", proxy, "");
+    assert!(
+        forwarded.is_forwarded()
+            && forwarded.authorization().is_some()
+            && matches!(forwarded.end_to_end(), ProxyRoute::Tunnel(_))
+    );
     assert!(!format!("{:?}", to("https://a.example", proxy, "")).contains("YWdlbnQ"));
 }
 
@@ -22,7 +26,7 @@ fn what_is_safe_goes_through_a_tunnel_and_what_is_not_is_asked_for() {
 fn what_is_near_or_named_is_reached_by_itself() {
     let proxy = "http://proxy.example";
     for near in ["http://localhost:1", "http://127.0.0.1:11434", "http://[::1]:1", "https://x.localhost"] {
-        assert!(matches!(to(near, proxy, ""), Detour::None), "{near}");
+        assert!(matches!(to(near, proxy, ""), ProxyRoute::Direct), "{near}");
     }
     for near in [
         "http://0.0.0.0:1",
@@ -31,19 +35,20 @@ fn what_is_near_or_named_is_reached_by_itself() {
         "http://localhost.",
         "http://X.Localhost.:1",
     ] {
-        assert!(matches!(to(near, proxy, ""), Detour::None), "{near}");
+        assert!(matches!(to(near, proxy, ""), ProxyRoute::Direct), "{near}");
     }
     for named in ["https://a.example", "https://b.a.example"] {
-        assert!(matches!(to(named, proxy, "other.example, a.example"), Detour::None), "{named}");
+        assert!(matches!(to(named, proxy, "other.example, a.example"), ProxyRoute::Direct), "{named}");
     }
-    assert!(matches!(to("https://a.example", "", ""), Detour::None));
-    assert!(matches!(to("https://127.example", proxy, ""), Detour::Tunnel(_)));
+    assert!(matches!(to("https://a.example", "", ""), ProxyRoute::Direct));
+    assert!(matches!(to("https://127.example", proxy, ""), ProxyRoute::Tunnel(_)));
 }
 
 #[test]
 fn proxies_of_other_kinds_are_named() {
     for kind in ["socks5", "https"] {
-        let Detour::Unknown(why) = to("https://a.example", &format!("{kind}://proxy.example"), "") else {
+        let ProxyRoute::Unsupported(why) = to("https://a.example", &format!("{kind}://proxy.example"), "")
+        else {
             panic!("{kind} is spoken to")
         };
         assert!(why.contains(kind), "{why}");
@@ -52,17 +57,18 @@ fn proxies_of_other_kinds_are_named() {
 
 #[test]
 fn no_part_of_a_password_is_said() {
-    let Detour::Unknown(why) = to("https://a.example", "http://agent:p@hunter22@proxy.example:3128", "")
+    let ProxyRoute::Unsupported(why) =
+        to("https://a.example", "http://agent:p@hunter22@proxy.example:3128", "")
     else {
         panic!("a proxy by half a password")
     };
     assert!(why.contains("%40") && !why.contains("hunter"), "{why}");
     let proxy = "http://agent:hunter22@proxy.example:3128";
-    let detour = to("https://a.example", proxy, "");
-    assert_eq!(detour.place().unwrap(), "proxy.example:3128");
+    let route = to("https://a.example", proxy, "");
+    assert_eq!(route.address().unwrap(), "proxy.example:3128");
     // A slash ends the authority: what stands before it looks like a host with a port.
-    let detour = to("https://a.example", "http://agent:hunter/22@proxy.example:3128", "");
-    assert!(detour.place().is_none_or(|place| !place.contains("hunter")), "{detour:?}");
+    let route = to("https://a.example", "http://agent:hunter/22@proxy.example:3128", "");
+    assert!(route.address().is_none_or(|address| !address.contains("hunter")), "{route:?}");
 }
 
 /// What a proxy is asked for a connection to `upstream`.
@@ -70,14 +76,14 @@ async fn tunnelled(upstream: &str) -> String {
     use tokio::io::{AsyncBufReadExt as _, BufReader};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = format!("http://{}", listener.local_addr().unwrap());
-    let detour = to(upstream, &proxy, "").whole();
+    let route = to(upstream, &proxy, "").end_to_end();
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
-    let reaching = tokio::spawn(Reaching::new(tcp, detour).call(upstream.parse().unwrap()));
+    let connector = tokio::spawn(TcpConnector::new(tcp, route).call(upstream.parse().unwrap()));
     let (stream, _peer) = listener.accept().await.unwrap();
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).await.unwrap();
-    assert!(reaching.await.unwrap().is_err());
+    assert!(connector.await.unwrap().is_err());
     line
 }
 

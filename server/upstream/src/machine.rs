@@ -7,30 +7,30 @@ use hyper_util::client::proxy::matcher::Matcher;
 use rustls::RootCertStore;
 
 use crate::config::Upstream;
-use crate::detour::Detour;
+use crate::proxy_route::ProxyRoute;
 
 /// Why TLS cannot be set up for an upstream: a certificate that it is to trust is invalid.
 pub use rustls::Error as TlsError;
 
 /// The certificates and proxies of this machine, each read once, when first needed.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct MachineSettings {
     /// The certificates, once a connection has needed them.
     roots: OnceLock<RootCertStore>,
     /// The proxies of the environment, once an upstream was set up.
     proxies: OnceLock<Matcher>,
 }
 
-impl Surroundings {
+impl MachineSettings {
     /// The certificates of this machine without its proxies.
     pub(crate) fn without_proxies() -> Self {
         Self { roots: OnceLock::new(), proxies: OnceLock::from(Matcher::builder().build()) }
     }
 
     /// The way to `upstream`. The environment is read once: later changes of it do not count.
-    pub(crate) fn detour(&self, upstream: &Upstream) -> Detour {
+    pub(crate) fn route(&self, upstream: &Upstream) -> ProxyRoute {
         let proxies = self.proxies.get_or_init(Matcher::from_env);
-        upstream.uri("").map_or(Detour::None, |uri| Detour::to(&uri, proxies))
+        upstream.uri("").map_or(ProxyRoute::Direct, |uri| ProxyRoute::for_upstream(&uri, proxies))
     }
 
     /// The certificates trusted for all upstreams: those of the system, since a company may have its own, and

@@ -1,0 +1,88 @@
+//! Opening a log: the tables, the new life, and the threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::Envelope;
+use parking_lot::Mutex;
+
+use super::claims::Claims;
+use super::database::Database;
+use super::life::{self, PostgresLife};
+use super::writer::{CommitFence, PostgresWriter, WriterShared};
+use super::{PostgresError, PostgresLog, PostgresOptions, PostgresThreads, PostgresUrl, read};
+use crate::LogError;
+use crate::blocks::Loose;
+use crate::conversation_count::ConversationCount;
+use crate::packer::BlockSource;
+use crate::queue::Queue;
+use crate::rank::{Rank, lower_priority};
+
+impl PostgresLog {
+    /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there,
+    /// once no other is alive. Waits for the database. Fails with [`PostgresError::InUse`] while another hub
+    /// lives there, unless both have an address.
+    pub fn open(url: &PostgresUrl, options: &PostgresOptions) -> Result<Self, PostgresError> {
+        let database = Database::new(url.clone())?;
+        let (life, session) = {
+            let (of, lease, address) = (Arc::clone(&database), options.lease, options.address.clone());
+            let begun = database.wait(async move {
+                let mut session = of.connect().await?;
+                life::begin(&mut session, lease, address.as_deref()).await.map(|life| (life, session))
+            });
+            begun.unwrap_or_else(|| Err(PostgresError::Url(String::from("the log has ended"))))?
+        };
+        let PostgresLife { number, last_unsound, conversations, guarantee } = life;
+        tracing::info!(database = database.place(), promise = guarantee.why, "the log is in PostgreSQL");
+        let queue = Arc::new(Queue::new(options.queue_bytes, None));
+        // There is no journal: what is stored is rows.
+        queue.journal_failed();
+        queue.sweep_after(Duration::ZERO);
+        let shared = WriterShared {
+            database: Arc::clone(&database),
+            queue: Arc::clone(&queue),
+            packer: Arc::default(),
+            conversation_count: Arc::new(ConversationCount::new(conversations)),
+            guarantee: Arc::new(Mutex::new(guarantee)),
+        };
+        let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
+            std::thread::Builder::new()
+                .name(String::from(name))
+                .spawn(run)
+                .map(Some)
+                .map_err(PostgresError::Runtime)
+        };
+        let fences = if options.address.is_some() { CommitFence::Owners } else { CommitFence::Life };
+        let writer = PostgresWriter::new(shared.clone(), session, (number, fences), options.lease);
+        let packing = {
+            let shared = shared.clone();
+            move || {
+                lower_priority(Rank::Packing);
+                let mut source = PostgresBlockSource { database: Arc::clone(&shared.database) };
+                shared.packer.run(Some(&mut source), &shared.queue);
+            }
+        };
+        let threads = PostgresThreads {
+            writer: spawn("log-writer", Box::new(move || writer.run()))?,
+            packer: spawn("log-packer", Box::new(packing))?,
+        };
+        database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
+        let sharing = options.address.is_some().then(|| Claims::new(number, last_unsound));
+        Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
+    }
+}
+
+/// Where the packer reads.
+pub(super) struct PostgresBlockSource {
+    pub(super) database: Arc<Database>,
+}
+
+impl BlockSource for PostgresBlockSource {
+    fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError> {
+        self.database.read(move |session| Box::pin(read::newest_first(session, key, limit)))
+    }
+
+    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError> {
+        self.database.read(move |session| Box::pin(read::one(session, key, id)))
+    }
+}

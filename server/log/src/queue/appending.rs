@@ -1,0 +1,166 @@
+//! What comes into the queue: operations get their tickets, are counted against the bound, and wake whoever has work now.
+
+use std::time::Instant;
+
+use model::Seq;
+use model::frame::Durability;
+
+use super::{GATHER_BYTES, Queue, QueueState};
+use crate::ops::{Op, Queued, WeighedOp, WritePath};
+use crate::tails::Tail;
+use crate::{Health, LogError, Ticket};
+
+impl Queue {
+    /// Queues events that continue `conversation` from `after` to `head`. Those that do not fit make or widen
+    /// a hole and get [`Ticket::NEVER`].
+    pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
+        let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+        state.continues(&conversation, after)?;
+        if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
+            state.tails.left_out(&conversation);
+            return Ok(Ticket::NEVER);
+        }
+        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
+            state.hole(&conversation, after);
+            return Ok(Ticket::NEVER);
+        }
+        Ok(self.push(&mut state, weighed, Some(head)))
+    }
+
+    /// Queues a piece of an import; without room for it returns [`Ticket::NEVER`].
+    pub(crate) fn piece(&self, op: Op) -> Ticket {
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+        if state.bytes.saturating_add(weighed.bytes) > self.bytes_max && !state.ops.is_empty() {
+            return Ticket::NEVER;
+        }
+        self.push(&mut state, weighed, None)
+    }
+
+    /// Queues an operation that makes a conversation with the head `head`.
+    pub(crate) fn make(&self, op: Op, head: Seq) -> Ticket {
+        let weighed = WeighedOp::of(op);
+        self.push(&mut self.state.lock(), weighed, Some(head))
+    }
+
+    /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
+    pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
+        let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+        let known = state.tails.get(&conversation);
+        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
+        // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
+        // than the whole queue.
+        let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
+        if !heals && state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
+            if holed {
+                // It is named again when there is room.
+                state.unnamed.insert(conversation);
+                return Ticket::NEVER;
+            }
+            // Everything in the checkpoint is stored already, or waits.
+            return Ticket(state.tickets);
+        }
+        state.unnamed.shift_remove(&conversation);
+        let missing = state.tails.missing(&conversation);
+        let ticket = self.push(&mut state, weighed, Some(if holed { head } else { head.max(at_least) }));
+        if holed {
+            // The hole counts until the checkpoint is written.
+            state.tails.heal(&conversation, ticket.0, missing);
+        }
+        ticket
+    }
+
+    /// Queues an operation without asking for room, because there are few of these.
+    pub(crate) fn put(&self, op: Op) -> Ticket {
+        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+        let head = matches!(weighed.op, Op::Remove(_)).then_some(0);
+        if let Op::Remove(conversation) = &weighed.op {
+            state.unnamed.shift_remove(conversation);
+        }
+        self.push(&mut state, weighed, head)
+    }
+
+    /// Notes that somebody waits until `ticket` is kept at `level`.
+    pub(crate) fn hasten(&self, ticket: u64, level: Durability) {
+        let mut state = self.state.lock();
+        // A ticket that was never given is never reached.
+        if ticket > state.tickets {
+            return;
+        }
+        match level {
+            Durability::Synced if state.sync_at < ticket => {
+                self.push(&mut state, WeighedOp::of(Op::Sync), None);
+            }
+            Durability::Stored if state.taken.max(state.stored) < ticket && state.group_commit.waits() => {
+                self.entries.notify_one();
+                if state.waits_for_rows() {
+                    self.work.notify_one();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts an operation at the end, gives it its ticket, and wakes whoever has work now. Room is the
+    /// caller's matter.
+    pub(super) fn push(
+        &self,
+        state: &mut QueueState,
+        WeighedOp { op, bytes }: WeighedOp,
+        head: Option<Seq>,
+    ) -> Ticket {
+        state.tickets += 1;
+        let ticket = state.tickets;
+        let write_path = op.write_path(state.knows(&op, head));
+        if op.is_synced() {
+            state.sync_at = ticket;
+        }
+        if op.is_found() {
+            state.found_at = ticket;
+        }
+        if let (Some(conversation), Some(head)) = (op.conversation(), head) {
+            state.tails.put(conversation, Tail::at(head, ticket));
+        }
+        let before = state.bytes;
+        state.bytes += bytes;
+        let urgent = op.is_urgent() && !state.urgent;
+        state.urgent |= urgent;
+        let now = Instant::now();
+        let wake = urgent
+            || state.ops.is_empty()
+            || (write_path == WritePath::Rows && state.rows_since.is_none())
+            || (before < state.rows_bytes && state.bytes >= state.rows_bytes);
+        if write_path == WritePath::Rows {
+            state.rows_since.get_or_insert(now);
+        }
+        if write_path == WritePath::Journal {
+            let entry_before = state.entry_bytes;
+            state.entry_bytes += bytes;
+            if state.entry_since.is_none()
+                || (entry_before < GATHER_BYTES && state.entry_bytes >= GATHER_BYTES)
+            {
+                self.entries.notify_one();
+            }
+            state.entry_since.get_or_insert(now);
+        }
+        state.since.get_or_insert(now);
+        state.ops.push_back(Queued { ticket, bytes, write_path, op });
+        if write_path == WritePath::Optional && state.pass_optional() {
+            self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
+        }
+        if before <= self.bytes_max / 2 && state.bytes > self.bytes_max / 2 {
+            self.progress.send_if_modified(|progress| {
+                // Publishers that wait while nothing can be written wait in vain, and keep events from
+                // viewers.
+                let news = !progress.full && progress.health == Health::Well;
+                progress.full |= news;
+                news
+            });
+        }
+        if wake {
+            self.work.notify_one();
+        }
+        Ticket(ticket)
+    }
+}

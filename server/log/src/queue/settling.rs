@@ -1,0 +1,103 @@
+//! What readers of the log and the hub need of the queue: waiting until something is rows, and which conversations have a hole.
+
+use std::sync::Arc;
+
+use model::{ConversationId, Epoch, Seq};
+
+use super::{LogLifecycle, Queue};
+use crate::ops::{Op, WeighedOp};
+use crate::tails::Tail;
+use crate::{Health, LogError, Ticket};
+
+impl Queue {
+    /// The conversations with a hole, each named once, if there is room for checkpoints.
+    pub(crate) fn awaiting_checkpoint(&self) -> Vec<ConversationId> {
+        if self.is_failing() {
+            return Vec::new();
+        }
+        let mut state = self.state.lock();
+        if state.bytes > self.bytes_max / 2 {
+            return Vec::new();
+        }
+        std::mem::take(&mut state.unnamed).into_iter().collect()
+    }
+
+    /// All conversations with a hole.
+    pub(crate) fn holed(&self) -> Vec<ConversationId> {
+        self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
+    }
+
+    /// Waits until everything of `conversation` is rows; fails if nothing can be written.
+    pub(crate) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+        let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
+        self.settle_to(ticket)
+    }
+
+    /// Waits until everything that searches find is rows, if it can be written.
+    pub(crate) fn settle_found(&self) {
+        let ticket = self.state.lock().found_at;
+        // If it cannot be written, what was written can still be searched.
+        drop(self.settle_to(ticket));
+    }
+
+    /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
+    pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+        #[cfg(any(test, feature = "testkit"))]
+        let _goes_on = self.release_writer();
+        let mut state = self.state.lock();
+        loop {
+            let (indexed, health) = {
+                let progress = self.progress.borrow();
+                (progress.indexed, progress.health.clone())
+            };
+            if indexed >= Ticket(ticket) {
+                return Ok(());
+            }
+            if let Health::Failing(fault) = health {
+                return Err(LogError::Failing(fault.what));
+            }
+            if state.lifecycle == LogLifecycle::Dropped {
+                return Err(LogError::Failing(Arc::from("it has ended")));
+            }
+            state.urgent = true;
+            self.work.notify_one();
+            self.done.wait(&mut state);
+        }
+    }
+
+    /// Notes the head of a conversation that was read. Returns whether it had a hole, which is forgotten: its
+    /// reader goes on in a new epoch.
+    pub(crate) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
+        let mut state = self.state.lock();
+        if let Some(tail) = state.tails.get(conversation)
+            && !tail.is_holed()
+        {
+            return false;
+        }
+        state.unnamed.shift_remove(conversation);
+        state.tails.put(conversation, Tail::at(head, 0))
+    }
+
+    /// Forgets the hole of a conversation that is not in the file. Nothing is noted of a name that nobody
+    /// wrote to.
+    pub(crate) fn absent(&self, conversation: &ConversationId) {
+        let mut state = self.state.lock();
+        if state.tails.get(conversation).is_some_and(Tail::is_holed) {
+            state.tails.remove(conversation);
+            state.unnamed.shift_remove(conversation);
+        }
+    }
+
+    /// How many conversations it remembers.
+    #[cfg(test)]
+    pub(crate) fn known(&self) -> usize {
+        self.state.lock().tails.len()
+    }
+
+    /// Queues the new epoch of a conversation.
+    pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
+        let mut state = self.state.lock();
+        let head = state.tails.get(conversation).map(|tail| tail.head);
+        self.push(&mut state, WeighedOp::of(Op::Rename(conversation.clone(), epoch)), head);
+    }
+}
