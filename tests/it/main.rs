@@ -10,6 +10,7 @@ mod absent; // what README says is missing
 mod access; // who may see, say and do what
 mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
+mod access_offers; // what somebody is told that they may do
 mod access_page; // logging in, links, the certificate
 mod access_roles; // what a role hides, at every door
 mod access_who; // whose name stands in the conversation

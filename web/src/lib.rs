@@ -43,6 +43,7 @@ pub mod panes;
 pub mod pieces;
 pub mod plain;
 pub mod replay;
+pub mod rights;
 pub mod route;
 
 pub mod search;

@@ -1,10 +1,10 @@
-//! What the components read: five stores, none of which refers to another.
+//! What the components read: six stores, none of which refers to another.
 //!
 //! [`Store`] routes frames and actions to them, and holds what concerns several of them: taking a frame,
 //! opening a conversation, painting, resetting the view, and whether commands can be given.
 //!
 //! Reading order: [`link`] → [`reading`] → `paint` (sets signals once per frame of the screen) → [`panel`] →
-//! [`control`] → [`replay`].
+//! [`control`] → [`rights`] → [`replay`].
 
 use leptos::prelude::*;
 use model::frame::{ClientFrame, ServerFrame};
@@ -28,6 +28,7 @@ mod reading;
 mod recording;
 mod replay;
 mod reveal;
+mod rights;
 mod seen;
 mod timeline;
 mod voice;
@@ -43,6 +44,7 @@ pub(crate) use recording::RecordingInfo;
 pub(crate) use replay::ReplayStatus;
 use replay::ReplayStore;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
+use rights::RightsStore;
 use voice::Voice;
 
 /// The run and the id of a sub-agent.
@@ -60,7 +62,7 @@ impl std::ops::Deref for Store {
     }
 }
 
-/// The five stores, and what belongs to none of them.
+/// The stores, and what belongs to none of them.
 pub(crate) struct Parts {
     /// The connection: its status, and what the hub reported about itself.
     pub(crate) link: LinkStore,
@@ -70,6 +72,8 @@ pub(crate) struct Parts {
     pub(crate) panel: PanelStore,
     /// The commands that were given, and drafts for agents.
     pub(crate) control: ControlStore,
+    /// What the reader may do.
+    pub(crate) rights: RightsStore,
     /// The replay.
     pub(crate) replay: ReplayStore,
     /// Announcements to screen readers. All stores make some, so none owns them.
@@ -104,6 +108,7 @@ impl Store {
             reading: ReadingStore::new(shape),
             panel: PanelStore::new(Self::first_drawer(shape == Shape::Bare)),
             control: ControlStore::new(),
+            rights: RightsStore::new(),
             replay: ReplayStore::new(),
             spoken: Voice::new(),
             modules,
@@ -119,6 +124,7 @@ impl Store {
             ServerFrame::Welcome(_) => {
                 self.link.hear(&frame);
                 self.ask_agents();
+                self.ask_rights();
             }
             ServerFrame::Health { .. } => self.link.hear(&frame),
             ServerFrame::Done(_) | ServerFrame::Refused { .. } => self.hear_answer(&frame),
@@ -156,6 +162,7 @@ impl Store {
         let frames =
             self.reading.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
         self.link.send(frames);
+        self.ask_rights_here();
         self.ask_painting();
     }
 

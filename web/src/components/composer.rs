@@ -16,13 +16,14 @@ use model::RunId;
 
 use super::icon::icon;
 use crate::control::At;
+use crate::link::{Status, ending};
 use crate::store::{Store, use_store};
 
 /// The greatest height of the field in CSS pixels: eight lines and its padding.
 const HEIGHT_MAX: i32 = 8 * 20 + 16;
 
 /// The composer, shown if the hub has agents, a conversation is open or a new one begins, and the wall is not
-/// shown.
+/// shown. For a reader who may not write there it is one line that says why.
 #[component]
 pub(crate) fn Composer() -> impl IntoView {
     let store = use_store();
@@ -30,7 +31,16 @@ pub(crate) fn Composer() -> impl IntoView {
         let is_somewhere = store.reading.conversation.with(Option::is_some) || store.control.fresh.get();
         is_somewhere && store.has_agents() && !store.panel.wall.get()
     });
-    move || is_there.get().then(|| view! { <Form /> })
+    let may = Memo::new(move |_| is_there.get() && store.may_say());
+    let why_not = Memo::new(move |_| store.why_silent().filter(|_| is_there.get()));
+    move || {
+        if may.get() {
+            return view! { <Form /> }.into_any();
+        }
+        let said = why_not.get();
+        said.map(|why| view! { <p class="composer meta" role="note" data-t="watching-only">{why}</p> })
+            .into_any()
+    }
 }
 
 /// The conversation that is written to; `None` for a new one.
@@ -156,7 +166,11 @@ fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
     let store = use_store();
     let words = Memo::new(move |_| {
         if !store.link.is_up() {
-            return Some(("meta", "Not connected: what you write stays here.".to_owned()));
+            let why = store.link.status.with(|status| match status {
+                Status::Ended { code, .. } => ending(*code).title,
+                _ => "Not connected",
+            });
+            return Some(("meta", format!("{why}: what you write stays here.")));
         }
         let here = conversation(store).map(At::Composer);
         let at_run = going.get().map(At::Run);

@@ -57,7 +57,7 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let (its_id, first) = (id.clone(), text.clone());
     let is_edited = Memo::new(move |_| {
-        store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.has_agents()
+        store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.can_ask_again()
     });
     let its_id = id.clone();
     let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };

@@ -20,6 +20,7 @@ use super::Store;
 use crate::browser;
 use crate::control::{self, At, CommandOutcome};
 use crate::link::Status;
+use crate::rights::Deed;
 use crate::route;
 
 impl Store {
@@ -64,9 +65,19 @@ impl Store {
         self.link.send(frame.into_iter().collect());
     }
 
-    /// Whether the label of the open conversation can be changed here. Tracks that.
+    /// Whether the reader can change the label of the open conversation here. Tracks that.
     pub(crate) fn can_label(self) -> bool {
-        self.is_present() && self.reading.conversation.with(Option::is_some)
+        self.is_present() && self.reading.conversation.with(Option::is_some) && self.may(Deed::Label)
+    }
+
+    /// Whether the reader can fork the open conversation here. Tracks that.
+    pub(crate) fn can_fork(self) -> bool {
+        self.is_present() && self.may(Deed::Fork)
+    }
+
+    /// Whether the reader can edit a message here, to run it again in a fork. Tracks that.
+    pub(crate) fn can_ask_again(self) -> bool {
+        self.has_agents() && self.may(Deed::Fork)
     }
 
     /// Changes the label of the open conversation.
@@ -83,12 +94,18 @@ impl Store {
         self.control.renaming.set(untrack(|| self.can_label()));
     }
 
+    /// A name for a new conversation that begins with `text`; one that the reader may begin, as far as that is known.
+    fn new_name(self, text: &str) -> Option<ConversationId> {
+        let beginning = untrack(|| self.beginning()).unwrap_or_default();
+        control::name_for(&beginning, text, browser::random())
+    }
+
     /// Sends a message to an agent, in a new conversation if none is open. The name of a new conversation is
     /// made of the text and a random number. The agent is remembered for the conversation and for the next
     /// new one.
     pub(crate) fn say(self, agent: &str, text: &str) {
         let open = self.reading.conversation.get_untracked();
-        let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
+        let Some(conversation) = open.clone().or_else(|| self.new_name(text)) else {
             return;
         };
         browser::keep_setting(&format!("agent.{conversation}"), agent);
@@ -125,11 +142,11 @@ impl Store {
         self.control.choose();
     }
 
-    /// The active run of an agent of this hub in the open conversation. Tracks that.
+    /// The active run of an agent of this hub in the open conversation, if the reader may stop it. Tracks that.
     pub(crate) fn going(self) -> Option<RunId> {
         self.reading.running.track();
         self.reading.track_items();
-        let is_here = self.has_agents();
+        let is_here = self.has_agents() && self.may(Deed::Stop);
         let going = self
             .control
             .agents
@@ -169,7 +186,9 @@ impl Store {
             status => matches!(status, Cancelled | Interrupted),
         };
         let can = self.reading.run(id, stopped).unwrap_or(false) && self.is_ours(id);
-        can && self.has_agents() && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
+        can && self.has_agents()
+            && self.may(Deed::Retry)
+            && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
     }
 
     /// Resumes a run that broke off.
