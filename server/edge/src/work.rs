@@ -114,10 +114,16 @@ pub(crate) struct Work {
     spooled: AtomicU64,
     /// The threads that do the work, at a lower priority than those that serve sockets.
     threads: Threads,
+    /// The threads that read, write and close the files in which answers and bodies wait. They are others, because work
+    /// may take all of the first ones for seconds, and whoever takes an answer must not wait for that.
+    files: Threads,
 }
 
 /// How many threads there are at most: one for each turn.
 const AT_ONCE: usize = WORK_AT_ONCE_MAX + LARGE_BODIES_AT_ONCE_MAX;
+
+/// How many threads there are at most for files. What they do is copying, so more would not be faster.
+const FILES_AT_ONCE: usize = 2;
 
 impl Default for Work {
     fn default() -> Self {
@@ -134,6 +140,7 @@ impl Default for Work {
             spooled: AtomicU64::new(0),
             // Without tasks of their own; a runtime has one thread for them at least.
             threads: Threads::new("worker", Rank::Asked, 1, AT_ONCE),
+            files: Threads::new("files", Rank::Asked, 1, FILES_AT_ONCE),
         }
     }
 }
@@ -143,6 +150,12 @@ impl Work {
     /// handle is dropped. Take a turn before: more work than turns waits for a thread.
     pub(crate) fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
         self.threads.run(work)
+    }
+
+    /// Does something with a file, on a thread of lower priority than those that serve sockets. Closing counts: the kernel
+    /// takes some 25 ms to give up the pages of an unnamed file of 200 MiB.
+    pub(crate) fn file<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        self.files.run(work)
     }
 
     /// Waits for a turn. Turns are given in the order in which they were asked for. May be cancelled.

@@ -150,7 +150,8 @@ impl Moving {
     }
 }
 
-fn stand_low() {
+/// Gives this thread the lowest priority there is.
+pub(super) fn stand_low() {
     // Where it is not allowed the figures are the worse for it, and nothing else.
     let _refused = rustix::process::setpriority_process(None, NICE);
     // Behind everything that is not idle: a thread of the lowest priority keeps its core for a slice of time once it has it.

@@ -4,23 +4,33 @@ use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+
+use super::neighbours::stand_low;
 
 const SSE: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
 const TOO_FEW: &str = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{";
 
-/// Starts it; where it listens. It ends with the test.
+/// Starts it on a thread of its own, which stands behind the viewers as those of the other neighbours do; where it listens.
+/// It ends with the process.
 pub(crate) async fn start() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        let mut number = 0;
-        while let Ok((stream, _from)) = listener.accept().await {
-            tokio::spawn(answer(stream, number));
-            number += 1;
-        }
+    let (told, address) = oneshot::channel();
+    std::thread::spawn(|| {
+        stand_low();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            told.send(listener.local_addr().unwrap()).unwrap();
+            let mut number = 0;
+            while let Ok((stream, _from)) = listener.accept().await {
+                tokio::spawn(answer(stream, number));
+                number += 1;
+            }
+        });
     });
-    address
+    address.await.unwrap()
 }
 
 /// A piece of a chunked body.

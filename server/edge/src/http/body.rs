@@ -196,6 +196,9 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            self.work.file(move || drop(file));
+        }
         self.work.unspool(self.filed as u64);
     }
 }

@@ -8,21 +8,21 @@
 //! ```
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek as _, Write};
+use std::io::{self, BufRead, BufReader, Read as _, Seek as _, Write};
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use model::code::ErrorCode;
 use model::limits::{REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
-use tokio::io::AsyncReadExt as _;
 
 use super::problem::Problem;
 use crate::state::Shared;
 use crate::work::{Open, OpenKind, TURN, Task, Turn, Work};
 
-/// How many bytes are read from a file at once.
-const PIECE_BYTES: usize = 64 << 10;
+/// How many bytes are read from a file at once. Each reading wakes a thread, and each piece is given to the kernel in one
+/// call, during which the thread that serves sockets does nothing else.
+const PIECE_BYTES: usize = 128 << 10;
 
 /// A turn to make an answer, and the place that the request holds until it is made. Made by [`turn`], owned
 /// by the handler. Dropping it gives both back.
@@ -119,12 +119,13 @@ pub(super) async fn waiting(work: Arc<Work>, piece: Bytes) -> Body {
     if piece.len() <= SPOOL_MEMORY_BYTES {
         return Body::from(piece);
     }
+    let its = Arc::clone(&work);
     let put = move || {
-        let mut spool = Spool::new(work);
+        let mut spool = Spool::new(its);
         spool.write_all(&piece)?;
         spool.rewound().map_err(|problem| io::Error::other(problem.told().1))
     };
-    match tokio::task::spawn_blocking(put).await.map_err(io::Error::other).flatten() {
+    match work.file(put).await.map_err(io::Error::other).flatten() {
         Ok(spool) => spool.body(),
         Err(error) => Body::from_stream(stream::iter([Err::<Bytes, _>(error)])),
     }
@@ -194,13 +195,26 @@ impl Spool {
 
     /// A body that reads what was written as its reader takes it. Call [`Spool::rewound`] before.
     pub(super) fn body(mut self) -> Body {
-        let Some(file) = self.file.take() else { return Body::from(std::mem::take(&mut self.memory)) };
-        let reading = (tokio::fs::File::from_std(file), self);
-        Body::from_stream(stream::try_unfold(reading, async |(mut file, spool)| {
-            let mut piece = Vec::with_capacity(PIECE_BYTES);
-            let count = file.read_buf(&mut piece).await?;
-            Ok::<_, io::Error>((count > 0).then(|| (Bytes::from(piece), (file, spool))))
+        if self.file.is_none() {
+            return Body::from(std::mem::take(&mut self.memory));
+        }
+        Body::from_stream(stream::try_unfold(self, async |mut spool| {
+            let piece = spool.next_piece().await?;
+            Ok::<_, io::Error>((!piece.is_empty()).then_some((piece, spool)))
         }))
+    }
+
+    /// The next [`PIECE_BYTES`] of the file, or as many as are left. If the future is dropped the file is gone.
+    async fn next_piece(&mut self) -> io::Result<Bytes> {
+        let Some(mut file) = self.file.take() else { return Ok(Bytes::new()) };
+        let reading = self.work.file(move || {
+            let mut piece = Vec::with_capacity(PIECE_BYTES);
+            let read = (&mut file).take(PIECE_BYTES as u64).read_to_end(&mut piece);
+            read.map(|_bytes| (file, piece))
+        });
+        let (file, piece) = reading.await.map_err(io::Error::other).flatten()?;
+        self.file = Some(file);
+        Ok(piece.into())
     }
 }
 
@@ -221,6 +235,9 @@ impl Write for Spool {
 
 impl Drop for Spool {
     fn drop(&mut self) {
+        if let Some(file) = self.file.take() {
+            self.work.file(move || drop(file));
+        }
         self.work.unspool(self.spooled);
     }
 }
