@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tests::BrowserPage;
 use tests::browser::DESKTOP;
 use tests::model::answer;
+use tests::wait::until;
 
 use crate::names::logged_in;
 use crate::scene::{deploy_command, deployer, hub_with_deployer};
@@ -40,10 +41,14 @@ async fn a_viewer_sees_no_composer_and_reads_why_and_an_operator_is_offered_ever
     for offered in OF_CONTROL {
         operates.holds(&format!("return document.querySelector({}) !== null", json!(offered))).await;
     }
-    assert!(!has(&operates, "[data-t=watching-only]").await && has(&operates, "[data-act=export-turn]").await);
+    assert!(
+        !has(&operates, "[data-t=watching-only]").await && has(&operates, "[data-act=export-turn]").await
+    );
 
     let watches = logged_in(&hub, &bob).await;
-    watches.text_until("watching-only", |text| text.contains("You may watch") && text.contains("`control`")).await;
+    watches
+        .text_until("watching-only", |text| text.contains("You may watch") && text.contains("`control`"))
+        .await;
     watches.text_until("no-consent", |text| text.contains("`control`")).await;
     for offered in OF_CONTROL {
         assert!(!has(&watches, offered).await, "a viewer is offered {offered}");
@@ -54,7 +59,10 @@ async fn a_viewer_sees_no_composer_and_reads_why_and_an_operator_is_offered_ever
     watches.holds("return document.querySelector('[data-t=dialog] dl') !== null").await;
     let keys = watches.run("return document.querySelector('[data-t=dialog]').innerText").await;
     let keys = keys.as_str().unwrap();
-    assert!(keys.contains("Next row") && !keys.contains("Write a message") && !keys.contains("Approve"), "{keys}");
+    assert!(
+        keys.contains("Next row") && !keys.contains("Write a message") && !keys.contains("Approve"),
+        "{keys}"
+    );
     watches.press("Escape").await;
     for key in ["g", "e"] {
         watches.press(key).await;
@@ -75,6 +83,11 @@ async fn a_role_that_hides_arguments_may_reject_and_reads_why_it_may_not_approve
     let ann = hub.token_for("ann", &["view,control:*"]).await;
     let create = ["create", "--name", "guest", "--role", "guest", "--grant", "view,control:*"];
     let guest = hub.token(&create).await;
+    until("the hub to know the guest", async || {
+        let asked = hub.request("GET", "/v1/access").bearer_auth(&guest).send().await.ok()?;
+        asked.status().is_success().then_some(())
+    })
+    .await;
     let asked = hub.request("POST", "/v1/conversations/c/commands").bearer_auth(&ann).body(deploy_command());
     assert!(asked.send().await.unwrap().status().is_success());
     let page = logged_in(&hub, &guest).await;
@@ -96,8 +109,10 @@ async fn who_may_begin_conversations_of_a_team_begins_one_with_its_name() {
     page.devtools("Input.insertText", json!({"text": "Hello there"})).await;
     page.run("document.querySelector('[data-t=send]').click(); return null").await;
     let path = "return location.pathname";
-    page.run_until(path, |path: &Value| path.as_str().is_some_and(|path| path.starts_with("/c/team-hello-there-")))
-        .await;
+    page.run_until(path, |path: &Value| {
+        path.as_str().is_some_and(|path| path.starts_with("/c/team-hello-there-"))
+    })
+    .await;
     page.holds("return document.querySelector('#composer') !== null").await;
     page.close().await;
 }

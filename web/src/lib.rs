@@ -14,6 +14,7 @@
 //! exist twice: here, and below `components` or `store`.
 
 pub mod agents;
+pub mod attaching;
 pub mod calls;
 pub mod compare;
 pub mod control;

@@ -1,10 +1,10 @@
-//! What the components read: six stores, none of which refers to another.
+//! What the components read: seven stores, none of which refers to another.
 //!
 //! [`Store`] routes frames and actions to them, and holds what concerns several of them: taking a frame,
 //! opening a conversation, painting, resetting the view, and whether commands can be given.
 //!
 //! Reading order: [`link`] → [`reading`] → `paint` (sets signals once per frame of the screen) → [`panel`] →
-//! [`control`] → [`rights`] → [`replay`].
+//! [`control`] → [`attach`] → [`rights`] → [`replay`].
 
 use leptos::prelude::*;
 use model::frame::{ClientFrame, ServerFrame};
@@ -14,6 +14,7 @@ use crate::browser;
 use crate::model::Model;
 use crate::modules::Modules;
 
+mod attach;
 mod commands;
 mod compare;
 mod control;
@@ -35,6 +36,7 @@ mod voice;
 mod wall;
 
 pub(crate) use crate::faces::{OpenDialog, Sheet, Tab};
+use attach::AttachStore;
 pub(crate) use compare::compare_link;
 use control::ControlStore;
 use link::LinkStore;
@@ -72,6 +74,8 @@ pub(crate) struct Parts {
     pub(crate) panel: PanelStore,
     /// The commands that were given, and drafts for agents.
     pub(crate) control: ControlStore,
+    /// The files that the reader asks with.
+    pub(crate) attach: AttachStore,
     /// What the reader may do.
     pub(crate) rights: RightsStore,
     /// The replay.
@@ -108,6 +112,7 @@ impl Store {
             reading: ReadingStore::new(shape),
             panel: PanelStore::new(Self::first_drawer(shape == Shape::Bare)),
             control: ControlStore::new(),
+            attach: AttachStore::new(),
             rights: RightsStore::new(),
             replay: ReplayStore::new(),
             spoken: Voice::new(),

@@ -24,7 +24,7 @@ const ROUTED: [(&str, &str, &str); 2] = [
 fn commands() -> [(&'static str, CommandAction); 7] {
     let tool = ToolCallId::new("t");
     [
-        ("say", CommandAction::Say { agent: "".into(), text: String::new() }),
+        ("say", CommandAction::Say { agent: "".into(), text: String::new(), files: Vec::new() }),
         ("stop", CommandAction::Stop { run: None }),
         ("approve", CommandAction::Approve { run: None, tool: tool.clone(), arguments: None, saw: None }),
         ("reject", CommandAction::Reject { run: None, tool, text: None }),

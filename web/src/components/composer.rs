@@ -14,6 +14,7 @@ use leptos::html;
 use leptos::prelude::*;
 use model::RunId;
 
+use super::attached::{AttachButton, Attached};
 use super::icon::icon;
 use crate::control::At;
 use crate::link::{Status, ending};
@@ -78,7 +79,13 @@ fn Form() -> impl IntoView {
         text.set(written);
     };
     let is_chosen = Memo::new(move |_| answers.with(|agent| !agent.is_empty()));
-    let can_send = move || store.link.is_up() && is_chosen.get() && text.with(|text| !text.trim().is_empty());
+    store.attach.dropped.set_value(Some(Box::new(move |files| store.attach_all(files))));
+    on_cleanup(move || store.attach.dropped.set_value(None));
+    let has_files = Memo::new(move |_| !store.attached().is_empty());
+    let can_send = move || {
+        let is_said = has_files.get() || text.with(|text| !text.trim().is_empty());
+        store.link.is_up() && is_chosen.get() && is_said
+    };
     let send = move || {
         if untrack(can_send) {
             let said = text.get_untracked().trim().to_owned();
@@ -93,6 +100,13 @@ fn Form() -> impl IntoView {
             send();
         }
     };
+    let paste = move |event: web_sys::ClipboardEvent| {
+        let files = event.clipboard_data().and_then(|pasted| pasted.files());
+        if let Some(files) = files.filter(|files| files.length() > 0) {
+            event.prevent_default();
+            store.attach_all(&files);
+        }
+    };
     let hint = move || {
         if !is_chosen.get() {
             return "The agent here runs elsewhere. Choose one of this hub to go on in its place.".to_owned();
@@ -104,9 +118,11 @@ fn Form() -> impl IntoView {
         <form class="composer" data-t="composer" aria-label="Message to an agent"
             on:submit=move |event| { event.prevent_default(); send(); }>
             <div class="written">
+                <Attached />
                 <textarea id="composer" rows="1" aria-label="Message" placeholder=hint node_ref=area
-                    prop:value=move || text.get() on:input=write on:keydown=press></textarea>
+                    prop:value=move || text.get() on:input=write on:keydown=press on:paste=paste></textarea>
                 <div class="composer-foot">
+                    <AttachButton />
                     <Who answers=answers />
                     <Trouble going=going />
                     <span class="grow"></span>

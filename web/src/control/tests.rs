@@ -20,7 +20,7 @@ fn conversation(name: &str) -> ConversationId {
 }
 
 fn say(text: &str) -> CommandAction {
-    CommandAction::Say { agent: "helper".into(), text: text.to_owned() }
+    CommandAction::Say { agent: "helper".into(), text: text.to_owned(), files: Vec::new() }
 }
 
 fn done(id: &str) -> ServerFrame {

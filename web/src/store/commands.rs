@@ -17,6 +17,7 @@ use model::view::RunView;
 use model::{ConversationId, MessageId, RunId};
 
 use super::Store;
+use crate::attaching;
 use crate::browser;
 use crate::control::{self, At, CommandOutcome};
 use crate::link::Status;
@@ -60,7 +61,7 @@ impl Store {
 
     /// Gives a command about `conversation`, under a new id that no other page has.
     fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
-        let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
+        let id = fresh_id();
         let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
     }
@@ -100,12 +101,14 @@ impl Store {
         control::name_for(&beginning, text, browser::random())
     }
 
-    /// Sends a message to an agent, in a new conversation if none is open. The name of a new conversation is
+    /// Sends a message, with the files that are attached here, to an agent, in a new conversation if none is open. The name of a new conversation is
     /// made of the text and a random number. The agent is remembered for the conversation and for the next
     /// new one.
     pub(crate) fn say(self, agent: &str, text: &str) {
         let open = self.reading.conversation.get_untracked();
-        let Some(conversation) = open.clone().or_else(|| self.new_name(text)) else {
+        let files = self.take_attached();
+        let named = attaching::said(text, &files);
+        let Some(conversation) = open.clone().or_else(|| self.new_name(&named)) else {
             return;
         };
         browser::keep_setting(&format!("agent.{conversation}"), agent);
@@ -113,8 +116,13 @@ impl Store {
         if open.is_none() {
             browser::follow_link(&route::path_of(&conversation));
         }
-        let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned() };
-        self.command_in(conversation.clone(), At::Composer(conversation), deed);
+        let is_plain = files.is_empty();
+        let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned(), files };
+        if is_plain {
+            self.command_in(conversation.clone(), At::Composer(conversation), deed);
+        } else {
+            self.say_over_http(conversation, &fresh_id(), deed);
+        }
         self.reading.follow();
     }
 
@@ -244,4 +252,9 @@ impl Store {
             CommandOutcome { .. } => {}
         }
     }
+}
+
+/// An id for a command that no other page has.
+fn fresh_id() -> String {
+    format!("{:x}-{:x}", browser::now_ms(), browser::random())
 }
