@@ -11,6 +11,7 @@ use crate::scene::{LOOKS, OPENING, agent_table};
 
 mod compare;
 mod elsewhere;
+mod files;
 mod forms;
 mod waits;
 

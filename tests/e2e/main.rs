@@ -22,6 +22,7 @@ mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
 mod modules; // parts of the page that are fetched when they are needed
 mod names; // who is here and who decided, with access control
+mod offers; // what is offered to whom, and why something is not
 mod order; // titles, pins, archives, tags on the page
 mod overview; // the table of runs and the dashboard
 mod reading; // nothing jumps, choices stay

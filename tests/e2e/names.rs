@@ -8,7 +8,7 @@ use tests::{BrowserPage, TestHub};
 use crate::scene::{deploy_command, deployer, hub_with_deployer};
 
 /// A browser that has logged in with `token` and shows the conversation `c`.
-async fn logged_in(hub: &TestHub, token: &str) -> BrowserPage {
+pub(crate) async fn logged_in(hub: &TestHub, token: &str) -> BrowserPage {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.holds("return document.querySelector('#token') !== null").await;
@@ -33,7 +33,7 @@ async fn viewers_and_whoever_approves_are_shown_by_name() {
     for page in [&decides, &watches] {
         page.text_until("watching", |text| text.starts_with("2 watching") && text.ends_with(": ann, bob"))
             .await;
-        page.holds("return document.querySelector('[data-t=consent]') !== null").await;
+        page.holds("return document.querySelector('[data-t=tool-card][data-state=approval]') !== null").await;
     }
     let offered = "return document.querySelector('[data-act=approve]:not([disabled])') !== null";
     decides.holds(offered).await;

@@ -10,9 +10,11 @@ mod absent; // what README says is missing
 mod access; // who may see, say and do what
 mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
+mod access_offers; // what somebody is told that they may do
 mod access_page; // logging in, links, the certificate
 mod access_roles; // what a role hides, at every door
 mod access_who; // whose name stands in the conversation
+mod asked_with_files; // images, PDF and texts; how the model is to answer
 mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input

@@ -42,6 +42,19 @@ fn anthropic(block: &Value, delta: &Value, why: &str) -> Vec<ServerStep> {
     ])
 }
 
+/// An answer in Anthropic's words, with this text.
+pub(crate) fn anthropic_text(text: &str) -> Vec<ServerStep> {
+    let delta = json!({"type": "text_delta", "text": text});
+    anthropic(&json!({"type": "text", "text": ""}), &delta, "end_turn")
+}
+
+/// A hub whose helper has a model of Anthropic's API at `origin`.
+pub(crate) async fn anthropic_hub(origin: &ScriptedServer) -> (TestHub, tempfile::TempDir) {
+    let url = format!("http://{}", origin.address());
+    // Any variable that tests are given stands for one with a key.
+    hub(&format!("provider = \"anthropic\"\nurl = {url:?}\nkey_env = \"CARGO_PKG_NAME\"")).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn anthropic_models_are_asked_in_their_own_words() {
     let origin = ScriptedServer::start(|asked| {

@@ -185,10 +185,15 @@ pub(crate) async fn delete(path: &str) -> Result<Deletion, String> {
 /// Saves what the hub has at `path` as a file, by a click on a link that downloads. Errors are the browser's
 /// to show.
 pub(crate) fn save(path: &str) {
+    save_as(path, "");
+}
+
+/// Saves what is at `path`, which may be a `data:` URL, as a file called `name`; without one, as the browser calls it.
+pub(crate) fn save_as(path: &str, name: &str) {
     let document = document();
     let link = document.create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     let (Some(link), Some(body)) = (link, document.body()) else { return };
-    if link.set_attribute("href", path).is_ok() && link.set_attribute("download", "").is_ok() {
+    if link.set_attribute("href", path).is_ok() && link.set_attribute("download", name).is_ok() {
         drop(body.append_child(&link));
         link.click();
         link.remove();

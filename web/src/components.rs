@@ -20,6 +20,7 @@
 mod agent;
 mod agents;
 mod aside;
+mod attached;
 mod body;
 mod call;
 mod card;

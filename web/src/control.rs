@@ -8,10 +8,13 @@ use std::collections::HashMap;
 
 use model::code::ErrorCode;
 use model::command::{Command, CommandAction, Done};
+use model::event::FileKind;
 use model::frame::{ClientFrame, ServerFrame};
 use model::view::{RunView, View};
 use model::{ConversationId, MessageId, RunId, ToolCallId};
 use serde::Deserialize;
+
+use crate::attaching;
 
 mod turns;
 
@@ -33,6 +36,9 @@ pub struct Agent {
     /// Its model, if the hub knows it.
     #[serde(default)]
     pub model: Option<String>,
+    /// The kinds of files that it takes.
+    #[serde(default)]
+    pub files: Vec<FileKind>,
 }
 
 /// The agents in an answer of `GET /v1/agents`; empty if it cannot be read.
@@ -179,9 +185,9 @@ impl Control {
         Some(CommandOutcome { at, done: Some(done.clone()) })
     }
 
-    /// The frames to send again on a new socket.
+    /// The frames to send again on a new socket. Messages with files are sent in another way.
     pub fn again(&self) -> Vec<ClientFrame> {
-        let waiting = self.given.iter().filter(|given| !given.is_done);
+        let waiting = self.given.iter().filter(|given| !given.is_done && !has_files(&given.command.deed));
         waiting
             .map(|given| ClientFrame::Command {
                 conv: given.conversation.clone(),
@@ -205,7 +211,7 @@ impl Control {
         let said = self.given.iter().filter(|given| given.conversation == *conversation);
         let said = said.filter(|given| !is_heard(given, view));
         said.filter_map(|given| match &given.command.deed {
-            CommandAction::Say { text, .. } => Some(text.clone()),
+            CommandAction::Say { text, files, .. } => Some(attaching::said(text, files)),
             _ => None,
         })
         .collect()
@@ -233,6 +239,11 @@ impl Control {
         self.given
             .retain(|given| !given.is_done || given.conversation != *conversation || !is_heard(given, view));
     }
+}
+
+/// Whether the command is a message with files.
+fn has_files(deed: &CommandAction) -> bool {
+    matches!(deed, CommandAction::Say { files, .. } if !files.is_empty())
 }
 
 /// Whether the message is among those that were added since the command.

@@ -24,7 +24,7 @@ use crate::store::{RecordingInfo, Store};
 const PIECE_BYTES: f64 = 262_144.0;
 
 /// Adds the listeners for dropped and chosen files, for as long as the page is open. Of several dropped files
-/// the first is opened.
+/// the first is opened. Files that are dropped on the composer are attached instead.
 pub(crate) fn listen(store: Store) {
     let document = browser::document();
     browser::listen(&document, "dragover", move |event: DragEvent| {
@@ -43,6 +43,13 @@ pub(crate) fn listen(store: Store) {
         event.prevent_default();
         store.panel.dragging.set(false);
         let files = event.data_transfer().and_then(|it| it.files());
+        if let Some(files) = files.as_ref().filter(|_| is_on_composer(&event)) {
+            return store.attach.dropped.with_value(|attach| {
+                if let Some(attach) = attach {
+                    attach(files);
+                }
+            });
+        }
         if let Some(file) = files.and_then(|files| files.get(0)) {
             open(store, file, None);
         }
@@ -54,6 +61,14 @@ pub(crate) fn listen(store: Store) {
         // Allows the same file to be chosen again.
         input.set_value("");
     })));
+}
+
+/// Whether something is dropped on the composer: then it is asked with. The veil lies above, so the place decides.
+fn is_on_composer(event: &DragEvent) -> bool {
+    let Ok(Some(composer)) = browser::document().query_selector("form.composer") else { return false };
+    let place = composer.get_bounding_client_rect();
+    let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
+    (place.left()..=place.right()).contains(&x) && (place.top()..=place.bottom()).contains(&y)
 }
 
 /// Opens `file` in `dialect`; if that is `None`, in the one detected from the beginning of the file. The file

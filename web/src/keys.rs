@@ -23,6 +23,7 @@ use crate::components::copy_result;
 use crate::find::Place;
 use crate::keyboard::{Focus, KeyAction, Modifier, Press, Screen, action_of};
 use crate::open::Level;
+use crate::rights::Deed;
 use crate::scroll::Scroller;
 use crate::store::{OpenDialog, Sheet, Store, Tab};
 use leptos::prelude::*;
@@ -45,14 +46,36 @@ pub(crate) struct Command {
     pub(crate) title: &'static str,
     /// Runs the command.
     run: fn(Store),
-    /// Whether it commands agents of the hub; without agents it is not offered.
-    for_agents: bool,
+    /// What it takes; without that it is not offered.
+    takes: Takes,
+}
+
+/// What a command takes beside the page.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// Nothing.
+    Nothing,
+    /// That the reader may do this here.
+    Right(Deed),
+    /// Agents of the hub, and that the reader may do this here.
+    Agents(Deed),
+    /// Agents of the hub, and that the reader may write here.
+    Writing,
+    /// Agents of the hub, and that the reader may begin a conversation.
+    Beginning,
 }
 
 impl Command {
-    /// Whether the hub can execute it. Tracks the hub's agents.
+    /// Whether the hub can execute it, and would. Tracks the hub's agents and what the reader may do.
     pub(crate) fn is_offered(&self, store: Store) -> bool {
-        !self.for_agents || store.control.has_agents()
+        let has_agents = || store.control.has_agents();
+        match self.takes {
+            Takes::Nothing => true,
+            Takes::Right(deed) => store.may(deed),
+            Takes::Agents(deed) => has_agents() && store.may(deed),
+            Takes::Writing => has_agents() && store.may_say(),
+            Takes::Beginning => has_agents() && store.beginning().is_some(),
+        }
     }
 
     /// Runs the command.
@@ -61,24 +84,25 @@ impl Command {
     }
 }
 
-/// A command for all hubs.
+/// A command that takes nothing.
 const fn command(
     keys: &'static [&'static str],
     shown: &'static str,
     title: &'static str,
     run: fn(Store),
 ) -> Command {
-    Command { keys, shown, title, run, for_agents: false }
+    Command { keys, shown, title, run, takes: Takes::Nothing }
 }
 
-/// A command for hubs with agents.
-const fn for_agents(
+/// A command that takes something.
+const fn with(
+    takes: Takes,
     keys: &'static [&'static str],
     shown: &'static str,
     title: &'static str,
     run: fn(Store),
 ) -> Command {
-    Command { keys, shown, title, run, for_agents: true }
+    Command { keys, shown, title, run, takes }
 }
 
 /// All commands, in the order of the list of keys.
@@ -98,14 +122,26 @@ pub(crate) const COMMANDS: [Command; 44] = [
     command(&["a"], "a", "Next call that waits for consent", |store| {
         next_call(store, &[ToolState::Approval]);
     }),
-    for_agents(&["A"], "A", "Approve the call", |store| control::press(store, "approve")),
-    for_agents(&["E"], "E", "Edit the call, or the message to run it again", control::edit),
-    for_agents(&["R"], "R", "Reject the call", |store| control::press(store, "reject")),
-    for_agents(&["m"], "m", "Write a message", |_| browser::focus("composer")),
-    for_agents(&["n"], "n", "New conversation", control::begin),
-    for_agents(&["."], ".", "Stop the run", Store::stop),
-    for_agents(&[","], ",", "Retry, or let the run go on", |store| control::press(store, "go-on")),
-    command(&["F"], "F", "Fork from the turn", control::fork),
+    with(Takes::Agents(Deed::Approve), &["A"], "A", "Approve the call", |store| {
+        control::press(store, "approve")
+    }),
+    with(
+        Takes::Agents(Deed::Approve),
+        &["E"],
+        "E",
+        "Edit the call, or the message to run it again",
+        control::edit,
+    ),
+    with(Takes::Agents(Deed::Reject), &["R"], "R", "Reject the call", |store| {
+        control::press(store, "reject")
+    }),
+    with(Takes::Writing, &["m"], "m", "Write a message", |_| browser::focus("composer")),
+    with(Takes::Beginning, &["n"], "n", "New conversation", control::begin),
+    with(Takes::Agents(Deed::Stop), &["."], ".", "Stop the run", Store::stop),
+    with(Takes::Agents(Deed::Retry), &[","], ",", "Retry, or let the run go on", |store| {
+        control::press(store, "go-on")
+    }),
+    with(Takes::Right(Deed::Fork), &["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
     command(&["g d"], "g d", "Compare with another conversation", |store| {
         store.open_dialog(OpenDialog::Compare);
@@ -126,8 +162,10 @@ pub(crate) const COMMANDS: [Command; 44] = [
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.open_dialog(OpenDialog::Settings)),
     command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
-    command(&["g r"], "g r", "Rename the conversation", Store::rename),
-    command(&["g o"], "g o", "Pin, archive, tags and note", |store| store.open_dialog(OpenDialog::Order)),
+    with(Takes::Right(Deed::Label), &["g r"], "g r", "Rename the conversation", Store::rename),
+    with(Takes::Right(Deed::Label), &["g o"], "g o", "Pin, archive, tags and note", |store| {
+        store.open_dialog(OpenDialog::Order)
+    }),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
     command(&[], "Ctrl K", "All commands and conversations", |store| store.open_dialog(OpenDialog::Palette)),

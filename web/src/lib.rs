@@ -14,6 +14,7 @@
 //! exist twice: here, and below `components` or `store`.
 
 pub mod agents;
+pub mod attaching;
 pub mod calls;
 pub mod compare;
 pub mod control;
@@ -43,6 +44,7 @@ pub mod panes;
 pub mod pieces;
 pub mod plain;
 pub mod replay;
+pub mod rights;
 pub mod route;
 
 pub mod search;

@@ -1,10 +1,10 @@
-//! What the components read: five stores, none of which refers to another.
+//! What the components read: seven stores, none of which refers to another.
 //!
 //! [`Store`] routes frames and actions to them, and holds what concerns several of them: taking a frame,
 //! opening a conversation, painting, resetting the view, and whether commands can be given.
 //!
 //! Reading order: [`link`] → [`reading`] → `paint` (sets signals once per frame of the screen) → [`panel`] →
-//! [`control`] → [`replay`].
+//! [`control`] → [`attach`] → [`rights`] → [`replay`].
 
 use leptos::prelude::*;
 use model::frame::{ClientFrame, ServerFrame};
@@ -14,6 +14,7 @@ use crate::browser;
 use crate::model::Model;
 use crate::modules::Modules;
 
+mod attach;
 mod commands;
 mod compare;
 mod control;
@@ -28,12 +29,14 @@ mod reading;
 mod recording;
 mod replay;
 mod reveal;
+mod rights;
 mod seen;
 mod timeline;
 mod voice;
 mod wall;
 
 pub(crate) use crate::faces::{OpenDialog, Sheet, Tab};
+use attach::AttachStore;
 pub(crate) use compare::compare_link;
 use control::ControlStore;
 use link::LinkStore;
@@ -43,6 +46,7 @@ pub(crate) use recording::RecordingInfo;
 pub(crate) use replay::ReplayStatus;
 use replay::ReplayStore;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
+use rights::RightsStore;
 use voice::Voice;
 
 /// The run and the id of a sub-agent.
@@ -60,7 +64,7 @@ impl std::ops::Deref for Store {
     }
 }
 
-/// The five stores, and what belongs to none of them.
+/// The stores, and what belongs to none of them.
 pub(crate) struct Parts {
     /// The connection: its status, and what the hub reported about itself.
     pub(crate) link: LinkStore,
@@ -70,6 +74,10 @@ pub(crate) struct Parts {
     pub(crate) panel: PanelStore,
     /// The commands that were given, and drafts for agents.
     pub(crate) control: ControlStore,
+    /// The files that the reader asks with.
+    pub(crate) attach: AttachStore,
+    /// What the reader may do.
+    pub(crate) rights: RightsStore,
     /// The replay.
     pub(crate) replay: ReplayStore,
     /// Announcements to screen readers. All stores make some, so none owns them.
@@ -104,6 +112,8 @@ impl Store {
             reading: ReadingStore::new(shape),
             panel: PanelStore::new(Self::first_drawer(shape == Shape::Bare)),
             control: ControlStore::new(),
+            attach: AttachStore::new(),
+            rights: RightsStore::new(),
             replay: ReplayStore::new(),
             spoken: Voice::new(),
             modules,
@@ -119,6 +129,7 @@ impl Store {
             ServerFrame::Welcome(_) => {
                 self.link.hear(&frame);
                 self.ask_agents();
+                self.ask_rights();
             }
             ServerFrame::Health { .. } => self.link.hear(&frame),
             ServerFrame::Done(_) | ServerFrame::Refused { .. } => self.hear_answer(&frame),
@@ -156,6 +167,7 @@ impl Store {
         let frames =
             self.reading.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();
         self.link.send(frames);
+        self.ask_rights_here();
         self.ask_painting();
     }
 

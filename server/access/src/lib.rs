@@ -12,7 +12,7 @@
 //! The crate has no I/O, no clock and no source of randomness: files, times and random bytes are arguments.
 //! It depends on `model` and no other crate of the workspace.
 //!
-//! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` →
+//! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `offers` →
 //! `secret` → `tokens`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `cookie`, `oidc`,
 //! `quota`, `audit`.
 
@@ -24,6 +24,7 @@ mod grant;
 pub mod jwt;
 mod mapping;
 mod need;
+mod offers;
 pub mod oidc;
 mod pattern;
 mod principal;
@@ -42,6 +43,7 @@ pub use denial::Denial;
 pub use grant::{Grant, GrantError};
 pub use mapping::{IDENTITY_RULES_MAX, IdentityMapping, IdentityRule, MappingError};
 pub use need::{Need, Shows};
+pub use offers::{beginnings, offers};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
 pub use quota::{InUse, Quotas, RATED_MAX, Rates};

@@ -78,6 +78,15 @@ impl Pattern {
         self.pieces.len() > 1 && self.pieces.iter().all(CompactString::is_empty)
     }
 
+    /// What names begin with, if the pattern matches those that begin with it and no others: its only star is its last
+    /// character.
+    pub fn start(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [start, end] if end.is_empty() => Some(start),
+            _ => None,
+        }
+    }
+
     /// Whether the pattern matches `name`. The time is at most the product of both lengths, and usually their
     /// sum.
     pub fn matches(&self, name: &str) -> bool {

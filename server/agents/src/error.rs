@@ -25,6 +25,9 @@ pub enum StartError {
     /// The hub is draining.
     #[error("the hub stops; come back in a moment")]
     Draining,
+    /// A file that comes with a message is not taken, for the reason in the text.
+    #[error("{0}")]
+    File(String),
     /// The run cannot be resumed, for the reason in the text.
     #[error("{0}")]
     NotResumable(String),
@@ -41,6 +44,7 @@ impl StartError {
             Self::NoWay(..) => ErrorCode::AgentUnavailable,
             Self::TooMany => ErrorCode::TooMany,
             Self::Draining => ErrorCode::ShuttingDown,
+            Self::File(_) => ErrorCode::BadRequest,
             Self::NotResumable(_) => ErrorCode::NotResumable,
             Self::Publish(error) => error.code(),
         }

@@ -6,6 +6,7 @@ use event_log::{LogError, Ticket, reached};
 use hub::{Fanout, Hub};
 use model::View;
 use model::frame::Durability;
+use model::limits::MODEL_FILES_BYTES_MAX;
 use model::{ConversationId, view::RunView};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,10 +38,14 @@ impl Host {
         self.drain.is_cancelled()
     }
 
-    /// A copy of the conversation's view; `None` if there is no such conversation or it cannot be read.
+    /// A copy of the conversation's view, with the contents of the files of its messages, the newest first, as many as a
+    /// request to a model may have; `None` if there is no such conversation or it cannot be read. Waits for the disk.
     pub(crate) fn view(&self, conversation: &ConversationId) -> Option<View> {
-        let found = self.hub.find(conversation).ok().flatten();
-        found.map(|found| found.view())
+        let found = self.hub.find(conversation).ok().flatten()?;
+        let mut view = found.view();
+        let mut left = MODEL_FILES_BYTES_MAX;
+        self.hub.make_files_whole(&found, &mut view, &mut left);
+        Some(view)
     }
 
     /// Reads from the view of a run; `None` if there is no such run.

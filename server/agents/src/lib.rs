@@ -33,6 +33,7 @@ mod rotate;
 mod run;
 mod run_publisher;
 mod runner;
+mod sampling;
 mod seat;
 mod settings;
 mod streams;
@@ -48,6 +49,7 @@ pub use registry::{AgentRow, Agents, Started, Turn};
 pub use remote::ag_ui_messages;
 pub use rotate::rotate;
 pub use run::{Answer, HUB_STOPPED, RunAddress, is_of_runner};
+pub use sampling::{SAMPLING, SAMPLING_BYTES_MAX};
 pub use settings::{
     AgentConfig, AgentKind, Filled, FilledHeader, ModelApi, Plan, Provider, ProviderError, Reach,
     RemoteConfig, RemoteKind, RunnerConfig, StreamFile, StreamSink, StreamSocket, StreamTarget, ToolServer,

@@ -8,16 +8,18 @@ use dialects::Decoded;
 use event_log::clock;
 use exchange::{OfferedTool, Spoken};
 use hub::{Publication, PublishError};
-use model::event::{Kind, Message};
+use model::event::{FileKind, Kind, Message, MessageFile, check_files};
 use model::view::RunView;
 use model::{ConversationId, MessageId, Position, RunId};
 use parking_lot::{Mutex, MutexGuard};
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::asked_about::AskedAbout;
 use crate::error::StartError;
 use crate::host::Host;
 use crate::run::{RUNNER, RunAddress, Word};
+use crate::sampling::{self, SAMPLING};
 use crate::seat::{Beginning, Going, Seat};
 use crate::settings::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerConfig};
 use crate::terms::Terms;
@@ -51,6 +53,16 @@ pub(crate) enum KnownKind {
     Remote(Arc<RemoteConfig>),
 }
 
+impl KnownKind {
+    /// The kinds of files that it takes.
+    fn files(&self) -> &[FileKind] {
+        match self {
+            Self::Runner(config) => &config.files,
+            Self::Remote(config) => config.speaks.takes_files(),
+        }
+    }
+}
+
 /// An agent as it is listed.
 #[derive(Debug, serde::Serialize)]
 pub struct AgentRow {
@@ -63,6 +75,8 @@ pub struct AgentRow {
     /// The model, or what is asked for at the other server; left out where none is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<CompactString>,
+    /// The kinds of files that it takes: `image`, `pdf`, `text`.
+    files: Vec<FileKind>,
 }
 
 /// A turn that an agent is asked for.
@@ -138,7 +152,7 @@ impl Agents {
                     (config.speaks.name(), config.speaks.dialect(), config.model.clone())
                 }
             };
-            AgentRow { name: name.clone(), kind, dialect, model }
+            AgentRow { name: name.clone(), kind, dialect, model, files: known.kind.files().to_vec() }
         };
         self.known.iter().map(row).collect()
     }
@@ -166,6 +180,7 @@ impl Agents {
     pub fn start(self: &Arc<Self>, turn: Turn) -> Result<Started, StartError> {
         let Turn { agent, conversation, messages, run, tools, note, terms } = turn;
         let found = self.find(&agent)?;
+        self.check_files(&agent, &messages)?;
         let place = RunAddress { run: self.name(&conversation, run), conversation };
         let (seat, lead) = Seat::take(self, &place, agent)?;
         let after = self.publish(&place.conversation, messages)?;
@@ -187,6 +202,7 @@ impl Agents {
         let Some(place) = at_work.filter(|place| !self.is_over(place)) else {
             return self.start(turn);
         };
+        self.check_files(&turn.agent, &turn.messages)?;
         let after = self.publish(&turn.conversation, turn.messages)?;
         if self.tell(&place, Word::MessagePublished) {
             return Ok(Started { place, after });
@@ -246,6 +262,35 @@ impl Agents {
             Some(KnownKind::Remote(config)) => config.speaks == RemoteKind::Forge,
             Some(KnownKind::Runner(_)) | None => true,
         }
+    }
+
+    /// Which of the `names` of sampling fields an agent cannot pass on to its model.
+    pub fn refuses_of_sampling(&self, name: &str, given: &Map<String, Value>) -> Vec<&'static str> {
+        let takes = |field: &str| match self.known.get(name).map(|known| &known.kind) {
+            Some(KnownKind::Runner(config)) => sampling::takes(config.provider.api, field),
+            Some(KnownKind::Remote(_)) => false,
+            None => true,
+        };
+        SAMPLING.into_iter().filter(|field| given.contains_key(*field) && !takes(field)).collect()
+    }
+
+    /// Checks the files of new messages: their form and size, and that the agent takes such files.
+    fn check_files(&self, agent: &str, messages: &[Spoken]) -> Result<(), StartError> {
+        let takes = self.known.get(agent).map(|known| known.kind.files()).unwrap_or_default();
+        for message in messages {
+            check_files(&message.files).map_err(|error| StartError::File(error.to_string()))?;
+            let is_refused = |file: &&MessageFile| file.kind().is_none_or(|kind| !takes.contains(&kind));
+            if let Some(file) = message.files.iter().find(is_refused) {
+                let of = match takes.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(", ") {
+                    none if none.is_empty() => String::from("no files"),
+                    kinds => format!("files of these kinds alone: {kinds}"),
+                };
+                let why =
+                    format!("the agent {agent:?} takes {of}; the file {:?} is {}", file.name, file.mime);
+                return Err(StartError::File(why));
+            }
+        }
+        Ok(())
     }
 
     /// Says something to a run. False if the run does not go on in this hub, or if too much waits to be heard
@@ -323,7 +368,7 @@ impl Agents {
         let mut said = Decoded::default();
         for (number, spoken) in messages.into_iter().enumerate() {
             let message = spoken.id.unwrap_or_else(|| MessageId::new(&format_compact!("{name}.{number}")));
-            let message = Message { message, role: spoken.role, text: spoken.text };
+            let message = Message { message, role: spoken.role, text: spoken.text, files: spoken.files };
             said.push(&RunId::none(), Kind::Message(message));
         }
         if !said.envelopes.is_empty() {

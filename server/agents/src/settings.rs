@@ -6,6 +6,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use dialects::text_calls::{TextForm, TextRules};
+use model::event::FileKind;
 use model::price::Price;
 use upstream::{Api, Upstream};
 
@@ -48,6 +49,8 @@ pub struct RunnerConfig {
     pub plan: Plan,
     /// The system prompt.
     pub system: Option<String>,
+    /// The kinds of files that its model takes.
+    pub files: Vec<FileKind>,
     /// The servers whose tools it may call.
     pub tools: Vec<CompactString>,
     /// The dialect of the model's answers, if it is one that the user describes.
@@ -161,6 +164,11 @@ impl RemoteKind {
     /// Whether the protocol can offer tools that the caller executes.
     pub(crate) fn takes_tools(self) -> bool {
         matches!(self, Self::AgUi | Self::OpenAi | Self::Anthropic)
+    }
+
+    /// The kinds of files that it can be asked with: those of the APIs that the hub writes requests for.
+    pub(crate) fn takes_files(self) -> &'static [FileKind] {
+        if matches!(self, Self::OpenAi | Self::Anthropic) { &FileKind::ALL } else { &[] }
     }
 
     /// Whether the settings must say what is asked for.

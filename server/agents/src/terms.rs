@@ -5,6 +5,7 @@ use model::Json;
 use model::event::Kind;
 use model::view::{NoteBody, RunView};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// The name of the hub's own event that stores the terms in a run.
 const NAME: &str = "remote_terms";
@@ -22,6 +23,9 @@ pub struct Terms {
     /// Whether the agent is offered no tools.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_tools: bool,
+    /// How the model is to answer: fields of `SAMPLING`.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub sampling: Map<String, Value>,
 }
 
 impl Terms {

@@ -18,11 +18,11 @@ use event_log::blocking;
 use hub::{Conversation, Hub};
 use model::code::ErrorCode;
 use model::command::{Command, CommandAction, Done};
-use model::event::LabelChange;
+use model::event::{LabelChange, MessageFile};
 use model::limits::ID_BYTES_MAX;
 use model::retry::ModelRetry;
 use model::view::RunView;
-use model::{ConversationId, Position, RunId, View};
+use model::{ConversationId, MessageId, Position, RunId, View};
 
 use crate::fork::{Cut, fork};
 use crate::state::Shared;
@@ -98,10 +98,13 @@ async fn done_once(
             let target = find(&shared.hub, conversation)?;
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
             let said = agent.zip(text);
+            let files = if said.is_some() { files_of(shared, &target, before.as_ref()) } else { Vec::new() };
             let into = fork(shared, &target, Cut { at, before }, into).await?;
             match said {
                 None => Done { id, conversation: into, run: None, after },
-                Some((agent, text)) => done(id, blocking(|| say(&shared.agents, &into, agent, &text))?),
+                Some((agent, text)) => {
+                    done(id, blocking(|| say(&shared.agents, &into, agent, Said { text, files }))?)
+                }
             }
         }
         CommandAction::Label { title, pinned, archived, tags, note } => {
@@ -140,7 +143,7 @@ fn act(
     deed: CommandAction,
 ) -> Result<Started, Refusal> {
     Ok(match deed {
-        CommandAction::Say { agent, text } => say(agents, id, agent, &text)?,
+        CommandAction::Say { agent, text, files } => say(agents, id, agent, Said { text, files })?,
         CommandAction::Stop { run } => {
             let target = Target::find(agents, hub, id, run)?;
             let place = &target.started.place;
@@ -177,17 +180,39 @@ fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
     })
 }
 
-/// Starts a turn of an agent with a person's message. Fails with `bad_request` for an empty one.
+/// What a person says.
+struct Said {
+    /// The text; may be empty if there are files.
+    text: String,
+    /// The files, with their contents.
+    files: Vec<MessageFile>,
+}
+
+/// The files of the message before which a fork ends, with their contents: the message that is said in its place has
+/// them too.
+fn files_of(shared: &Shared, from: &Conversation, before: Option<&MessageId>) -> Vec<MessageFile> {
+    let Some(before) = before else { return Vec::new() };
+    let message = from.look(|view| view.messages.get(before).cloned());
+    let mut view = View::default();
+    view.messages.extend(message.map(|message| (before.clone(), message)));
+    let mut left = usize::MAX;
+    blocking(|| shared.hub.make_files_whole(from, &mut view, &mut left));
+    let files = view.messages.into_values().flat_map(|message| message.files);
+    files.filter(|file| file.data.is_some()).collect()
+}
+
+/// Starts a turn of an agent with a person's message. Fails with `bad_request` for an empty one, and for files that
+/// are not taken.
 fn say(
     agents: &Arc<Agents>,
     id: &ConversationId,
     agent: CompactString,
-    text: &str,
+    Said { text, files }: Said,
 ) -> Result<Started, Refusal> {
-    if text.trim().is_empty() {
-        return Err(Refusal::new(ErrorCode::BadRequest, "`text` is empty: a message needs text"));
+    if text.trim().is_empty() && files.is_empty() {
+        return Err(Refusal::new(ErrorCode::BadRequest, "`text` is empty: a message needs text, or files"));
     }
-    let messages = vec![Spoken::user(text)];
+    let messages = vec![Spoken { files, ..Spoken::user(&text) }];
     let turn = Turn::new(agent, id.clone(), messages);
     Ok(agents.say(turn)?)
 }

@@ -47,7 +47,10 @@ impl Task {
 
     /// The kind of work on a whole view. Walks all items of the view.
     pub(crate) fn of(view: &View) -> Self {
-        let messages = view.messages.values().map(|message| message.text.len());
+        let messages = view.messages.values().map(|message| {
+            let files = message.files.iter().map(|file| usize::try_from(file.bytes).unwrap_or(usize::MAX));
+            files.fold(message.text.len(), usize::saturating_add)
+        });
         let runs = view.runs.values().map(|run| {
             let parts = run.parts.values().map(|part| part.body.text.len());
             let tools = run.tools.values().map(|tool| {

@@ -261,9 +261,9 @@ impl Hub {
         // Before any lock: a result may be large.
         self.redact(&mut publication.events);
         // Before any lock is taken: hashing a large result takes long.
-        let large = publication.events.iter_mut().filter_map(|it| {
+        let large = publication.events.iter_mut().flat_map(|it| {
             outsize::disown(&mut it.event);
-            outsize::shorten(&mut it.event)
+            outsize::take_apart(&mut it.event)
         });
         publication.attachments = large.collect();
         loop {

@@ -117,20 +117,21 @@ pub struct EndedCall {
     pub latency_ms: Option<u64>,
 }
 
-/// A large result that is stored beside its event.
+/// What is stored beside its event: a large result, or the contents of a file of a message.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Attachment {
     /// The first 128 bits of its SHA-256, as 32 hex digits: its name within the conversation.
     pub hash: CompactString,
-    /// The result, as JSON.
+    /// The result, as JSON; of a file its base64, as a JSON string.
     pub json: Arc<str>,
 }
 
 impl Attachment {
-    /// Whether it is the result in `event`.
+    /// Whether it is the result, or a file, of `event`.
     pub fn is_of(&self, event: &Event) -> bool {
         match &event.kind {
             Kind::ToolResult(result) => result.reference.as_ref().is_some_and(|it| it.hash == self.hash),
+            Kind::Message(message) => message.files.iter().any(|it| it.hash.as_ref() == Some(&self.hash)),
             _ => false,
         }
     }

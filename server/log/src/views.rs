@@ -60,7 +60,7 @@ mod tests {
         fn a_large_state_is_read_back_as_it_was(history in testkit::history(0..60)) {
             let mut view = testkit::folded(&history);
             let text = "word \u{1f600} \"quoted\" \n".repeat(AT_ONCE / 20);
-            let large = Message { message: MessageId::new("large"), role: "user".into(), text: text.as_str().into() };
+            let large = Message { message: MessageId::new("large"), role: "user".into(), text: text.as_str().into(), files: Vec::new() };
             let event = Event::new(&RunId::none(), Kind::Message(large));
             let seq = view.seq + 1;
             let envelope = Envelope { event, seq, at: seq, producer_at: None, publisher: None, by_hub: false };

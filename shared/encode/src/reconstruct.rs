@@ -28,6 +28,7 @@ pub mod anthropic;
 pub mod history;
 pub mod openai;
 
+mod files;
 mod names;
 
 pub use history::{UnfinishedCalls, history};

@@ -36,5 +36,6 @@ pub use joiner::{
     CallContext, CallJoiner, ForkPoint, PlacedEvents, Placement, PlacementReason, RequestDigest,
     SESSION_HEADERS,
 };
+pub use read::file_print;
 pub use request::{MessagePiece, ModelRequest, OfferedTool, OmittedFile, RequestMessage, RequestRole};
 pub use spoken::Spoken;

@@ -35,6 +35,8 @@ mod part;
 mod prompt;
 mod responses;
 
+pub use part::file_print;
+
 /// Reads `body` into `request`. A body that is no JSON object is an anomaly. `request.is_read` says
 /// afterwards whether it was one.
 pub(super) fn read(body: &[u8], request: &mut ModelRequest) {

@@ -2,6 +2,7 @@
 
 use compact_str::CompactString;
 use model::MessageId;
+use model::event::MessageFile;
 
 /// A message of a caller, before it has a place in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,11 +13,13 @@ pub struct Spoken {
     pub role: CompactString,
     /// The text of the message.
     pub text: String,
+    /// The files that come with it, with their contents.
+    pub files: Vec<MessageFile>,
 }
 
 impl Spoken {
     /// A message of a person, without an id.
     pub fn user(text: &str) -> Self {
-        Self { id: None, role: "user".into(), text: text.to_owned() }
+        Self { id: None, role: "user".into(), text: text.to_owned(), files: Vec::new() }
     }
 }

@@ -4,6 +4,7 @@
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
+use crate::event::MessageFile;
 use crate::ids::{ConversationId, MessageId, RunId, ToolCallId};
 use crate::position::{Position, Seq};
 
@@ -36,6 +37,9 @@ pub enum CommandAction {
         agent: CompactString,
         /// The message.
         text: String,
+        /// Files that come with it, with their contents.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<MessageFile>,
     },
     /// A run is to stop at once.
     Stop {

@@ -13,6 +13,7 @@ use crate::json::Json;
 
 mod bound;
 mod cost;
+mod file;
 mod fork;
 mod label;
 mod run;
@@ -23,6 +24,7 @@ pub use bound::bound;
 #[cfg(feature = "schema")]
 pub(crate) use cost::CostShape;
 pub use cost::{Cost, CostError, Currency};
+pub use file::{FileError, FileKind, MessageFile, check_files};
 pub use fork::Origin;
 pub use label::{LabelChange, LabelError, is_tag};
 pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
@@ -262,6 +264,16 @@ pub struct Message {
     pub role: CompactString,
     /// The text.
     pub text: String,
+    /// What comes with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
+}
+
+impl Message {
+    /// A message without files.
+    pub fn new(message: MessageId, role: CompactString, text: String) -> Self {
+        Self { message, role, text, files: Vec::new() }
+    }
 }
 
 /// What a part is.

@@ -106,6 +106,7 @@ fn fold_message(
     let new = MessageView {
         role: message.role.clone(),
         text: message.text.as_str().into(),
+        files: message.files.clone(),
         at: envelope.at,
         within,
     };

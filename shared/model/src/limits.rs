@@ -301,6 +301,24 @@ pub const RUNS_AT_ONCE_MAX: usize = 256;
 /// Longest command, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 
+/// Largest file of a message, in bytes: what Anthropic's API takes as one image.
+pub const FILE_BYTES_MAX: usize = 5 << 20;
+
+/// Most files of one message.
+pub const FILES_PER_MESSAGE_MAX: usize = 8;
+
+/// Most bytes that the files of one message have together: as base64 they fit into a body of native events.
+pub const FILES_BYTES_MAX: usize = 10 << 20;
+
+/// Longest name of a file, in bytes: that of most file systems.
+pub const FILE_NAME_BYTES_MAX: usize = 255;
+
+/// Longest command over HTTP, in bytes: the files of a message as base64, and [`COMMAND_BYTES_MAX`] for the rest.
+pub const COMMAND_WITH_FILES_BYTES_MAX: usize = (FILES_BYTES_MAX / 3 + 1) * 4 + COMMAND_BYTES_MAX;
+
+/// Most bytes of files, as base64, that one request to a model has: APIs take 32 MB. The newest come first.
+pub const MODEL_FILES_BYTES_MAX: usize = 24 << 20;
+
 /// Most commands of one socket that wait for the one before them.
 pub const COMMANDS_WAITING_MAX: usize = 16;
 

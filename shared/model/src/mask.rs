@@ -18,7 +18,7 @@ use compact_str::CompactString;
 use crate::event::PartKind;
 use crate::frame::ConversationRow;
 use crate::lens::{Kinds, Lens};
-use crate::view::{PartView, ToolView, View};
+use crate::view::{MessageView, PartView, ToolView, View};
 use crate::wildcard;
 
 mod contents;
@@ -234,6 +234,12 @@ impl Mask {
 
     /// Whether the result of that hash may be given away: some call of `view` gave it back and is not hidden.
     pub fn shows_result(&self, view: &View, hash: &str) -> bool {
+        let has_it =
+            |message: &&MessageView| message.files.iter().any(|file| file.hash.as_deref() == Some(hash));
+        let mut messages = view.messages.values().filter(has_it);
+        if messages.any(|message| !self.hides_message_of(&message.role)) {
+            return true;
+        }
         let mut tools = view.runs.values().flat_map(|run| run.tools.values());
         let is_it = |tool: &ToolView| tool.result_ref.as_ref().is_some_and(|it| it.hash == hash);
         tools.any(|tool| is_it(tool) && !self.hides_results_of(&tool.name))

@@ -9,8 +9,8 @@ use proptest::sample::{select, subsequence};
 use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentEnd, AgentStart, Cost, Currency, ErrorFact, Event, Kind, LabelChange, Message, Origin, PartEnd,
-    PartKind, ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState,
+    AgentEnd, AgentStart, Cost, Currency, ErrorFact, Event, Kind, LabelChange, Message, MessageFile, Origin,
+    PartEnd, PartKind, ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState,
     ToolStateChange, Usage,
 };
 use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
@@ -173,10 +173,11 @@ fn about_runs() -> BoxedStrategy<Kind> {
             },
         }),
         1 => label().prop_map(Kind::Label),
-        1 => (select(vec!["m1", "m2"]), text()).prop_map(|(id, text)| Kind::Message(Message {
+        1 => (select(vec!["m1", "m2"]), text(), 0_usize..3).prop_map(|(id, text, files)| Kind::Message(Message {
             message: MessageId::new(id),
             role: "user".into(),
             text: text.into(),
+            files: vec![MessageFile { data: None, ..MessageFile::new("a.txt", "text/plain", "QUJD".to_owned()) }; files],
         })),
     ]
     .boxed()

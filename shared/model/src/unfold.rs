@@ -104,7 +104,12 @@ fn said_inside(view: &View) -> HashMap<&RunId, usize> {
 fn message(view: &View, id: &MessageId, out: &mut UnfoldedEvents) {
     let Some(known) = view.messages.get(id) else { return };
     let run = known.within.as_ref().map_or_else(RunId::none, |within| within.run.clone());
-    let message = Message { message: id.clone(), role: known.role.clone(), text: known.text.to_string() };
+    let message = Message {
+        message: id.clone(),
+        role: known.role.clone(),
+        text: known.text.to_string(),
+        files: known.files.clone(),
+    };
     out.push(&run, None, known.at, Kind::Message(message));
 }
 

@@ -8,7 +8,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::{Deserialize, Serialize};
 
 use crate::anomaly::Anomalies;
-use crate::event::{ErrorFact, Origin, PartKind, ResultRef, RunStatus, ToolState, Usage};
+use crate::event::{ErrorFact, MessageFile, Origin, PartKind, ResultRef, RunStatus, ToolState, Usage};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
 use crate::position::Seq;
@@ -91,6 +91,9 @@ pub struct MessageView {
     /// What.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub text: SharedText,
+    /// What came with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<MessageFile>,
     /// When the hub took it.
     pub at: u64,
     /// Where it was said, when that was inside a run.

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use crate::event::{Kind, Message, ToolResult};
+use crate::event::{Kind, Message, MessageFile, ToolResult};
 use crate::view::{AgentView, MessageView, Note, NoteBody, PartView, RunView, ToolView};
 use crate::{Envelope, Json, View};
 use serde_json::Value;
@@ -32,7 +32,9 @@ fn content(kind: &Kind) -> usize {
             tool.as_str().len() + text.len()
         }
         Kind::Status { text } => text.len(),
-        Kind::Message(Message { message, role, text }) => message.as_str().len() + role.len() + text.len(),
+        Kind::Message(Message { message, role, text, files: attached }) => {
+            message.as_str().len() + role.len() + text.len() + files(attached)
+        }
         Kind::ToolCall { tool, name, arguments } => {
             let name = name.as_ref().map_or(0, compact_str::CompactString::len);
             tool.as_str().len() + name + arguments.as_ref().map_or(0, String::len)
@@ -65,9 +67,19 @@ fn content(kind: &Kind) -> usize {
     }
 }
 
+/// About the memory that the files of a message hold.
+fn files(files: &[MessageFile]) -> usize {
+    let of = |file: &MessageFile| {
+        let hash = file.hash.as_ref().map_or(0, compact_str::CompactString::len);
+        FRAME + file.name.len() + file.mime.len() + hash + file.data.as_ref().map_or(0, String::len)
+    };
+    files.iter().map(of).sum()
+}
+
 /// About the memory that `view` holds, in bytes. Costs a walk over all runs, calls and parts.
 pub fn held(view: &View) -> u64 {
-    let messages: usize = view.messages.values().map(|it| size_of::<MessageView>() + it.text.len()).sum();
+    let messages: usize =
+        view.messages.values().map(|it| size_of::<MessageView>() + it.text.len() + files(&it.files)).sum();
     let runs: usize = view.runs.values().map(run_held).sum();
     (size_of::<View>() + messages + runs) as u64
 }

@@ -1,12 +1,28 @@
 //! Which texts an event has. What comes in pieces is left to [`crate::EventStreams`].
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use compact_str::CompactString;
 use model::Json;
-use model::event::{Event, Kind};
+use model::event::{Event, FileKind, Kind, MessageFile};
 
 use crate::marks::Redactor;
 
 impl Redactor {
+    /// Marks the secrets in the name of a file, and in its contents if that is a text. Others are left as they are: what
+    /// is inside of pictures and PDF is not looked at.
+    fn file(&self, file: &mut MessageFile) {
+        self.name(&mut file.name);
+        if file.kind() != Some(FileKind::Text) {
+            return;
+        }
+        let bytes = file.data.as_deref().and_then(|data| STANDARD.decode(data).ok());
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(marked) = text.and_then(|text| self.text(&text)) {
+            *file = MessageFile::new(&file.name, &file.mime, STANDARD.encode(marked));
+        }
+    }
+
     /// Marks the secrets in all texts of `event` that are whole: all but those of deltas and of replaced parts. Ids are left as they are,
     /// since others name them.
     pub fn event(&self, event: &mut Event) {
@@ -32,6 +48,7 @@ impl Redactor {
             Kind::Message(message) => {
                 self.name(&mut message.role);
                 self.string(&mut message.text);
+                message.files.iter_mut().for_each(|file| self.file(file));
             }
             Kind::PartEnd(end) => self.optional(&mut end.signature),
             Kind::ToolStart(start) => {

@@ -61,6 +61,7 @@ fn config(address: SocketAddr) -> Config {
         provider: Provider::new("openai", Some(&url), None, &[]).expect("a provider"),
         plan,
         system: None,
+        files: Vec::new(),
         tools: vec!["t".into()],
         dialect: None,
         text_calls: None,

@@ -14,15 +14,17 @@ use leptos::html;
 use leptos::prelude::*;
 use model::RunId;
 
+use super::attached::{AttachButton, Attached};
 use super::icon::icon;
 use crate::control::At;
+use crate::link::{Status, ending};
 use crate::store::{Store, use_store};
 
 /// The greatest height of the field in CSS pixels: eight lines and its padding.
 const HEIGHT_MAX: i32 = 8 * 20 + 16;
 
 /// The composer, shown if the hub has agents, a conversation is open or a new one begins, and the wall is not
-/// shown.
+/// shown. For a reader who may not write there it is one line that says why.
 #[component]
 pub(crate) fn Composer() -> impl IntoView {
     let store = use_store();
@@ -30,7 +32,16 @@ pub(crate) fn Composer() -> impl IntoView {
         let is_somewhere = store.reading.conversation.with(Option::is_some) || store.control.fresh.get();
         is_somewhere && store.has_agents() && !store.panel.wall.get()
     });
-    move || is_there.get().then(|| view! { <Form /> })
+    let may = Memo::new(move |_| is_there.get() && store.may_say());
+    let why_not = Memo::new(move |_| store.why_silent().filter(|_| is_there.get()));
+    move || {
+        if may.get() {
+            return view! { <Form /> }.into_any();
+        }
+        let said = why_not.get();
+        said.map(|why| view! { <p class="composer meta" role="note" data-t="watching-only">{why}</p> })
+            .into_any()
+    }
 }
 
 /// The conversation that is written to; `None` for a new one.
@@ -68,7 +79,13 @@ fn Form() -> impl IntoView {
         text.set(written);
     };
     let is_chosen = Memo::new(move |_| answers.with(|agent| !agent.is_empty()));
-    let can_send = move || store.link.is_up() && is_chosen.get() && text.with(|text| !text.trim().is_empty());
+    store.attach.dropped.set_value(Some(Box::new(move |files| store.attach_all(files))));
+    on_cleanup(move || store.attach.dropped.set_value(None));
+    let has_files = Memo::new(move |_| !store.attached().is_empty());
+    let can_send = move || {
+        let is_said = has_files.get() || text.with(|text| !text.trim().is_empty());
+        store.link.is_up() && is_chosen.get() && is_said
+    };
     let send = move || {
         if untrack(can_send) {
             let said = text.get_untracked().trim().to_owned();
@@ -83,6 +100,13 @@ fn Form() -> impl IntoView {
             send();
         }
     };
+    let paste = move |event: web_sys::ClipboardEvent| {
+        let files = event.clipboard_data().and_then(|pasted| pasted.files());
+        if let Some(files) = files.filter(|files| files.length() > 0) {
+            event.prevent_default();
+            store.attach_all(&files);
+        }
+    };
     let hint = move || {
         if !is_chosen.get() {
             return "The agent here runs elsewhere. Choose one of this hub to go on in its place.".to_owned();
@@ -94,9 +118,11 @@ fn Form() -> impl IntoView {
         <form class="composer" data-t="composer" aria-label="Message to an agent"
             on:submit=move |event| { event.prevent_default(); send(); }>
             <div class="written">
+                <Attached />
                 <textarea id="composer" rows="1" aria-label="Message" placeholder=hint node_ref=area
-                    prop:value=move || text.get() on:input=write on:keydown=press></textarea>
+                    prop:value=move || text.get() on:input=write on:keydown=press on:paste=paste></textarea>
                 <div class="composer-foot">
+                    <AttachButton />
                     <Who answers=answers />
                     <Trouble going=going />
                     <span class="grow"></span>
@@ -156,7 +182,11 @@ fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
     let store = use_store();
     let words = Memo::new(move |_| {
         if !store.link.is_up() {
-            return Some(("meta", "Not connected: what you write stays here.".to_owned()));
+            let why = store.link.status.with(|status| match status {
+                Status::Ended { code, .. } => ending(*code).title,
+                _ => "Not connected",
+            });
+            return Some(("meta", format!("{why}: what you write stays here.")));
         }
         let here = conversation(store).map(At::Composer);
         let at_run = going.get().map(At::Run);

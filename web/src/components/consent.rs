@@ -20,6 +20,7 @@ use super::call::{Head, Ids};
 use crate::control::{self, At, edited};
 use crate::forms::Form;
 use crate::preview;
+use crate::rights::Deed;
 use crate::store::{Store, use_store};
 
 /// What the reader writes about a call; shared by all cards of the call. The text is kept in the store, so
@@ -108,7 +109,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     let store = use_store();
     let is_ours = Memo::new(move |_| ids.with_value(|(run, _)| store.is_ours(run)));
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval));
-    let can = Memo::new(move |_| is_ours.get() && store.has_agents());
+    let can = Memo::new(move |_| is_ours.get() && store.has_agents() && store.may(Deed::Reject));
     let at = StoredValue::new(ids.with_value(|(run, id)| At::Call(run.clone(), id.clone())));
     let is_waiting =
         Memo::new(move |_| store.control.read(|control| at.with_value(|at| control.is_waiting(at))));
@@ -148,15 +149,16 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     // A memo, so that the form is not rebuilt while the reader writes.
     let is_there = Memo::new(move |_| is_asked.get() || form.is_open());
     let is_elsewhere = Memo::new(move |_| !is_ours.get() && store.is_present());
+    let why_not = Memo::new(move |_| {
+        if is_elsewhere.get() {
+            return Some("The program that runs this agent decides; it cannot be answered from here.");
+        }
+        store.why_not(Deed::Reject).filter(|_| store.has_agents())
+    });
     move || {
         if !can.get() {
-            return (is_elsewhere.get() && is_there.get())
-                .then(|| {
-                    view! {
-                        <p class="line meta">"The program that runs this agent decides; it cannot be answered from here."</p>
-                    }
-                })
-                .into_any();
+            let why = why_not.get().filter(|_| is_there.get());
+            return why.map(|why| view! { <p class="line meta" data-t="no-consent">{why}</p> }).into_any();
         }
         is_there
             .get()
@@ -177,7 +179,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
 
 /// The three buttons: approve, edit, reject; of a question: yes, answer, no. Approve sends at once, the
 /// others open a form. Edit begins with the arguments of the call, laid out, and an answer with an empty
-/// text.
+/// text. For a reader whose role hides arguments the first two are not there, and a line says why.
 #[component]
 fn Buttons(
     ids: Ids,
@@ -200,13 +202,16 @@ fn Buttons(
     };
     view! {
         <div class="acts-row">
-            <button type="button" class="act primary" data-act="approve" disabled=move || is_off.get()
-                on:click=move |_| approve(None)>{if is_question { "Yes " } else { "Approve " }} <kbd>"A"</kbd></button>
-            <button type="button" class="act" data-act="edit" disabled=move || is_off.get()
-                on:click=edit>{if is_question { "Answer " } else { "Edit " }} <kbd>"E"</kbd></button>
+            {move || store.may(Deed::Approve).then(|| view! {
+                <button type="button" class="act primary" data-act="approve" disabled=move || is_off.get()
+                    on:click=move |_| approve(None)>{if is_question { "Yes " } else { "Approve " }} <kbd>"A"</kbd></button>
+                <button type="button" class="act" data-act="edit" disabled=move || is_off.get()
+                    on:click=edit>{if is_question { "Answer " } else { "Edit " }} <kbd>"E"</kbd></button>
+            })}
             <button type="button" class="act" data-act="reject" disabled=move || is_off.get()
                 on:click=move |_| form.begin(Form::Reject(String::new()))>{if is_question { "No " } else { "Reject " }} <kbd>"R"</kbd></button>
             {move || is_waiting.get().then(|| view! { <span class="meta">"Sent…"</span> })}
+            {move || store.why_not(Deed::Approve).map(|why| view! { <span class="meta">{why}</span> })}
         </div>
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn Conversations() -> impl IntoView {
             <Chips text=text />
             <FilterTrouble />
             <span class="list-tools">
-                {move || store.control.has_agents().then(|| view! {
+                {move || (store.control.has_agents() && store.beginning().is_some()).then(|| view! {
                     <a class="plain" data-in="" href=route::NEW title="New conversation (n)" data-t="new"
                         on:click=move |_| { store.panel.sheet.set(Sheet::None); browser::after(50, || browser::focus("composer")); }>
                         {icon("#plus", "")} " New"</a>

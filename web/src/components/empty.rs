@@ -106,7 +106,10 @@ fn Fresh() -> impl IntoView {
         <div class="empty" data-t="fresh">
             <h2>"New conversation"</h2>
             {move || if has_agents() {
-                view! { <p class="meta">"Say below what you want. Everybody who watches this hub sees it."</p> }.into_any()
+                let may = move || store.why_silent().is_none();
+                view! {
+                    {move || may().then(|| view! { <p class="meta">"Say below what you want. Everybody who watches this hub sees it."</p> })}
+                }.into_any()
             } else {
                 view! {
                     <p>"This hub has no agents of its own that could answer. They are set in its "<code>"fanlight.toml"</code>":"</p>

@@ -11,6 +11,7 @@ use web_sys::KeyboardEvent;
 use super::icon::icon;
 use super::overlay::Dialog;
 use crate::control::At;
+use crate::rights::Deed;
 use crate::store::use_store;
 
 /// The dialog. Without a conversation whose label this page can change it says so.
@@ -29,8 +30,8 @@ pub(super) fn Order() -> impl IntoView {
     };
     let rows = move || {
         if !can.get() {
-            return view! { <p class="meta pad">"No conversation is open that can be changed"</p> }
-                .into_any();
+            let why = store.why_not(Deed::Label).unwrap_or("No conversation is open that can be changed");
+            return view! { <p class="meta pad">{why}</p> }.into_any();
         }
         view! {
             <Switch name="pin" title="Pinned" words="Pin to the top" label=label is_on=|label| label.pinned

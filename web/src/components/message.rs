@@ -8,10 +8,12 @@
 
 use leptos::prelude::*;
 use model::MessageId;
+use model::event::MessageFile;
 use model::fold::ViewChange;
 use model::view::MessageView;
 
 use super::aside::own_id;
+use super::attached::MessageFiles;
 use super::icon::Chevron;
 use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
@@ -33,10 +35,10 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
         store.reading.view(|view| view.messages.get(&id).cloned())
     });
     let content = move || {
-        let Some(MessageView { role, text, .. }) = message.get() else { return ().into_any() };
+        let Some(MessageView { role, text, files, .. }) = message.get() else { return ().into_any() };
         let text = text.to_string();
         match role.as_str() {
-            "user" => view! { <UserMessage text=text key=key id=its_id.clone() /> }.into_any(),
+            "user" => view! { <UserMessage text=text files=files key=key id=its_id.clone() /> }.into_any(),
             "assistant" => view! { <Written text=text /> }.into_any(),
             _ => view! { <OtherMessage role=role.to_string() text=text key=key /> }.into_any(),
         }
@@ -47,17 +49,22 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
 /// The longest message, in characters, that is shown whole at first.
 const WHOLE_CHARS: usize = 2_000;
 
-/// A message of the user as plain text, with the commands for its turn. A long one is cut at first, at
+/// A message of the user as plain text, with its files and the commands for its turn. A long one is cut at first, at
 /// [`WHOLE_CHARS`]. While it is edited, the form stands below it.
 #[component]
-fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl IntoView {
+fn UserMessage(
+    text: String,
+    files: Vec<MessageFile>,
+    key: StoredValue<String>,
+    id: MessageId,
+) -> impl IntoView {
     let store = use_store();
     let (start, is_long) = cut(&text, WHOLE_CHARS);
     let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let (its_id, first) = (id.clone(), text.clone());
     let is_edited = Memo::new(move |_| {
-        store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.has_agents()
+        store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.can_ask_again()
     });
     let its_id = id.clone();
     let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };
@@ -70,6 +77,7 @@ fn UserMessage(text: String, key: StoredValue<String>, id: MessageId) -> impl In
                     view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
                 })}
             </div>
+            {(!files.is_empty()).then(|| view! { <MessageFiles files=files /> })}
             {(!store.reading.is_bare && !store.reading.is_beside).then(|| view! { <TurnActs id=id /> })}
             {move || is_edited.get().then(|| view! { <Rewrite id=its_id.clone() text=first.clone() /> })}
         </div>

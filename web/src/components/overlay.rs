@@ -22,6 +22,7 @@ use crate::deleting::{GOES, STAYS};
 use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
 use crate::modules::{self, PageModule, from_module};
+use crate::rights::Deed;
 use crate::route;
 use crate::store::{OpenDialog, use_store};
 
@@ -109,8 +110,8 @@ fn Keys() -> impl IntoView {
     view! { <Dialog title="Keys"><dl>{rows.collect_view()}</dl></Dialog> }
 }
 
-/// Links that export the conversation as a file, one for each of [`EXPORTS`], and a link to the view, to be
-/// copied.
+/// Links that export the conversation as a file, one for each of [`EXPORTS`], or why the reader may not; and a link to
+/// the view, to be copied.
 #[component]
 fn Export() -> impl IntoView {
     let store = use_store();
@@ -119,6 +120,9 @@ fn Export() -> impl IntoView {
         let Some(conversation) = conversation else {
             return view! { <p class="meta pad">"No conversation is open"</p> }.into_any();
         };
+        if let Some(why) = store.why_not(Deed::Export) {
+            return view! { <p class="meta pad" data-t="no-export">{why}</p> }.into_any();
+        }
         let rows = EXPORTS.map(|export| {
             let href = exports::path(&conversation, export);
             view! {

@@ -122,7 +122,7 @@ pub(crate) fn DropVeil() -> impl IntoView {
     let store = use_store();
     move || {
         store.panel.dragging.get().then(|| {
-            view! { <div class="veil drop" data-t="drop"><p>"Drop a recording: it is read here, nothing is sent"</p></div> }
+            view! { <div class="veil drop" data-t="drop"><p>"Drop a recording: it is read here, nothing is sent. Drop files on the message field to ask with them"</p></div> }
         })
     }
 }

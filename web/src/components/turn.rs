@@ -19,11 +19,13 @@ use crate::control::{self, At};
 use crate::exports;
 use crate::fleet;
 use crate::format;
+use crate::rights::Deed;
 use crate::route;
 use crate::store::{Store, use_store};
 
 /// The commands for the turn that begins with the message `id` of the user. Copying works anywhere; forking
-/// and exporting need a hub that has the conversation, and running again one with agents. A refusal is shown
+/// and exporting need a hub that has the conversation, and running again one with agents; all three that the reader
+/// may do so. A refusal is shown
 /// below. The component has few nodes, since every turn has one.
 #[component]
 pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
@@ -31,7 +33,8 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let open = RwSignal::new(false);
     let at = At::Message(id.clone());
     let id = StoredValue::new(id);
-    let can_fork = move || store.is_present();
+    let can_fork = move || store.can_fork();
+    let can_export = move || store.is_present() && store.may(Deed::Export);
     let path = move || {
         store
             .reading
@@ -39,7 +42,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
             .get()
             .map(|conversation| id.with_value(|id| exports::turn_path(&conversation, id)))
     };
-    let can_ask = move || store.has_agents();
+    let can_ask = move || store.can_ask_again();
     let trouble = move || store.control.read(|control| control.trouble(&at).map(str::to_owned));
     view! {
         <div class="acts" class:open=move || open.get()>
@@ -51,6 +54,8 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
                 {move || can_fork().then(|| view! {
                     <button type="button" class="copy" data-act="fork" disabled=move || !store.link.is_up()
                         on:click=move |_| id.with_value(|id| store.fork_after(id))>"Fork from here"</button>
+                })}
+                {move || can_export().then(|| view! {
                     <a class="copy" data-act="export-turn" download="" href=path>"Export turn"</a>
                 })}
                 {move || can_ask().then(|| view! {
@@ -144,7 +149,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     // Only the hub's own agents take the command not to wait.
     let is_led = Memo::new(move |_| {
         let is_own = store.reading.run(&its_id, control::is_own).unwrap_or_default();
-        is_own && waits.get() && store.has_agents() && store.is_ours(&its_id)
+        is_own && waits.get() && store.has_agents() && store.may(Deed::Retry) && store.is_ours(&its_id)
     });
     let its_id = id.clone();
     let can = Memo::new(move |_| is_led.get() || store.can_go_on(&its_id));

@@ -20,7 +20,7 @@ fn conversation(name: &str) -> ConversationId {
 }
 
 fn say(text: &str) -> CommandAction {
-    CommandAction::Say { agent: "helper".into(), text: text.to_owned() }
+    CommandAction::Say { agent: "helper".into(), text: text.to_owned(), files: Vec::new() }
 }
 
 fn done(id: &str) -> ServerFrame {
@@ -187,9 +187,15 @@ fn what_was_said_inside_a_run_belongs_to_its_turn() {
 
 #[test]
 fn a_new_conversation_is_named_after_what_is_said() {
-    let name = |text: &str| name_for(text, 36 * 36 * 36 + 1).unwrap().to_string();
+    let name = |text: &str| name_for("", text, 36 * 36 * 36 + 1).unwrap().to_string();
     assert_eq!(name("How did revenue change, and why?"), "how-did-revenue-change-and-1001");
     assert_eq!(name("…"), "1001");
     assert_eq!(name("größe 漢字/x"), "größe-漢字-x-1001");
     assert!(name(&"ﷺ".repeat(500)).len() < 120);
+}
+
+#[test]
+fn a_new_conversation_begins_as_the_grant_of_the_reader_says() {
+    let name = name_for("team-", "Hello there", 0).unwrap();
+    assert_eq!(name.to_string(), "team-hello-there-0000");
 }

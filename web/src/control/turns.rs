@@ -65,9 +65,9 @@ fn called(run: &model::view::RunView, item: &Item) -> Option<String> {
     Some(format!("- `{}`{words}", tool.name))
 }
 
-/// The name of a conversation that begins with `text`. `random` makes it unique. Its first words in lower
+/// The name of a conversation that begins with `text`. `random` makes it unique. `beginning`, its first words in lower
 /// case with dashes, and four more characters; `None` if that is no valid name.
-pub fn name_for(text: &str, random: u64) -> Option<ConversationId> {
+pub fn name_for(beginning: &str, text: &str, random: u64) -> Option<ConversationId> {
     let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut name = String::new();
     for word in words.take(NAME_WORDS) {
@@ -82,5 +82,5 @@ pub fn name_for(text: &str, random: u64) -> Option<ConversationId> {
         let digit = u32::try_from(rest / place % 36).unwrap_or_default();
         name.extend(char::from_digit(digit, 36));
     }
-    ConversationId::parse(&name).ok()
+    ConversationId::parse(&format!("{beginning}{name}")).ok()
 }

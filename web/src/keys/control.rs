@@ -42,7 +42,7 @@ pub(super) fn edit(store: Store) {
     if matches!(focused_place(), Some(Place::Tool(..))) {
         return press(store, "edit");
     }
-    match message(store).filter(|_| untrack(|| store.has_agents())) {
+    match message(store).filter(|_| untrack(|| store.can_ask_again())) {
         Some(message) => store.control.editing.set(Some(message)),
         None => press(store, "edit"),
     }
@@ -56,7 +56,7 @@ pub(super) fn begin(_: Store) {
 
 /// Forks the conversation after the focused turn.
 pub(super) fn fork(store: Store) {
-    if let Some(message) = message(store).filter(|_| untrack(|| store.is_present())) {
+    if let Some(message) = message(store).filter(|_| untrack(|| store.can_fork())) {
         store.fork_after(&message);
     }
 }

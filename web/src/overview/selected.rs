@@ -7,6 +7,7 @@ use model::event::RunStatus;
 
 use super::runs::Table;
 use crate::exports::{self, EXPORTS};
+use crate::rights::{self, Access};
 use crate::route::{self, Looks};
 use crate::{browser, format};
 
@@ -14,20 +15,34 @@ use crate::{browser, format};
 const FILES_MAX: usize = 20;
 
 /// The bar with the buttons Stop, Export, Compare and Clear; nothing while nothing is selected. What came of
-/// stopping is said below it and stays there.
+/// stopping is said below it and stays there. Stop and Export are off for readers who have the grant on no
+/// conversation at all; where they lack it on one of several, the hub refuses that one.
 #[component]
 pub(super) fn Selected(table: Table) -> impl IntoView {
     let count = Memo::new(move |_| table.selected.with(indexmap::IndexSet::len));
     let told = RwSignal::new(None::<String>);
     let is_too_many = move || count.get() > FILES_MAX;
+    let access = RwSignal::new(None::<Access>);
+    spawn_local(async move {
+        let answer = browser::fetch_text(&rights::path(None)).await;
+        // The tab may be closed by now.
+        access.try_set(answer.ok().and_then(|answer| Access::read(&answer)));
+    });
+    let lacks = move |right| access.with(|it| it.as_ref().is_some_and(|it| !it.has_somewhere(right)));
+    let stop_hint = move || lacks("control").then_some("You may watch: you have no grant `control`");
+    let export_hint = move || match lacks("export") {
+        true => "You may watch: you have no grant `export`".to_owned(),
+        false => format!("Save up to {FILES_MAX} as Markdown"),
+    };
     let bar = move || {
         (count.get() > 0).then(|| {
             view! {
                 <div class="selected" role="toolbar" aria-label="Selected runs" data-t="selected">
                     <span class="num">{move || format!("{} selected", format::grouped(count.get() as u64))}</span>
-                    <button type="button" class="chip" on:click=move |_| stop(table, told)>"Stop"</button>
-                    <button type="button" class="chip" prop:disabled=is_too_many
-                        title=format!("Save up to {FILES_MAX} as Markdown") on:click=move |_| export(table)>"Export"</button>
+                    <button type="button" class="chip" prop:disabled=move || lacks("control") title=stop_hint
+                        on:click=move |_| stop(table, told)>"Stop"</button>
+                    <button type="button" class="chip" prop:disabled=move || is_too_many() || lacks("export")
+                        title=export_hint on:click=move |_| export(table)>"Export"</button>
                     <Compare table=table />
                     <button type="button" class="chip" on:click=move |_| table.selected.update(indexmap::IndexSet::clear)>"Clear"</button>
                 </div>

@@ -17,9 +17,11 @@ use model::view::RunView;
 use model::{ConversationId, MessageId, RunId};
 
 use super::Store;
+use crate::attaching;
 use crate::browser;
 use crate::control::{self, At, CommandOutcome};
 use crate::link::Status;
+use crate::rights::Deed;
 use crate::route;
 
 impl Store {
@@ -59,14 +61,24 @@ impl Store {
 
     /// Gives a command about `conversation`, under a new id that no other page has.
     fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
-        let id = format!("{:x}-{:x}", browser::now_ms(), browser::random());
+        let id = fresh_id();
         let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
         self.link.send(frame.into_iter().collect());
     }
 
-    /// Whether the label of the open conversation can be changed here. Tracks that.
+    /// Whether the reader can change the label of the open conversation here. Tracks that.
     pub(crate) fn can_label(self) -> bool {
-        self.is_present() && self.reading.conversation.with(Option::is_some)
+        self.is_present() && self.reading.conversation.with(Option::is_some) && self.may(Deed::Label)
+    }
+
+    /// Whether the reader can fork the open conversation here. Tracks that.
+    pub(crate) fn can_fork(self) -> bool {
+        self.is_present() && self.may(Deed::Fork)
+    }
+
+    /// Whether the reader can edit a message here, to run it again in a fork. Tracks that.
+    pub(crate) fn can_ask_again(self) -> bool {
+        self.has_agents() && self.may(Deed::Fork)
     }
 
     /// Changes the label of the open conversation.
@@ -83,12 +95,20 @@ impl Store {
         self.control.renaming.set(untrack(|| self.can_label()));
     }
 
-    /// Sends a message to an agent, in a new conversation if none is open. The name of a new conversation is
+    /// A name for a new conversation that begins with `text`; one that the reader may begin, as far as that is known.
+    fn new_name(self, text: &str) -> Option<ConversationId> {
+        let beginning = untrack(|| self.beginning()).unwrap_or_default();
+        control::name_for(&beginning, text, browser::random())
+    }
+
+    /// Sends a message, with the files that are attached here, to an agent, in a new conversation if none is open. The name of a new conversation is
     /// made of the text and a random number. The agent is remembered for the conversation and for the next
     /// new one.
     pub(crate) fn say(self, agent: &str, text: &str) {
         let open = self.reading.conversation.get_untracked();
-        let Some(conversation) = open.clone().or_else(|| control::name_for(text, browser::random())) else {
+        let files = self.take_attached();
+        let named = attaching::said(text, &files);
+        let Some(conversation) = open.clone().or_else(|| self.new_name(&named)) else {
             return;
         };
         browser::keep_setting(&format!("agent.{conversation}"), agent);
@@ -96,8 +116,13 @@ impl Store {
         if open.is_none() {
             browser::follow_link(&route::path_of(&conversation));
         }
-        let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned() };
-        self.command_in(conversation.clone(), At::Composer(conversation), deed);
+        let is_plain = files.is_empty();
+        let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned(), files };
+        if is_plain {
+            self.command_in(conversation.clone(), At::Composer(conversation), deed);
+        } else {
+            self.say_over_http(conversation, &fresh_id(), deed);
+        }
         self.reading.follow();
     }
 
@@ -125,11 +150,11 @@ impl Store {
         self.control.choose();
     }
 
-    /// The active run of an agent of this hub in the open conversation. Tracks that.
+    /// The active run of an agent of this hub in the open conversation, if the reader may stop it. Tracks that.
     pub(crate) fn going(self) -> Option<RunId> {
         self.reading.running.track();
         self.reading.track_items();
-        let is_here = self.has_agents();
+        let is_here = self.has_agents() && self.may(Deed::Stop);
         let going = self
             .control
             .agents
@@ -169,7 +194,9 @@ impl Store {
             status => matches!(status, Cancelled | Interrupted),
         };
         let can = self.reading.run(id, stopped).unwrap_or(false) && self.is_ours(id);
-        can && self.has_agents() && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
+        can && self.has_agents()
+            && self.may(Deed::Retry)
+            && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
     }
 
     /// Resumes a run that broke off.
@@ -225,4 +252,9 @@ impl Store {
             CommandOutcome { .. } => {}
         }
     }
+}
+
+/// An id for a command that no other page has.
+fn fresh_id() -> String {
+    format!("{:x}-{:x}", browser::now_ms(), browser::random())
 }

@@ -33,7 +33,7 @@ pub(super) fn plain(view: &View) -> Vec<Plain> {
     let mut messages: Vec<Plain> = Vec::new();
     for said in history(view, UnfinishedCalls::Answer).0 {
         let (role, text) = match said {
-            HistoryPiece::Message(name, text) => (role(&name), text),
+            HistoryPiece::Message(name, text, _) => (role(&name), text),
             HistoryPiece::Step(step) if !step.text.trim().is_empty() => ("assistant", step.text),
             HistoryPiece::Step(_) | HistoryPiece::BrokeOff(_) => continue,
         };
@@ -111,7 +111,7 @@ pub fn ag_ui(view: &View, prefix: &str) -> Vec<Value> {
     let id = |messages: &Vec<Value>| format!("{prefix}{}", messages.len() + 1);
     for said in history(view, UnfinishedCalls::Answer).0 {
         match said {
-            HistoryPiece::Message(name, content) => {
+            HistoryPiece::Message(name, content, _) => {
                 messages.push(json!({"id": id(&messages), "role": role(&name), "content": content}));
             }
             HistoryPiece::Step(step) => {
@@ -149,7 +149,9 @@ pub(super) fn ai_sdk(view: &View) -> Vec<Value> {
     let mut messages: Vec<(&'static str, Vec<Value>)> = Vec::new();
     for said in history(view, UnfinishedCalls::Answer).0 {
         let (role, parts) = match said {
-            HistoryPiece::Message(name, text) => (role(&name), vec![json!({"type": "text", "text": text})]),
+            HistoryPiece::Message(name, text, _) => {
+                (role(&name), vec![json!({"type": "text", "text": text})])
+            }
             HistoryPiece::Step(step) => {
                 let mut parts = vec![json!({"type": "step-start"})];
                 if !step.text.trim().is_empty() {

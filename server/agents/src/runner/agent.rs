@@ -250,7 +250,7 @@ impl Agent {
     /// it with its next request.
     fn reason(&self, tool: &ToolCallId, why: &str) -> Event {
         let message = MessageId::new(&format!("{}.{tool}.why", self.run));
-        let message = Message { message, role: "user".into(), text: why.to_owned() };
+        let message = Message { message, role: "user".into(), text: why.to_owned(), files: Vec::new() };
         Event::new(&RunId::none(), Kind::Message(message))
     }
 

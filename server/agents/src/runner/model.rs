@@ -12,7 +12,7 @@ use hyper::Request;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use model::event::{ErrorFact, Event, Kind};
 use model::{ConversationId, Json};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::note::Note;
@@ -44,6 +44,8 @@ pub(super) struct ModelCall {
     tools: Arc<[OfferedTool]>,
     /// Whether the model may call no tools.
     without_tools: bool,
+    /// How the caller wants the model to answer.
+    sampling: Map<String, Value>,
     /// The number of the request, which distinguishes its answer from others.
     number: u64,
     /// Where notes go.
@@ -69,6 +71,7 @@ impl ModelCall {
             conversation: parts.place.conversation.clone(),
             tools: Arc::clone(&parts.tools),
             without_tools: parts.terms.without_tools,
+            sampling: parts.terms.sampling.clone(),
             number,
             inbox,
             streams,
@@ -166,7 +169,7 @@ impl ModelCall {
         let view = self.call.host().view(&self.conversation);
         let view = view.ok_or_else(|| failure("internal", "the conversation is gone", false))?;
         let tools = if self.without_tools { Tools::Closed(tools) } else { Tools::Open(tools) };
-        let body = request::body(&view, &self.config, tools);
+        let body = request::body(&view, &self.config, tools, &self.sampling);
         drop(view);
         let Provider { upstream, path, api, key_env, needs_key } = &self.config.provider;
         let mut request = post(upstream, path, "application/json", body)?;

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use access::audit::{Audited, Deed};
 use access::cookie::{self, Channel};
-use access::{Admission, Denial, Need, Principal, Right, SecretKind, Shows, routes};
+use access::{Admission, Denial, Need, Principal, Right, SecretKind, Shows, beginnings, offers, routes};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
@@ -34,6 +34,7 @@ use model::{ConversationId, Mask};
 
 use super::guard;
 use super::hubs::known::FromHub;
+use super::params::{self, Query};
 use super::problem::Problem;
 use crate::access::Seat;
 use crate::state::Shared;
@@ -413,14 +414,31 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     response
 }
 
-/// `GET /v1/access`: whether access control is on, the caller's name and grants, and, for a caller with a
-/// role, the role and what it hides.
-pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal): Caller) -> Response {
+/// Which conversation a caller asks about who asks what they may do.
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct Whereof {
+    /// The name of the conversation, which need not exist.
+    conversation: Option<String>,
+}
+
+/// `GET /v1/access`: whether access control is on, the caller's name and grants, the beginnings of names under
+/// which they may begin conversations, and, for a caller with a role, the role and what it hides. With
+/// `?conversation=C` also what they may do there. Fails with `bad_conversation`.
+pub(crate) async fn whoami(
+    State(shared): State<Arc<Shared>>,
+    Caller(principal): Caller,
+    Query(Whereof { conversation }): Query<Whereof>,
+) -> Result<Response, Problem> {
     let mut told = serde_json::json!({
         "on": shared.gate.is_on(),
         "principal": principal.name(),
         "grants": principal.grants().iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "begins": beginnings(&principal),
     });
+    if let (Some(conversation), Some(fields)) = (conversation, told.as_object_mut()) {
+        let conversation = params::conversation(&conversation)?;
+        fields.insert("may".to_owned(), offers(&principal, conversation.as_str()).into());
+    }
     if let (Some(mask), Some(fields)) = (principal.mask(), told.as_object_mut()) {
         let hides = mask.words().collect::<Vec<_>>();
         let tools = mask.tools().collect::<Vec<_>>();
@@ -429,5 +447,5 @@ pub(crate) async fn whoami(State(shared): State<Arc<Shared>>, Caller(principal):
         fields.insert("hides_tools".to_owned(), tools.into());
     }
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    (headers, Body::from(told.to_string())).into_response()
+    Ok((headers, Body::from(told.to_string())).into_response())
 }

@@ -47,6 +47,7 @@ mod answer;
 mod attended;
 mod begin;
 mod caller;
+mod files;
 mod forge;
 mod history;
 pub(crate) mod openai;

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use agents::{AgentConfig, AgentKind, Plan, Provider, RemoteConfig, RemoteKind, RunnerConfig};
 use dialects::text_calls::TextForm;
+use model::event::FileKind;
 use model::price::Price;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -60,6 +61,8 @@ pub(crate) struct AgentSettings {
     ca: Option<PathBuf>,
     /// The system prompt.
     system: Option<String>,
+    /// The kinds of files that its model takes: `image`, `pdf`, `text`; all unless it is said.
+    files: Option<Vec<String>>,
     /// The tool servers that it may use.
     tools: Vec<String>,
     /// The tools that need a person's consent.
@@ -147,6 +150,7 @@ impl AgentSettings {
             plan: streaming.plan(self.plan(name, model)),
             dialect,
             system: self.system.clone(),
+            files: self.files().map_err(of)?,
             tools: self.tools.iter().map(Into::into).collect(),
             text_calls,
             text_rules: streaming.text_rules,
@@ -155,6 +159,19 @@ impl AgentSettings {
             price: self.price().map_err(of)?,
             sinks,
         })
+    }
+
+    /// The kinds of files that the model takes, each once; all of them unless the table says.
+    fn files(&self) -> Result<Vec<FileKind>, String> {
+        let Some(words) = &self.files else { return Ok(FileKind::ALL.to_vec()) };
+        let kind = |word: &String| {
+            FileKind::of_word(word)
+                .ok_or_else(|| format!("files has {word:?}; there are image, pdf and text"))
+        };
+        let mut kinds = words.iter().map(kind).collect::<Result<Vec<_>, _>>()?;
+        kinds.sort_unstable();
+        kinds.dedup();
+        Ok(kinds)
     }
 
     /// The limits of the agent, with defaults for what is not set.

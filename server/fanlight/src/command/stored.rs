@@ -162,6 +162,11 @@ fn findings(
                 {
                     results.insert(reference.hash.to_string(), seq);
                 }
+                if let Kind::Message(message) = kind {
+                    results.extend(
+                        message.files.iter().filter_map(|file| Some((file.hash.as_ref()?.to_string(), seq))),
+                    );
+                }
                 let json = Json::of(&envelope.event);
                 all.extend(redactor.findings(json.as_str()).into_iter().map(|finding| (seq, finding)));
                 continue;

@@ -149,6 +149,7 @@ impl DemoPublisher {
                     message: MessageId::new(&format!("m{number}")),
                     role: "user".into(),
                     text: scene.user.clone(),
+                    files: Vec::new(),
                 }),
             ),
             Event::new(

@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use compact_str::CompactString;
 use event_log::{Append, Attachment, Checkpoint, EventLog, ImportId, LogError, Ticket, reached};
 use model::event::Kind;
 use model::frame::ConversationRow;
@@ -117,7 +118,7 @@ fn beginning(from: &dyn EventLog, row: &ConversationRow, head: Seq) -> Result<Se
     }
 }
 
-/// The large results that these events refer to.
+/// The large results, and the contents of files, that these events refer to.
 fn results(
     from: &dyn EventLog,
     row: &ConversationRow,
@@ -125,10 +126,15 @@ fn results(
 ) -> Result<Vec<Attachment>, CopyError> {
     let mut results = Vec::new();
     for envelope in envelopes {
-        let Kind::ToolResult(result) = &envelope.event.kind else { continue };
-        let Some(reference) = &result.reference else { continue };
-        if let Some(json) = from.attachment(&row.conversation, &reference.hash).map_err(CopyError::Read)? {
-            results.push(Attachment { hash: reference.hash.clone(), json });
+        let hashes: Vec<&CompactString> = match &envelope.event.kind {
+            Kind::ToolResult(result) => result.reference.iter().map(|reference| &reference.hash).collect(),
+            Kind::Message(message) => message.files.iter().filter_map(|file| file.hash.as_ref()).collect(),
+            _ => continue,
+        };
+        for hash in hashes {
+            if let Some(json) = from.attachment(&row.conversation, hash).map_err(CopyError::Read)? {
+                results.push(Attachment { hash: hash.clone(), json });
+            }
         }
     }
     Ok(results)

@@ -103,9 +103,9 @@ impl Hub {
     pub async fn import(&self, id: &ConversationId, mut history: History) -> Result<Imported, ImportError> {
         let events = history.envelopes.len() as u64;
         self.redact_history(&mut history);
-        let large = history.envelopes.iter_mut().filter_map(|it| {
+        let large = history.envelopes.iter_mut().flat_map(|it| {
             outsize::disown(&mut it.event);
-            outsize::shorten(&mut it.event)
+            outsize::take_apart(&mut it.event)
         });
         history.attachments = large.collect();
         history.disown();

@@ -1,16 +1,17 @@
-//! Results that are too large to travel in an event. The event has the beginning and a reference; the log
-//! keeps the whole beside it. All viewers get the beginning at once, and whoever wants the whole asks for it
-//! by its hash.
+//! Results that are too large to travel in an event, and files of messages. The event has the beginning of a result, or
+//! the name of a file, and a hash; the log keeps the whole beside it. All viewers get the event at once, and
+//! whoever wants the whole asks for it by its hash.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use event_log::{Attachment, Document, DocumentKind, LogError, blocking};
 use model::digest::digest;
-use model::event::{Event, Kind, ResultRef};
+use model::event::{Event, Kind, MessageFile, ResultRef};
 use model::frame::Durability;
 use model::limits::{
-    DOCUMENT_BYTES_MAX, RESULT_BEGINNING_BYTES, RESULT_BYTES_MAX, RESULT_INLINE_BYTES_MAX, WHOLE_BYTES_MAX,
+    DOCUMENT_BYTES_MAX, FILES_BYTES_MAX, FILES_PER_MESSAGE_MAX, NAME_BYTES_MAX, RESULT_BEGINNING_BYTES,
+    RESULT_BYTES_MAX, RESULT_INLINE_BYTES_MAX, WHOLE_BYTES_MAX,
 };
 use model::{Envelope, Json, View};
 
@@ -18,13 +19,18 @@ use super::{Conversation, Hub};
 
 /// Removes the reference of a result that comes from outside: only this hub can say where a whole result is.
 pub(super) fn disown(event: &mut Event) {
-    if let Kind::ToolResult(result) = &mut event.kind {
-        result.reference = None;
+    match &mut event.kind {
+        Kind::ToolResult(result) => result.reference = None,
+        Kind::Message(message) => message.files.iter_mut().for_each(|file| file.hash = None),
+        _ => {}
     }
 }
 
 /// Does the same for a view that comes from outside. Calls keep how many bytes their results lack.
 pub(super) fn disown_all(view: &mut View) {
+    for file in view.messages.values_mut().flat_map(|message| message.files.iter_mut()) {
+        (file.hash, file.data) = (None, None);
+    }
     for tool in view.runs.values_mut().flat_map(|run| run.tools.values_mut()) {
         if tool.result_ref.is_some() {
             tool.result_cut = tool.left_out();
@@ -33,11 +39,48 @@ pub(super) fn disown_all(view: &mut View) {
     }
 }
 
+/// Takes out of an event what the log keeps beside it: a large result, or the contents of files.
+pub(super) fn take_apart(event: &mut Event) -> Vec<Attachment> {
+    match &mut event.kind {
+        Kind::Message(message) if !message.files.is_empty() => take_files(&mut message.files),
+        _ => shorten(event).into_iter().collect(),
+    }
+}
+
+/// Takes the contents out of `files`, which keep their hash. A file that is not taken, since it is over a limit, of
+/// another type or no base64, keeps only its name and type; so do those after the first
+/// [`FILES_PER_MESSAGE_MAX`] or over [`FILES_BYTES_MAX`] together.
+fn take_files(files: &mut Vec<MessageFile>) -> Vec<Attachment> {
+    files.truncate(FILES_PER_MESSAGE_MAX);
+    let mut left = FILES_BYTES_MAX as u64;
+    let mut taken = Vec::new();
+    for file in files {
+        let end = file.mime.floor_char_boundary(NAME_BYTES_MAX);
+        let mime = file.mime.get(..end).unwrap_or_default();
+        let (data, bytes) = (file.data.take(), file.bytes);
+        let has_data = data.is_some();
+        *file = MessageFile::new(&file.name, mime, data.unwrap_or_default());
+        if !has_data {
+            (file.data, file.bytes) = (None, bytes);
+            continue;
+        }
+        if file.check().is_ok() && file.bytes <= left {
+            left -= file.bytes;
+            let json: Arc<str> = Arc::from(Json::string(file.data.as_deref().unwrap_or_default()).as_str());
+            let hash = digest(&json);
+            file.hash = Some(hash.clone());
+            taken.push(Attachment { hash, json });
+        }
+        file.data = None;
+    }
+    taken
+}
+
 /// Shortens a result that is over [`RESULT_INLINE_BYTES_MAX`] to its beginning, as a JSON string, and returns
 /// the whole, of which at most [`RESULT_BYTES_MAX`] bytes of text are kept. The reference has the number of
 /// bytes that came. `None` if the event has no such result. Afterwards the event's output is the first
 /// [`RESULT_BEGINNING_BYTES`] bytes of the text.
-pub(super) fn shorten(event: &mut Event) -> Option<Attachment> {
+fn shorten(event: &mut Event) -> Option<Attachment> {
     let Kind::ToolResult(result) = &mut event.kind else { return None };
     let bytes = result.output.as_str().len();
     if bytes <= RESULT_INLINE_BYTES_MAX {
@@ -113,6 +156,16 @@ impl Hub {
     /// Returns `envelope` with its result whole, if the log has that; otherwise unchanged. Waits for the
     /// disk.
     pub fn made_whole<'a>(&self, conversation: &Conversation, envelope: &'a Envelope) -> Cow<'a, Envelope> {
+        if let Kind::Message(message) = &envelope.event.kind
+            && message.files.iter().any(|file| file.hash.is_some())
+        {
+            let mut envelope = envelope.clone();
+            if let Kind::Message(message) = &mut envelope.event.kind {
+                let mut left = usize::MAX;
+                message.files.iter_mut().for_each(|file| self.make_file_whole(conversation, file, &mut left));
+            }
+            return Cow::Owned(envelope);
+        }
         let whole = reference(&envelope.event).and_then(|it| blocking(|| self.whole(conversation, it)));
         let Some(whole) = whole else { return Cow::Borrowed(envelope) };
         let mut envelope = envelope.clone();
@@ -123,10 +176,35 @@ impl Hub {
         Cow::Owned(envelope)
     }
 
+    /// Gives the files of the messages of `view` their contents back if the log has them, the newest first, up to
+    /// `left` bytes of base64 together, which are taken off it. Waits for the disk.
+    pub fn make_files_whole(&self, conversation: &Conversation, view: &mut View, left: &mut usize) {
+        let messages = view.messages.values_mut().rev();
+        for file in messages.flat_map(|message| message.files.iter_mut().rev()) {
+            self.make_file_whole(conversation, file, left);
+        }
+    }
+
+    /// Gives one file its contents back if the log has them and they are no more than `left`.
+    fn make_file_whole(&self, conversation: &Conversation, file: &mut MessageFile, left: &mut usize) {
+        let Some(hash) = file.hash.clone() else { return };
+        // Base64 has four characters for three bytes.
+        let is_small = file.bytes.div_ceil(3).saturating_mul(4) <= *left as u64;
+        let reference = ResultRef { bytes: file.bytes, hash };
+        let whole = is_small.then(|| blocking(|| self.whole(conversation, &reference))).flatten();
+        if let Some(data) = whole.map(|whole| whole.to_text().into_owned())
+            && data.len() <= *left
+        {
+            *left -= data.len();
+            (file.data, file.hash) = (Some(data), None);
+        }
+    }
+
     /// Makes the results of `view` whole if the log has them, the newest first, up to [`WHOLE_BYTES_MAX`]
     /// bytes together. The bound counts what the log has, whatever a reference claims. Waits for the disk.
     pub fn make_whole(&self, conversation: &Conversation, view: &mut View) {
         let mut left = WHOLE_BYTES_MAX;
+        self.make_files_whole(conversation, view, &mut left);
         let tools = view.runs.values_mut().rev().flat_map(|run| run.tools.values_mut().rev());
         for tool in tools {
             let kept = |it: &&ResultRef| it.bytes.min(RESULT_BYTES_MAX as u64) <= left as u64;

@@ -93,6 +93,7 @@ fn a_large_state_is_loaded(trial: &mut LogUnderTest<'_>) {
         message: MessageId::new(&format!("m{n}")),
         role: "user".into(),
         text: format!("{n} {}", "word \u{1f600} \"quoted\" \n".repeat(20_000)).as_str().into(),
+        files: Vec::new(),
     };
     let facts = (0..6).map(|n| Event::new(&RunId::none(), Kind::Message(message(n)))).collect();
     let history = testkit::logged(facts);

@@ -23,7 +23,12 @@ impl EventWriter {
     /// The run of the message is chosen as in [`EventWriter::message`].
     pub(crate) fn message_as(&mut self, id: &str, role: &str, text: &str, out: &mut Decoded) {
         let message = MessageId::new(id);
-        let kind = Kind::Message(Message { message, role: CompactString::new(role), text: text.to_owned() });
+        let kind = Kind::Message(Message {
+            message,
+            role: CompactString::new(role),
+            text: text.to_owned(),
+            files: Vec::new(),
+        });
         let run = if self.is_running { self.run.clone() } else { RunId::none() };
         self.put(Event::new(&run, kind), out);
     }

@@ -23,7 +23,7 @@
 
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
 use super::{StepsLayout, facts};
-use model::event::{ErrorFact, PartKind, RunStatus, ToolState};
+use model::event::{ErrorFact, MessageFile, PartKind, RunStatus, ToolState};
 use model::format;
 use model::preview;
 use model::view::{MessageView, PartView, RunView, View};
@@ -101,6 +101,7 @@ fn put_message(message: &MessageView, out: &mut String) {
         "user" => {
             out.push_str("<div class=\"user\">");
             text(&message.text, out);
+            message.files.iter().for_each(|attached| put_attached(attached, out));
             out.push_str("</div>\n");
         }
         "assistant" => put_prose(&message.text, out),
@@ -229,6 +230,16 @@ fn put_file(url: &str, out: &mut String) {
     } else {
         element("p", "meta", &format!("A file that is not shown ({})", format::bytes(url.len() as u64)), out);
     }
+}
+
+/// Writes a file of a message: an image as such, if its contents are here, and its name and size.
+fn put_attached(file: &MessageFile, out: &mut String) {
+    let url = file.data.as_deref().map(|data| ["data:", &file.mime, ";base64,", data].concat());
+    if let Some(url) = url.filter(|url| is_picture(url)) {
+        put_file(&url, out);
+    }
+    let name = preview::one_line(&file.name);
+    element("p", "meta", &format!("{name} ({})", format::bytes(file.bytes)), out);
 }
 
 /// Whether `url` consists of an image in Base64, of a type that cannot contain a script.

@@ -63,6 +63,10 @@ fn put_message(message: &MessageView, out: &mut String) {
         }
     }
     paragraph(&tame(&message.text), out);
+    for attached in &message.files {
+        let name = inline(&preview::one_line(&attached.name));
+        paragraph(&format!("*File: {name}, {}*", format::bytes(attached.bytes)), out);
+    }
 }
 
 /// Writes a heading of the second level.

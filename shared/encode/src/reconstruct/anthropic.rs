@@ -18,7 +18,8 @@
 use serde::Serialize;
 
 use super::history::{HistoryPiece, HistoryStep, SignedThinking, UnfinishedCalls, history};
-use super::{PartialResponse, names};
+use super::{PartialResponse, files, names};
+use model::event::{FileKind, MessageFile};
 use model::json::Json;
 use model::view::View;
 
@@ -71,6 +72,18 @@ pub enum ContentBlock {
         /// The signature, unchanged.
         signature: String,
     },
+    /// An image.
+    Image {
+        /// Its contents.
+        source: FileSource,
+    },
+    /// A PDF or a text.
+    Document {
+        /// Its contents.
+        source: FileSource,
+        /// What it is called.
+        title: String,
+    },
     /// A text that is not blank.
     Text {
         /// The text.
@@ -97,6 +110,42 @@ pub enum ContentBlock {
     },
 }
 
+/// The contents of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FileSource {
+    /// Anything, in base64.
+    Base64 {
+        /// The media type.
+        media_type: String,
+        /// The contents.
+        data: String,
+    },
+    /// A text.
+    Text {
+        /// Always `text/plain`, the only type that the API takes.
+        media_type: &'static str,
+        /// The text.
+        data: String,
+    },
+}
+
+/// A file as a block. One whose contents are not here, and an empty text, is named in words.
+fn block(file: &MessageFile) -> ContentBlock {
+    let title = file.name.to_string();
+    let base64 = |data: &String| FileSource::Base64 { media_type: file.mime.to_string(), data: data.clone() };
+    match (file.kind(), &file.data) {
+        (Some(FileKind::Image), Some(data)) => ContentBlock::Image { source: base64(data) },
+        (Some(FileKind::Pdf), Some(data)) => ContentBlock::Document { source: base64(data), title },
+        _ => match files::text(file).filter(|text| !text.trim().is_empty()) {
+            Some(data) => {
+                ContentBlock::Document { source: FileSource::Text { media_type: "text/plain", data }, title }
+            }
+            None => ContentBlock::Text { text: files::in_words(file) },
+        },
+    }
+}
+
 /// The request for the conversation of `view`.
 ///
 /// System and developer messages from anywhere in the conversation are joined, separated by an empty line.
@@ -107,12 +156,18 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
     let mut system: Vec<String> = Vec::new();
     for piece in said {
         match piece {
-            HistoryPiece::Message(role, text) => match role.as_str() {
+            HistoryPiece::Message(role, text, files) => match role.as_str() {
                 "system" | "developer" => system.push(text),
                 "assistant" | "ai" | "model" => {
                     turns.put(AnthropicRole::Assistant, ContentBlock::Text { text });
                 }
-                _ => turns.put(AnthropicRole::User, ContentBlock::Text { text }),
+                _ => {
+                    // The API advises to put files before what is asked about them.
+                    files.iter().for_each(|file| turns.put(AnthropicRole::User, block(file)));
+                    if !text.trim().is_empty() {
+                        turns.put(AnthropicRole::User, ContentBlock::Text { text });
+                    }
+                }
             },
             HistoryPiece::Step(step) => turns.step(step),
             HistoryPiece::BrokeOff(partial) => {

@@ -17,7 +17,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use super::{PARTIAL_ANSWER, PartialResponse};
-use model::event::{PartKind, RunStatus, ToolState};
+use model::event::{MessageFile, PartKind, RunStatus, ToolState};
 use model::flow::NEXT_ANSWER;
 use model::flow::{ConversationSection, RunSection, turns};
 use model::ids::ToolCallId;
@@ -43,8 +43,9 @@ pub enum UnfinishedCalls {
 /// Pieces are in the order of the conversation. A `BrokeOff` never follows another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HistoryPiece {
-    /// A message of the history, with its role as it came and a text that is not blank.
-    Message(CompactString, String),
+    /// A message of the history, with its role as it came, its text, and its files. The text is not blank unless there are
+    /// files.
+    Message(CompactString, String, Vec<MessageFile>),
     /// One answer of the model.
     Step(HistoryStep),
     /// The response before this broke off.
@@ -112,8 +113,12 @@ pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, 
             ConversationSection::Message(_, message) => {
                 // A message of a tool belongs to no call: results are in the runs.
                 let is_result = matches!(message.role.as_str(), "tool" | "function");
-                if !is_result && !message.text.trim().is_empty() {
-                    writer.said.push(HistoryPiece::Message(message.role.clone(), message.text.to_string()));
+                let is_asked =
+                    !matches!(message.role.as_str(), "system" | "developer" | "assistant" | "ai" | "model");
+                let has_files = is_asked && !message.files.is_empty();
+                if !is_result && (!message.text.trim().is_empty() || has_files) {
+                    let (role, text) = (message.role.clone(), message.text.to_string());
+                    writer.said.push(HistoryPiece::Message(role, text, message.files.clone()));
                 }
             }
             ConversationSection::Run(stretch) => partial = writer.stretch(&stretch),

@@ -17,7 +17,8 @@
 use serde::Serialize;
 
 use super::history::{HistoryCall, HistoryPiece, HistoryStep, UnfinishedCalls, history};
-use super::{PartialResponse, names};
+use super::{PartialResponse, files, names};
+use model::event::{FileKind, MessageFile};
 use model::view::View;
 
 /// The fields of a request that come from the conversation.
@@ -49,8 +50,8 @@ pub enum OpenAiMessage {
     },
     /// What a person says.
     User {
-        /// The text.
-        content: String,
+        /// The text, or the text and files.
+        content: UserContent,
     },
     /// What the model said and called.
     Assistant {
@@ -91,6 +92,67 @@ pub struct FunctionCall {
     pub arguments: String,
 }
 
+/// What a person says: a text, or a text with files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum UserContent {
+    /// A text.
+    Text(String),
+    /// Parts, never none.
+    Parts(Vec<ContentPart>),
+}
+
+/// A part of what a person says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ContentPart {
+    /// A text: what was said, or what a file of text holds.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// An image.
+    ImageUrl {
+        /// Where it is.
+        image_url: ImageUrl,
+    },
+    /// A PDF.
+    File {
+        /// The file.
+        file: InlineFile,
+    },
+}
+
+/// The address of an image.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImageUrl {
+    /// A `data:` URL.
+    pub url: String,
+}
+
+/// A file inside of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InlineFile {
+    /// What it is called.
+    pub filename: String,
+    /// A `data:` URL.
+    pub file_data: String,
+}
+
+/// A file as a part. One whose contents are not here is named in words.
+fn part(file: &MessageFile) -> ContentPart {
+    let url = |data: &str| format!("data:{};base64,{data}", file.mime);
+    match (file.kind(), &file.data) {
+        (Some(FileKind::Image), Some(data)) => {
+            ContentPart::ImageUrl { image_url: ImageUrl { url: url(data) } }
+        }
+        (Some(FileKind::Pdf), Some(data)) => {
+            ContentPart::File { file: InlineFile { filename: file.name.to_string(), file_data: url(data) } }
+        }
+        _ => ContentPart::Text { text: files::in_words(file) },
+    }
+}
+
 /// The request for the conversation of `view`.
 ///
 /// Roles that this API does not know become `user`, except the names that other sources have for the
@@ -100,7 +162,7 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
     let mut messages = Vec::with_capacity(said.len());
     for piece in said {
         match piece {
-            HistoryPiece::Message(role, content) => messages.push(message(&role, content)),
+            HistoryPiece::Message(role, content, files) => messages.push(message(&role, content, &files)),
             HistoryPiece::Step(step) => put_step(step, &mut messages),
             HistoryPiece::BrokeOff(partial) => {
                 messages.push(OpenAiMessage::System { content: partial.note() });
@@ -110,15 +172,20 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> OpenAiRequest {
     OpenAiRequest { model: super::model(view).map(str::to_owned), messages, partial }
 }
 
-/// A message of the history with the role that this API has for it.
-fn message(role: &str, content: String) -> OpenAiMessage {
+/// A message of the history with the role that this API has for it. Files are a person's alone.
+fn message(role: &str, content: String, files: &[MessageFile]) -> OpenAiMessage {
     match role {
         "system" => OpenAiMessage::System { content },
         "developer" => OpenAiMessage::Developer { content },
         "assistant" | "ai" | "model" => {
             OpenAiMessage::Assistant { content: Some(content), tool_calls: Vec::new() }
         }
-        _ => OpenAiMessage::User { content },
+        _ if files.is_empty() => OpenAiMessage::User { content: UserContent::Text(content) },
+        _ => {
+            let text = Some(content).filter(|text| !text.trim().is_empty());
+            let parts = text.map(|text| ContentPart::Text { text }).into_iter();
+            OpenAiMessage::User { content: UserContent::Parts(parts.chain(files.iter().map(part)).collect()) }
+        }
     }
 }
 

@@ -37,7 +37,7 @@ impl Placement {
 /// The system prompt, if the event is that.
 fn prompt(envelope: &Envelope) -> Option<&str> {
     match &envelope.event.kind {
-        Kind::Message(Message { message, role, text })
+        Kind::Message(Message { message, role, text, .. })
             if role == "system" && message.as_str().ends_with("-system") =>
         {
             Some(text)

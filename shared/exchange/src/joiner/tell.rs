@@ -141,7 +141,7 @@ impl<'a> RequestRecorder<'a> {
     /// Appends a message with the id `message`.
     fn message_as(&mut self, message: MessageId, role: &str, text: String, run: &RunId) {
         let role = CompactString::new(role);
-        self.out.push(run, Kind::Message(Message { message, role, text }));
+        self.out.push(run, Kind::Message(Message { message, role, text, files: Vec::new() }));
     }
 
     /// Appends the results of the tool calls that the loop waits for, and returns how many calls got one.

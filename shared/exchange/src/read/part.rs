@@ -42,6 +42,14 @@ pub(super) fn piece(part: ForeignField<'_>, request: &mut ModelRequest) -> Optio
     found.map(MessagePiece::File)
 }
 
+/// The hash of the file that `part`, some JSON, is: that of its [`OmittedFile`](super::OmittedFile) in a request that was read. `None` for a part that is no
+/// file. With it the contents of a file are found in a request of which only descriptions were kept.
+pub fn file_print(part: &str) -> Option<u64> {
+    let fields = ForeignField::parse(part)?.fields();
+    let kind = fields.get("type").text().unwrap_or_default();
+    known_file(&kind, &fields).map(|file| file.print)
+}
+
 /// A part of a tool result as text; nothing for one that cannot be written as text.
 pub(super) fn of_result(part: ForeignField<'_>) -> Option<String> {
     if let Some(text) = part.text() {

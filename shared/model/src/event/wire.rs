@@ -14,6 +14,7 @@ use compact_str::CompactString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::file;
 use super::{
     AgentEnd, AgentStart, ErrorFact, Event, Kind, LabelChange, Message, Origin, PartEnd, PartKind, ResultRef,
     RunEnd, RunStart, RunStatus, RunUpdate, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange,
@@ -411,6 +412,7 @@ impl WireEvent<'_> {
                 message: MessageId::new(&self.message.take().ok_or_else(|| self.missing("message"))?),
                 role: self.role.take().unwrap_or_else(|| CompactString::const_new("user")),
                 text: self.owned_text()?,
+                files: file::read(self.files)?,
             }),
             "part.start" => Kind::PartStart { part: self.part()?, kind: self.kind.unwrap_or(PartKind::Text) },
             "part.replace" => Kind::PartReplace { part: self.part()?, text: self.owned_text()? },

@@ -246,7 +246,13 @@ impl<'a> MessagePlacement<'a> {
     /// A message, at its place among the items that are seen.
     fn message(&mut self, message: &'a MessageView) -> MessageView {
         let within = message.within.as_ref().map(|within| self.within(within));
-        MessageView { role: message.role.clone(), text: message.text.clone(), at: message.at, within }
+        MessageView {
+            role: message.role.clone(),
+            text: message.text.clone(),
+            files: message.files.clone(),
+            at: message.at,
+            within,
+        }
     }
 
     /// The place of a message in its run, counted in items that are seen.

@@ -131,7 +131,11 @@ impl Mask {
                 ..end.clone()
             })),
             Kind::Message(message) if self.hides_message_of(&message.role) => {
-                MaskedEvent::Instead(Kind::Message(Message { text: String::new(), ..message.clone() }))
+                MaskedEvent::Instead(Kind::Message(Message {
+                    text: String::new(),
+                    files: Vec::new(),
+                    ..message.clone()
+                }))
             }
             Kind::RunUpdate(_) | Kind::RunEnd(_) | Kind::AgentStart(_) | Kind::AgentEnd(_) => {
                 self.frame(kind)

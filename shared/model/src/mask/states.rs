@@ -14,6 +14,7 @@ impl Mask {
         for message in view.messages.values_mut() {
             if self.hides_message_of(&message.role) {
                 message.text = SharedText::default();
+                message.files.clear();
             }
         }
         if self.hides(Hideable::Users) {

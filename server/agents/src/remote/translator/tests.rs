@@ -91,7 +91,12 @@ fn a_failure_is_kept_for_the_end_and_what_was_said_before_is_not_said_again() {
     let mut tale = RemoteAnswerTranslator::new(run.clone(), None);
     let fact =
         ErrorFact { code: "x".into(), message: "y".into(), retryable: Some(true), retry_after_ms: None };
-    let message = Message { message: MessageId::new("m"), role: "user".into(), text: "Hello".into() };
+    let message = Message {
+        message: MessageId::new("m"),
+        role: "user".into(),
+        text: "Hello".into(),
+        files: Vec::new(),
+    };
     let events = told(
         &mut tale,
         vec![Event::new(&run, Kind::Error(fact.clone())), Event::new(&run, Kind::Message(message))],

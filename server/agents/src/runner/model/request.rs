@@ -5,6 +5,7 @@ use encode::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::View;
 use serde_json::{Map, Value, json};
 
+use crate::sampling;
 use crate::settings::{ModelApi, RunnerConfig};
 
 /// Most tokens of an answer if the settings do not say, because Anthropic's API requires a number.
@@ -48,13 +49,19 @@ fn has_calls(fields: &Map<String, Value>) -> bool {
     blocks.any(|block| block.get("type").and_then(Value::as_str) == Some("tool_use"))
 }
 
-/// The body as JSON.
-pub(super) fn body(view: &View, config: &RunnerConfig, tools: Tools) -> Vec<u8> {
+/// The body as JSON. `sampling` is what the caller says about how the model is to answer.
+pub(super) fn body(
+    view: &View,
+    config: &RunnerConfig,
+    tools: Tools,
+    sampling: &Map<String, Value>,
+) -> Vec<u8> {
     let mut fields = match config.provider.api {
         ModelApi::OpenAi => openai(view, config),
         ModelApi::Anthropic => anthropic(view, config),
     };
     tools.put(config.provider.api, &mut fields);
+    sampling::put(config.provider.api, sampling, &mut fields);
     for (name, value) in &config.request {
         fields.insert(name.clone(), value.clone());
     }
@@ -70,7 +77,7 @@ fn openai(view: &View, config: &RunnerConfig) -> Map<String, Value> {
         messages.insert(0, openai::OpenAiMessage::System { content });
     }
     if let Some(openai::OpenAiMessage::Assistant { .. }) = messages.last() {
-        messages.push(openai::OpenAiMessage::User { content: GO_ON.to_owned() });
+        messages.push(openai::OpenAiMessage::User { content: openai::UserContent::Text(GO_ON.to_owned()) });
     }
     let mut fields = Map::new();
     fields.insert("model".to_owned(), config.plan.model.as_str().into());

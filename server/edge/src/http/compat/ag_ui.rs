@@ -22,6 +22,7 @@ use axum::response::Response;
 use compact_str::CompactString;
 use exchange::OfferedTool;
 use model::code::ErrorCode;
+use model::event::MessageFile;
 use model::{Json, MessageId, RunId, ToolCallId};
 use serde_json::Value;
 
@@ -118,7 +119,8 @@ impl Input {
     /// `messages`. A message with no text adds nothing.
     fn hear(&mut self, message: &Value) {
         let field = |name: &str| message.get(name).and_then(Value::as_str);
-        let text = content(message.get("content"), &mut self.left_out);
+        let is_user = field("role") == Some("user");
+        let (text, files) = content(message.get("content"), is_user, &mut self.left_out);
         let role = match field("role").unwrap_or_default() {
             "tool" => {
                 let failed = field("error");
@@ -135,21 +137,27 @@ impl Input {
         if !text.is_empty() {
             // Answers carry run ids in this protocol, which are not message ids here.
             let id = field("id").filter(|_| role == "user").map(MessageId::new);
-            self.messages.push(Spoken { id, role: role.into(), text });
+            self.messages.push(Spoken { id, role: role.into(), text, files });
         }
     }
 }
 
-/// The text of a message. Files are replaced by their names, which are added to `left_out`.
-fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
+/// The text and the files of a message. Of a message that is no person's, and of those that are not in the request, files
+/// are replaced by their names, which are added to `left_out`.
+fn content(content: Option<&Value>, is_user: bool, left_out: &mut Vec<String>) -> (String, Vec<MessageFile>) {
     let parts = match content {
-        Some(Value::String(text)) => return text.clone(),
+        Some(Value::String(text)) => return (text.clone(), Vec::new()),
         Some(Value::Array(parts)) => parts,
-        _ => return String::new(),
+        _ => return (String::new(), Vec::new()),
     };
+    let mut files = Vec::new();
     let text = |part: &Value| {
         if let Some(text) = part.get("text").and_then(Value::as_str) {
-            return text.to_owned();
+            return Some(text.to_owned());
+        }
+        if let Some(file) = super::files::file(part).filter(|_| is_user) {
+            files.push(file);
+            return None;
         }
         let kind = part.get("type").and_then(Value::as_str).unwrap_or("file");
         let source = part.get("source").unwrap_or(part);
@@ -159,9 +167,10 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
         });
         let file = name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"));
         left_out.push(file.clone());
-        file
+        Some(file)
     };
-    parts.iter().map(text).collect::<Vec<_>>().join("\n")
+    let text = parts.iter().filter_map(text).collect::<Vec<_>>().join("\n");
+    (super::files::named(text, &files), files)
 }
 
 /// Parses an answer to a call that waits for consent. The id of an interrupt is the id of its call.

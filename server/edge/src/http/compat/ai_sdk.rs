@@ -142,11 +142,14 @@ impl Chat {
             Some("system") => "system",
             _ => "assistant",
         };
-        let mut texts = Vec::new();
+        let (mut texts, mut files) = (Vec::new(), Vec::new());
         for part in message.get("parts").and_then(Value::as_array).into_iter().flatten() {
             let field = |name: &str| part.get(name).and_then(Value::as_str);
             match field("type").unwrap_or_default() {
                 "text" => texts.push(field("text").unwrap_or_default().to_owned()),
+                "file" if role == "user" && super::files::file(part).is_some() => {
+                    files.extend(super::files::file(part));
+                }
                 "file" if role != "assistant" => {
                     let name = field("filename").or(field("mediaType")).unwrap_or("unknown");
                     let file = format!("[file: {name}]");
@@ -158,11 +161,12 @@ impl Chat {
             }
         }
         texts.retain(|text| !text.is_empty());
-        if !texts.is_empty() {
+        let text = super::files::named(texts.join("\n"), &files);
+        if !text.is_empty() {
             // Answers carry run ids in this protocol, which are not message ids here.
             let id = message.get("id").and_then(Value::as_str).filter(|_| role == "user");
             let id = id.map(MessageId::new);
-            self.messages.push(Spoken { id, role: role.into(), text: texts.join("\n") });
+            self.messages.push(Spoken { id, role: role.into(), text, files });
         }
     }
 

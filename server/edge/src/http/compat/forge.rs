@@ -96,7 +96,10 @@ fn said(fields: &Value) -> Result<(Vec<Spoken>, Vec<String>), Refusal> {
     };
     if let Some(system) = fields.get("system_prompt").and_then(Value::as_str).filter(|text| !text.is_empty())
     {
-        messages.insert(0, Spoken { id: None, role: "system".into(), text: system.to_owned() });
+        messages.insert(
+            0,
+            Spoken { id: None, role: "system".into(), text: system.to_owned(), files: Vec::new() },
+        );
     }
     messages.push(Spoken::user(text));
     let differs = |name: &&&str| match fields.get(**name) {

@@ -27,7 +27,7 @@ use super::answer::{self, AnswerStyle, told, with_left_out};
 use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read};
 use crate::http::params::Path;
 use crate::state::Shared;
-use agents::Refusal;
+use agents::{Refusal, Terms};
 
 mod fault;
 mod request;
@@ -81,13 +81,32 @@ async fn answer(
             _ => Thread::Told(super::caller(door, headers, &wish.whose)),
         },
     };
-    let ChatRequest { messages, results, tools, streams, wants_usage, shows_tools, left_out, .. } = wish;
+    let refused = shared.agents.refuses_of_sampling(&agent, &wish.sampling);
+    if refused.contains(&"response_format") && !is_text(wish.sampling.get("response_format")) {
+        let why = format!(
+            "the agent {agent} passes no form of the answer on: its model has none in its API, or it runs elsewhere"
+        );
+        return Err(Fault::of_field("response_format", &why));
+    }
+    let ChatRequest {
+        messages,
+        results,
+        tools,
+        streams,
+        wants_usage,
+        shows_tools,
+        sampling,
+        mut left_out,
+        ..
+    } = wish;
+    left_out.extend(refused.into_iter().map(ToOwned::to_owned));
+    let terms = Terms { sampling, ..Terms::default() };
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
     let mut caller = Caller { wants_usage, ..Caller::default() };
     if !streams {
         caller.tools = tools.iter().map(|tool| tool.name.clone()).collect();
     }
-    let asked = TurnRequest { results, tools, ..TurnRequest::new(door, agent, thread, messages) };
+    let asked = TurnRequest { results, tools, terms, ..TurnRequest::new(door, agent, thread, messages) };
     if streams {
         let dialect = if shows { "bernard" } else { "openai-chat" };
         let style = AnswerStyle { caller, ..AnswerStyle::default() };
@@ -99,6 +118,11 @@ async fn answer(
     let answer = whole(&begun, &caller).await;
     begun.attended.over();
     Ok(with_left_out(answer?, &left_out))
+}
+
+/// Whether a `response_format` asks for plain text, as every answer is.
+fn is_text(format: Option<&Value>) -> bool {
+    format.and_then(|format| format.get("type")?.as_str()) == Some("text")
 }
 
 /// The agent that the model names. Fails with `invalid_value` without a model and with `model_not_found` if

@@ -3,10 +3,11 @@
 use encode::ENCODINGS;
 use encode::document::export::FORMATS;
 use model::code::ErrorCode::{
-    self, AgentUnavailable, BadEvent, BadPosition, BodyTimeout, ConsentMismatch, ConversationExists,
-    DiskFailing, DiskFull, DurabilityUnavailable, Elsewhere, Gone, LogFailed, MethodNotAllowed, NotFound,
-    NotResumable, NotRunning, PublisherFenced, PublisherGap, RunOfHub, ShuttingDown, StillRunning, TooLarge,
-    TooMany, UnknownAgent, UnknownConversation, UnknownDialect, UnsupportedEncoding,
+    self, AgentUnavailable, BadConversation, BadEvent, BadPosition, BodyTimeout, ConsentMismatch,
+    ConversationExists, DiskFailing, DiskFull, DurabilityUnavailable, Elsewhere, Gone, LogFailed,
+    MethodNotAllowed, NotFound, NotResumable, NotRunning, PublisherFenced, PublisherGap, RunOfHub,
+    ShuttingDown, StillRunning, TooLarge, TooMany, UnknownAgent, UnknownConversation, UnknownDialect,
+    UnsupportedEncoding,
 };
 
 use super::operation::{Answer, Content, Operation, Parameter, Shape};
@@ -109,7 +110,13 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ])
         .fails(&[NotFound]),
     Operation::new("GET", "/v1/access", "hub", "Who the caller is and what they may do")
-        .answers(json!("The caller.", "Access")),
+        .query(&[Parameter::new(
+            "conversation",
+            "The name of a conversation, which need not exist: the answer then says in `may` what the caller may do there.",
+            Shape::Name,
+        )])
+        .answers(json!("The caller.", "Access"))
+        .fails(&[BadConversation]),
     Operation::new("GET", "/v1/audit", "hub", "Who did what, the newest first")
         .query(&[
             Parameter::new("before", "Only entries with a smaller number.", Shape::Whole(0, None)),

@@ -26,7 +26,12 @@ fn publication(events: Vec<Event>) -> Publication {
 
 fn said(number: u64, bytes: usize) -> Event {
     let text = "x".repeat(bytes);
-    let message = Message { message: MessageId::new(&format!("m{number}")), role: "user".into(), text };
+    let message = Message {
+        message: MessageId::new(&format!("m{number}")),
+        role: "user".into(),
+        text,
+        files: Vec::new(),
+    };
     Event::new(&RunId::none(), Kind::Message(message))
 }
 

@@ -16,7 +16,8 @@ fn hub() -> Hub {
 }
 
 fn say(hub: &Hub, name: &str, text: &str) {
-    let message = Message { message: MessageId::new("m"), role: "user".into(), text: text.into() };
+    let message =
+        Message { message: MessageId::new("m"), role: "user".into(), text: text.into(), files: Vec::new() };
     let event = Event::new(&RunId::none(), Kind::Message(message));
     let envelope = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
     hub.publish(&id(name), Publication::of(vec![envelope])).unwrap();

@@ -39,7 +39,8 @@ fn log(path: &Path) -> ConversationId {
     let id = ConversationId::parse("c").unwrap();
     let log = SqliteLog::open(path, &SqliteOptions::default()).unwrap();
     let text = String::from("the password is hunter2, really");
-    let message = Message { message: MessageId::new("m"), role: "user".into(), text: text.clone() };
+    let message =
+        Message { message: MessageId::new("m"), role: "user".into(), text: text.clone(), files: Vec::new() };
     let event = Event::new(&RunId::none(), Kind::Message(message));
     let envelope = Envelope { event, seq: 1, at: 7, producer_at: None, publisher: None, by_hub: false };
     let mut view = View::default();

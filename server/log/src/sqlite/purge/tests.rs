@@ -21,8 +21,12 @@ fn id(name: &str) -> ConversationId {
 }
 
 fn message(seq: Seq, text: &str) -> Arc<Envelope> {
-    let message =
-        Message { message: MessageId::new(&format!("m{seq}")), role: "user".into(), text: text.into() };
+    let message = Message {
+        message: MessageId::new(&format!("m{seq}")),
+        role: "user".into(),
+        text: text.into(),
+        files: Vec::new(),
+    };
     let event = Event::new(&RunId::none(), Kind::Message(message));
     Arc::new(Envelope { event, seq, at: 7, producer_at: None, publisher: None, by_hub: false })
 }

@@ -27,7 +27,12 @@ fn view(items: &[&str]) -> View {
             let message = MessageId::new(&number.to_string());
             add(
                 &RunId::none(),
-                Kind::Message(Message { message, role: "user".into(), text: text.to_owned() }),
+                Kind::Message(Message {
+                    message,
+                    role: "user".into(),
+                    text: text.to_owned(),
+                    files: Vec::new(),
+                }),
             );
             continue;
         }
@@ -48,7 +53,7 @@ fn told(messages: &[&str]) -> Vec<Spoken> {
     };
     let spoken = |message: &&str| {
         let (kind, text) = message.split_once(':').unwrap();
-        Spoken { id: None, role: role(kind), text: text.to_owned() }
+        Spoken { id: None, role: role(kind), text: text.to_owned(), files: Vec::new() }
     };
     messages.iter().map(spoken).collect()
 }

@@ -11,7 +11,7 @@ fn told(messages: &[&str]) -> Vec<Spoken> {
             "a" => "assistant",
             _ => "system",
         };
-        Spoken { id: None, role: role.into(), text: text.to_owned() }
+        Spoken { id: None, role: role.into(), text: text.to_owned(), files: Vec::new() }
     };
     messages.iter().map(spoken).collect()
 }

@@ -109,7 +109,7 @@ impl SpanTrace {
             return;
         }
         let message = MessageId::new(&format!("m-{print:016x}"));
-        let message = Message { message, role: role.into(), text: text.to_owned() };
+        let message = Message { message, role: role.into(), text: text.to_owned(), files: Vec::new() };
         self.push(Kind::Message(message), None, at);
     }
 

@@ -27,12 +27,14 @@ fn an_input_is_read_whole_and_what_has_no_place_is_named() {
     let said: Vec<_> = input.messages.iter().map(|it| (it.role.as_str(), it.text.as_str())).collect();
     assert_eq!(
         said,
-        [("system", "Be brief."), ("user", "Look\n[image: image/png]"), ("assistant", "I ask.")]
+        [("system", "Be brief."), ("user", "Look"), ("assistant", "I ask.")]
     );
     assert_eq!(input.messages[1].id, Some(MessageId::new("1")));
     let given = CallResult { tool: "c".into(), output: Json::string("blue"), is_error: false };
     assert_eq!((input.results, input.tools.len()), (vec![given], 1));
-    assert_eq!(input.left_out, ["[image: image/png]", "state"]);
+    assert_eq!(input.left_out, ["state"]);
+    let files: Vec<_> = input.messages.iter().flat_map(|it| &it.files).map(|it| it.mime.as_str()).collect();
+    assert_eq!(files, ["image/png"]);
     let wrong = |body: Value| Input::of(&body).unwrap_err().why;
     assert_eq!(wrong(json!({"runId": "r", "messages": []})), "threadId: a text is expected");
     assert_eq!(wrong(json!({"threadId": "t", "runId": "r"})), "messages: a list is expected");

@@ -26,7 +26,7 @@ fn a_chat_is_read_with_its_parts() {
     }));
     let chat = chat.unwrap();
     let said: Vec<_> = chat.messages.iter().map(|it| (it.role.as_str(), it.text.as_str())).collect();
-    assert_eq!(said, [("user", "Look\n[file: image/png]"), ("assistant", "I ask.")]);
+    assert_eq!(said, [("user", "Look"), ("assistant", "I ask.")]);
     let given = [
         CallResult { tool: "c".into(), output: Json::of(&json!({"a": 1})), is_error: false },
         CallResult { tool: "d".into(), output: Json::string("no"), is_error: true },

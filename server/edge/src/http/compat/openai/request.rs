@@ -9,27 +9,10 @@ use serde_json::{Map, Value};
 use super::fault::Fault;
 use crate::http::compat::CallResult;
 use crate::http::compat::history::History;
-use agents::Spoken;
+use agents::{SAMPLING, SAMPLING_BYTES_MAX, Spoken};
 
-/// Fields that concern the model, which only the agent's settings decide. They are ignored.
-const OF_THE_MODEL: [&str; 16] = [
-    "temperature",
-    "top_p",
-    "max_tokens",
-    "max_completion_tokens",
-    "stop",
-    "seed",
-    "presence_penalty",
-    "frequency_penalty",
-    "logit_bias",
-    "logprobs",
-    "top_logprobs",
-    "reasoning_effort",
-    "verbosity",
-    "prediction",
-    "parallel_tool_calls",
-    "web_search_options",
-];
+/// Fields that concern the model and that an answer has no place for. They are ignored.
+const IGNORED: [&str; 4] = ["logprobs", "top_logprobs", "prediction", "web_search_options"];
 
 /// A request for a chat completion, as far as the hub uses it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -52,6 +35,8 @@ pub(super) struct ChatRequest {
     pub(super) shows_tools: bool,
     /// The fields that name the person behind the client; null if there are none.
     pub(super) whose: Value,
+    /// How the model is to answer, by the names in [`SAMPLING`].
+    pub(super) sampling: Map<String, Value>,
     /// What the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
@@ -84,10 +69,10 @@ impl ChatRequest {
         };
         refuse(&fields)?;
         wish.offer(&fields, &request)?;
-        let History { messages, results, left_out } = History::of(&request);
+        let History { messages, results, left_out, .. } = History::of(&request, fields.get("messages"));
         (wish.messages, wish.results, wish.left_out) = (messages, results, left_out);
-        let given =
-            OF_THE_MODEL.iter().filter(|name| fields.get(**name).is_some_and(|value| !value.is_null()));
+        wish.sampling = sampling(&fields)?;
+        let given = IGNORED.iter().filter(|name| fields.get(**name).is_some_and(|value| !value.is_null()));
         wish.left_out.extend(given.map(|name| (*name).to_owned()));
         Ok(wish)
     }
@@ -130,15 +115,28 @@ fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
     Ok(None)
 }
 
+/// The fields that are passed on to the model. Fails if they are over [`SAMPLING_BYTES_MAX`] together.
+fn sampling(fields: &Map<String, Value>) -> Result<Map<String, Value>, Fault> {
+    let given = SAMPLING.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
+    let given: Map<String, Value> = given
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.to_owned(), value.clone()))
+        .collect();
+    let bytes = Value::Object(given.clone()).to_string().len();
+    if bytes > SAMPLING_BYTES_MAX {
+        let why = format!(
+            "with the other fields for the model it has {bytes} bytes, the limit is {SAMPLING_BYTES_MAX}"
+        );
+        return Err(Fault::of_field("response_format", &why));
+    }
+    Ok(given)
+}
+
 /// Refuses fields that the hub cannot fulfil and whose absence the caller would notice: more than one answer
-/// (`n`), an answer in another form than text (`response_format`, `modalities`, `audio`).
+/// (`n`), an answer that is no text (`modalities`, `audio`).
 fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
     if fields.get("n").and_then(Value::as_u64).is_some_and(|count| count > 1) {
         return Err(Fault::of_field("n", "an agent gives one answer"));
-    }
-    let format = fields.get("response_format").and_then(|format| format.get("type")?.as_str());
-    if format.is_some_and(|format| format != "text") {
-        return Err(Fault::of_field("response_format", "an agent answers with text"));
     }
     let modalities = fields.get("modalities").and_then(Value::as_array);
     if fields.get("audio").is_some_and(|audio| !audio.is_null())

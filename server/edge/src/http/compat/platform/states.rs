@@ -416,7 +416,10 @@ pub(super) async fn update(
     let mut said = dialects::Decoded::default();
     for (number, spoken) in news.messages.into_iter().enumerate() {
         let message = spoken.id.unwrap_or_else(|| MessageId::new(&format!("{name}.{number}")));
-        said.push(&RunId::none(), Kind::Message(Message { message, role: spoken.role, text: spoken.text }));
+        said.push(
+            &RunId::none(),
+            Kind::Message(Message { message, role: spoken.role, text: spoken.text, files: spoken.files }),
+        );
     }
     if !said.envelopes.is_empty() {
         shared.fanout.publish(&news.into, Publication::of(said.envelopes))?;

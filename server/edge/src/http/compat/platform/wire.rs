@@ -12,11 +12,12 @@
 //! named in the header `Fanlight-Left-Out`; fields with a wrong value are refused with 422.
 
 use axum::http::StatusCode;
+use model::event::MessageFile;
 use model::{MessageId, ToolCallId};
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use crate::http::compat::Consent;
+use crate::http::compat::{Consent, files};
 use agents::Answer;
 use agents::Spoken;
 
@@ -259,23 +260,29 @@ fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>)
         other => return left_out.push(format!("message of type {other:?}")),
     };
     let id = inner.and_then(|inner| inner.get("id")).or_else(|| message.get("id")).and_then(Value::as_str);
-    let text = content(field("content"), left_out);
+    let (text, files) = content(field("content"), role == "user", left_out);
     if !text.is_empty() {
         let id = id.filter(|id| !id.is_empty()).map(MessageId::new);
-        messages.push(Spoken { id, role: role.into(), text });
+        messages.push(Spoken { id, role: role.into(), text, files });
     }
 }
 
-/// The text of a message's content. Files are replaced by their names.
-fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
+/// The text and the files of a message's content. Of a message that is no person's, and of those that are not in the
+/// request, files are replaced by their names.
+fn content(content: Option<&Value>, is_user: bool, left_out: &mut Vec<String>) -> (String, Vec<MessageFile>) {
     let blocks = match content {
-        Some(Value::String(text)) => return text.clone(),
+        Some(Value::String(text)) => return (text.clone(), Vec::new()),
         Some(Value::Array(blocks)) => blocks,
-        _ => return String::new(),
+        _ => return (String::new(), Vec::new()),
     };
+    let mut found = Vec::new();
     let text = |block: &Value| {
         if let Some(text) = block.as_str().or_else(|| block.get("text").and_then(Value::as_str)) {
-            return text.to_owned();
+            return Some(text.to_owned());
+        }
+        if let Some(file) = files::file(block).filter(|_| is_user) {
+            found.push(file);
+            return None;
         }
         let kind = block.get("type").and_then(Value::as_str).unwrap_or("file");
         let metadata = block.get("metadata").unwrap_or(block);
@@ -283,9 +290,10 @@ fn content(content: Option<&Value>, left_out: &mut Vec<String>) -> String {
         let name = named.copied().find_map(|name| metadata.get(name).or_else(|| block.get(name))?.as_str());
         let file = name.map_or_else(|| format!("[{kind}]"), |name| format!("[{kind}: {name}]"));
         left_out.push(file.clone());
-        file
+        Some(file)
     };
-    blocks.iter().map(text).collect::<Vec<_>>().join("\n")
+    let text = blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n");
+    (files::named(text, &found), found)
 }
 
 /// Parses `resume`: one answer for all calls that wait, one for each in their order, or answers by id.

@@ -36,7 +36,8 @@ fn keys_are_struck_out_of_every_kind_of_event() {
     let tool = || ToolCallId::new(KEY);
     let said = String::from(KEY);
     let fact = ErrorFact { code: KEY.into(), message: said.clone(), retryable: None, retry_after_ms: None };
-    let message = Message { message: MessageId::new(KEY), role: "user".into(), text: said.clone() };
+    let message =
+        Message { message: MessageId::new(KEY), role: "user".into(), text: said.clone(), files: Vec::new() };
     let output = Json::parse(&format!(r#"{{"env":["{KEY}"]}}"#)).unwrap();
     let mut events = decoded(vec![
         Kind::RunStart(RunStart {
