@@ -153,12 +153,25 @@ impl BrowserPage {
         .await;
     }
 
-    /// Presses and releases `key` on the page.
+    /// Presses and releases `key` on the page: a letter, or a key by the browser's name, such as `Escape`.
     pub async fn press(&self, key: &str) {
-        let event =
-            |kind: &str| json!({"type": kind, "key": key, "text": if kind == "keyDown" { key } else { "" }});
-        self.devtools("Input.dispatchKeyEvent", event("keyDown")).await;
-        self.devtools("Input.dispatchKeyEvent", event("keyUp")).await;
+        // Keys with names write nothing, except for the end of a line.
+        let (text, code) = match key {
+            "Enter" => ("\r", 13),
+            "Escape" => ("", 27),
+            "Tab" => ("", 9),
+            "ArrowUp" => ("", 38),
+            "ArrowDown" => ("", 40),
+            key => (key, 0),
+        };
+        let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
+        for (kind, text) in [(down, text), ("keyUp", "")] {
+            let mut event = json!({"type": kind, "key": key, "text": text});
+            if code > 0 {
+                event["windowsVirtualKeyCode"] = json!(code);
+            }
+            self.devtools("Input.dispatchKeyEvent", event).await;
+        }
     }
 
     /// What a developer-tools command returns.

@@ -311,8 +311,9 @@ impl Model {
                 self.ahead_ms = None;
                 self.hear_time(welcome.ts, now);
             }
-            ServerFrame::Fleet { sub: FLEET, full, rows, ts, total } => {
+            ServerFrame::Fleet { sub: FLEET, full, rows, gone, ts, total } => {
                 self.hear_time(*ts, now);
+                self.lose_rows(gone);
                 self.take_rows(*full, rows, *total);
             }
             ServerFrame::Hb { ts, heads } => {

@@ -323,8 +323,8 @@ impl ViewerSession {
             | ServerFrame::Snap { sub, .. }
             | ServerFrame::Batch { sub, .. }
             | ServerFrame::Live { sub, .. } => self.track(sub, frame).await,
-            ServerFrame::Fleet { sub, full, rows, total, ts } => {
-                Some(SessionUpdate::Fleet { sub, full, rows, total, sent_at: ts })
+            ServerFrame::Fleet { sub, full, rows, gone, total, ts } => {
+                Some(SessionUpdate::Fleet { sub, full, rows, gone, total, sent_at: ts })
             }
             ServerFrame::Lag { sub, state, behind_events, behind_ms } => {
                 Some(SessionUpdate::Lag { sub, state, behind_events, behind_ms })

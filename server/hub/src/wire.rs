@@ -10,7 +10,7 @@
 use bytes::Bytes;
 use model::conflate::conflate;
 use model::frame::{ConversationRow, ServerFrame, SubscriptionId};
-use model::{Envelope, Epoch, Seq};
+use model::{ConversationId, Envelope, Epoch, Seq};
 use serde::Serialize;
 
 use crate::clock;
@@ -178,10 +178,25 @@ pub fn snapshot(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, mor
 /// Makes a frame with rows of the list. `full` says that it has the first rows rather than changed ones;
 /// `total` is how many conversations there are.
 pub fn fleet(sub: SubscriptionId, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
-    framed(TEXT, 64 + 320 * rows.len(), |buffer| {
+    fleet_without(sub, full, &[], rows, total)
+}
+
+/// The same, with conversations that were deleted.
+pub fn fleet_without(
+    sub: SubscriptionId,
+    full: bool,
+    gone: &[ConversationId],
+    rows: &[ConversationRow],
+    total: u64,
+) -> Bytes {
+    framed(TEXT, 64 + 320 * rows.len() + 48 * gone.len(), |buffer| {
         let head = format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":");
         buffer.extend_from_slice(head.as_bytes());
         json(buffer, &rows);
+        if !gone.is_empty() {
+            buffer.extend_from_slice(b",\"gone\":");
+            json(buffer, &gone);
+        }
         buffer.extend_from_slice(format!(",\"total\":{total},\"ts\":{}}}", clock::now_ms()).as_bytes());
     })
 }

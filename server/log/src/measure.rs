@@ -99,6 +99,11 @@ impl Metric {
     pub fn number(self) -> i64 {
         self as i64
     }
+
+    /// Whether its measurements have a [`Measurement::detail`].
+    pub(crate) fn has_detail(self) -> bool {
+        matches!(self, Self::Ended | Self::RunMs | Self::FirstMs | Self::CallMs | Self::Money)
+    }
 }
 
 /// A change of one metric.

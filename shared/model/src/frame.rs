@@ -245,6 +245,9 @@ pub enum ServerFrame {
         full: bool,
         /// The rows.
         rows: Vec<ConversationRow>,
+        /// Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        gone: Vec<ConversationId>,
         /// How many conversations there are.
         total: u64,
         /// When the hub wrote the frame, in milliseconds since 1970.

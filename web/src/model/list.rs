@@ -52,6 +52,13 @@ impl Model {
         self.touched.fleet = true;
     }
 
+    /// Takes out the rows of conversations that were deleted.
+    pub(super) fn lose_rows(&mut self, gone: &[ConversationId]) {
+        for id in gone {
+            self.touched.fleet |= self.fleet.shift_remove(id).is_some();
+        }
+    }
+
     /// The path that returns the next older conversations; `None` if there are none.
     pub fn older_path(&self) -> Option<String> {
         // Not the oldest known row: a conversation that the reader opened may be much older than the rest of

@@ -3,7 +3,7 @@
 use model::code::ErrorCode;
 use model::fold::ViewChange;
 use model::frame::{Ack, ConversationRow, Rung, SnapshotReason, SubscriptionId, Welcome};
-use model::{Envelope, PartId, RunId, Seq};
+use model::{ConversationId, Envelope, PartId, RunId, Seq};
 
 use crate::HubAddress;
 
@@ -98,6 +98,8 @@ pub enum SessionUpdate {
         full: bool,
         /// The rows.
         rows: Vec<ConversationRow>,
+        /// Conversations that were deleted; their rows go before `rows` are taken.
+        gone: Vec<ConversationId>,
         /// The number of conversations at the hub.
         total: u64,
         /// When the hub sent the frame, in milliseconds since 1970.

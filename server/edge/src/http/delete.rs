@@ -59,6 +59,10 @@ pub(crate) async fn delete(
     let PendingDeletion { removal, purge } = came?;
     let log = shared.hub.log();
     reached(log, removal, Durability::Stored.min(log.durability())).await?;
+    // Until now a list that was read from the log could have it.
+    if let Ok(id) = ConversationId::parse(&name) {
+        shared.fanout.fleet.lose(&id);
+    }
     purged(log, purge).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -112,7 +116,7 @@ async fn stop(shared: &Shared, conversation: &Conversation) -> Result<(), Proble
     })
 }
 
-/// Lets those who see it begin again without it, and forgets what the hub remembers of it beside the log.
+/// Tells those who see it, and forgets what the hub remembers of it beside the log.
 fn forget(shared: &Shared, id: &ConversationId) {
     shared.commands.forget(id);
     shared.threads.rows.forget(id);
@@ -121,5 +125,5 @@ fn forget(shared: &Shared, id: &ConversationId) {
     }
     // Sockets begin anew what is over, and end with their links.
     shared.sockets.wake_due(true);
-    shared.fanout.fleet.renew();
+    shared.fanout.fleet.lose(id);
 }

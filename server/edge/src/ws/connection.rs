@@ -215,6 +215,9 @@ impl Connection {
             if self.shared.peers.is_some() {
                 self.look_at_peers();
             }
+            // Conversations are replaced where another hub had them, and where somebody deleted them.
+            self.begin_again();
+            self.seat_waiting();
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
@@ -284,8 +287,6 @@ impl Connection {
                 "the hub that has the conversation is gone: publish again what was not acked",
             );
         }
-        self.begin_again();
-        self.seat_waiting();
     }
 
     /// Reads and takes frames until there are no more, or the bound is reached.

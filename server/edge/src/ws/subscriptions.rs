@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// Begins anew the subscriptions whose conversations were replaced, as when this hub has taken one over.
+    /// Begins anew the subscriptions whose conversations were replaced, as when this hub has taken one over, or when one was deleted.
     /// Their clients keep the number and get a snapshot.
     pub(super) fn begin_again(&mut self) {
         let is_over = |subscription: &Arc<Subscription>| match &subscription.place {

@@ -151,6 +151,18 @@ impl ListViewers {
         }
     }
 
+    /// Tells all viewers that a conversation was deleted. Viewers for whom the list is being read begin again, since it may be among
+    /// what was read. If somebody publishes under its name already, the row of the new conversation follows in the same frame.
+    pub fn lose(&self, id: &ConversationId) {
+        let mut viewers = self.viewers.lock();
+        for beginner in &mut viewers.beginners {
+            beginner.missed.shift_remove(id);
+            beginner.again = true;
+        }
+        let anew = self.hub.row(id).filter(|row| row.head > 0);
+        self.tell(&mut viewers, std::slice::from_ref(id), anew.as_slice());
+    }
+
     /// Sends changed rows to all viewers, at most once in `interval`. Never returns; cancel it to stop.
     pub async fn run(&self, interval: Duration) {
         loop {
@@ -168,8 +180,7 @@ impl ListViewers {
         seen.count()
     }
 
-    /// Sends the rows that changed to all viewers. Viewers that see all rows and use the same subscription
-    /// number share one frame.
+    /// Sends the rows that changed to all viewers.
     fn round(&self) {
         let mut viewers = self.viewers.lock();
         let rows = self.hub.take_changed();
@@ -179,20 +190,34 @@ impl ListViewers {
         for beginner in &mut viewers.beginners {
             beginner.missed.extend(rows.iter().map(|row| (row.conversation.clone(), row.clone())));
         }
+        self.tell(&mut viewers, &[], &rows);
+    }
+
+    /// Sends conversations that are gone and rows that changed to all viewers that may see them. Viewers that see all rows and use
+    /// the same subscription number share one frame.
+    fn tell(&self, viewers: &mut FleetViewers, gone: &[ConversationId], rows: &[ConversationRow]) {
         let total = self.hub.total();
         let mut last: Option<(SubscriptionId, Bytes)> = None;
         viewers.members.retain(|member| {
-            let seen = seen_by(member);
-            let own =
-                seen.map(|_| rows.iter().cloned().filter_map(|row| shown(seen, row)).collect::<Vec<_>>());
-            if own.as_ref().is_some_and(Vec::is_empty) {
+            let own = seen_by(member).map(|seen| {
+                let gone: Vec<_> = gone.iter().filter(|id| seen.has(id)).cloned().collect();
+                let rows: Vec<_> = rows.iter().cloned().filter_map(|row| seen.shown(row)).collect();
+                (gone, rows, seen)
+            });
+            if own.as_ref().is_some_and(|(gone, rows, _)| gone.is_empty() && rows.is_empty()) {
                 return true;
             }
-            let own = own.map(|rows| wire::fleet(member.sub, false, &rows, self.total(seen, rows.len())));
+            let own = own.map(|(gone, rows, seen)| {
+                let total = self.total(Some(seen), rows.len());
+                wire::fleet_without(member.sub, false, &gone, &rows, total)
+            });
             let frame = match (&own, &last) {
                 (Some(own), _) => own,
                 (None, Some((sub, frame))) if *sub == member.sub => frame,
-                _ => &last.insert((member.sub, wire::fleet(member.sub, false, &rows, total))).1,
+                _ => {
+                    let frame = wire::fleet_without(member.sub, false, gone, rows, total);
+                    &last.insert((member.sub, frame)).1
+                }
             };
             match member.send(frame) {
                 Sent::Whole => return true,

@@ -22,7 +22,7 @@ pub struct PendingDeletion {
 impl Hub {
     /// Deletes the conversation `id`, from memory and from the log; `None` if there is none, or if it is being imported. From the
     /// return on nobody is given anything of it: whoever uses the name begins a new conversation, in a new epoch. Its viewers begin
-    /// again with that one when their sockets are woken; lists begin again when `renew` of [`crate::fanout::Fanout::fleet`] is called. Fails with
+    /// again with that one when their sockets are woken; lists are told by `lose` of [`crate::fanout::Fanout::fleet`]. Fails with
     /// [`OpenError::Elsewhere`] if another hub has it. Waits for the disk.
     pub fn delete(&self, id: &ConversationId) -> Result<Option<PendingDeletion>, OpenError> {
         blocking(|| {

@@ -125,7 +125,13 @@ fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut LogUnderT
             let from = from + begin;
             let asked = query(from, from + 14 * DAY_MS, step, &[Dimension::Agent, Dimension::Tool]);
             prop_assert_eq!(sums(log, &asked), truth(&all, &asked));
+            // What is not told apart is added up.
+            let counts = Metric::ALL.into_iter().filter(|metric| !LATENCIES.contains(metric)).collect();
+            let counts = MeasureQuery { metrics: counts, ..query(from, from + 14 * DAY_MS, step, &[]) };
+            prop_assert_eq!(sums(log, &counts), truth(&all, &counts));
             for by in [&[][..], &[Dimension::Agent], &[Dimension::Tool]] {
+                let counts = MeasureQuery { by: by.iter().copied().collect(), ..counts.clone() };
+                prop_assert_eq!(sums(log, &counts), truth(&all, &counts));
                 let asked =
                     MeasureQuery { metrics: LATENCIES.to_vec(), ..query(from, from + 14 * DAY_MS, step, by) };
                 prop_assert_eq!(sums(log, &asked), truth(&all, &asked));

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use super::blocks::unreadable;
 use super::schema::{integer, natural, size};
 use crate::measure::{Facet, MeasureCounts, MeasureKey, MeasureRow, MeasureSpan, SUM_MAX, Sums};
-use crate::{LogError, MeasureQuery, Measured, Metric, QueryCancel};
+use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, QueryCancel};
 
 /// Writes the measurements of one commit, in its transaction. A row that its span has no room for counts
 /// among the others, see [`MeasureKey::among_others`].
@@ -94,8 +94,12 @@ pub(super) fn measured(
 ) -> Result<Measured, LogError> {
     let span = query.span();
     let mut sums = Sums::new(query, stop);
+    let handle = connection.get_interrupt_handle();
+    let _running = stop.runs(Box::new(move || handle.interrupt()));
     for of in Facet::asked(query)? {
-        add_up(connection, span, of, query, &mut sums)?;
+        let added = add_up(connection, span, of, query, &mut sums);
+        // What an interruption says of itself is of the database.
+        added.map_err(|error| if stop.is_stopped() { Sums::stopped() } else { error })?;
     }
     let since = match span {
         MeasureSpan::Day => "SELECT coalesce(max(since), 0) FROM measured",
@@ -103,6 +107,26 @@ pub(super) fn measured(
     };
     let since = connection.prepare_cached(since).and_then(|mut since| since.query_row([], |row| row.get(0)));
     Ok(Measured { sums: sums.finish(), since: natural(since.map_err(unreadable)?) })
+}
+
+/// The statement that reads a metric within a time: start, agent, model, tool, detail, and the amount in two halves of 32 bits, since
+/// the sum of many rows may be larger than 64.
+///
+/// Names that the query does not tell apart are added up by the database, which takes a fraction of the time that it takes to hand out
+/// each row: a month of 300,000 calls has some 150,000 rows by agent, model and tool, and 30 sums by day. The columns that are left stand
+/// in the order of the key wherever these are the first ones of it, so that nothing is sorted.
+fn selection((metric, facet): (Metric, Facet), query: &MeasureQuery) -> String {
+    let time = "FROM measure WHERE span = ?1 AND metric = ?2 AND start >= ?3 AND start < ?4";
+    if facet != Facet::Every {
+        return format!("SELECT start, agent, model, tool, detail, amount >> 32, amount & 4294967295 {time}");
+    }
+    let names = [(Dimension::Agent, "agent"), (Dimension::Model, "model"), (Dimension::Tool, "tool")];
+    let named = names.map(|(dimension, name)| if query.by.contains(&dimension) { name } else { "''" });
+    let detail = if metric.has_detail() { "detail" } else { "''" };
+    let columns = [&["start"][..], &named, &[detail]].concat();
+    let groups: Vec<&str> = columns.iter().copied().filter(|column| *column != "''").collect();
+    let (columns, groups) = (columns.join(", "), groups.join(", "));
+    format!("SELECT {columns}, sum(amount >> 32), sum(amount & 4294967295) {time} GROUP BY {groups}")
 }
 
 /// Adds the rows of one metric within the query's time to `sums`.
@@ -113,9 +137,7 @@ fn add_up(
     query: &MeasureQuery,
     sums: &mut Sums<'_>,
 ) -> Result<(), LogError> {
-    let select = "SELECT start, agent, model, tool, detail, amount FROM measure \
-                  WHERE span = ?1 AND metric = ?2 AND start >= ?3 AND start < ?4";
-    let mut select = connection.prepare_cached(select).map_err(unreadable)?;
+    let mut select = connection.prepare_cached(&selection((metric, facet), query)).map_err(unreadable)?;
     let (from, to) = (integer(query.from / span.ms()), integer(query.to.div_ceil(span.ms())));
     let mut rows = select.query((span.number(), facet.number(metric), from, to)).map_err(unreadable)?;
     while let Some(row) = rows.next().map_err(unreadable)? {
@@ -128,7 +150,7 @@ fn add_up(
             model: text(2)?,
             tool: text(3)?,
             detail: text(4)?,
-            amount: i128::from(number(5)?),
+            amount: (i128::from(number(5)?) << 32) + i128::from(number(6)?),
         })?;
     }
     Ok(())

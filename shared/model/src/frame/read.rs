@@ -351,6 +351,8 @@ struct WireServerFrame<'a> {
     #[serde(default)]
     rows: Vec<ConversationRow>,
     #[serde(default)]
+    gone: Vec<ConversationId>,
+    #[serde(default)]
     heads: BTreeMap<SubscriptionId, (Epoch, Seq)>,
     #[serde(borrow)]
     code: Option<&'a RawValue>,
@@ -405,6 +407,7 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
             sub: need(wire.sub, "sub")?,
             full: wire.full,
             rows: wire.rows,
+            gone: wire.gone,
             total: wire.total,
             ts: wire.ts.unwrap_or(0),
         }),
