@@ -14,6 +14,7 @@ mod directions; // texts that are read from the right
 mod embeds; // pages of tools with their scripts: on a click, and shut in
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
+mod forms; // edits, patches, to-do lists, code with the numbers of its lines
 mod heal; // reload, crash of the hub
 mod hostile; // texts, agents, patterns and embeds that are meant to harm
 mod kinds; // results in their own form

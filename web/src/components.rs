@@ -71,6 +71,7 @@ pub(crate) use conversations::{Conversations, shape_of};
 pub(crate) use details::Details;
 pub(crate) use find::Find;
 pub(crate) use icon::{StateIcon, icon};
+pub(crate) use kinds::{CallContent, draw as drawn_content};
 pub(crate) use overlay::{Overlay, shown_dialog};
 pub(crate) use panel::Panel;
 pub(crate) use recording::DropVeil;

@@ -9,8 +9,8 @@ use leptos::wasm_split::wasm_split;
 use model::ConversationId;
 
 use crate::components::{
-    Agents, Compared, Composer, Content, Details, Find, OpenTimeline, ReplayControls, Tools, Wall,
-    shown_dialog,
+    Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline,
+    ReplayControls, Tools, Wall, drawn_content, shown_dialog,
 };
 use crate::store::{OpenDialog, Tab};
 
@@ -55,6 +55,11 @@ module! {
         Piece::Content => view! { <Content /> }.into_any(),
         Piece::Composer => view! { <Composer /> }.into_any(),
     }
+}
+
+module! {
+    /// Arguments or a result in a form of their own.
+    kinds, fetch_kinds, call_content(content: CallContent) drawn_content(content)
 }
 
 module! {
