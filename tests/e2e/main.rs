@@ -21,6 +21,7 @@ mod kinds; // results in their own form
 mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
+mod mathematics; // formulas and footnotes of answers
 mod modules; // parts of the page that are fetched when they are needed
 mod names; // who is here and who decided, with access control
 mod order; // titles, pins, archives, tags on the page

@@ -35,6 +35,7 @@ pub mod latency;
 pub mod link;
 pub mod markdown;
 pub mod matching;
+pub mod mathematics;
 pub mod model;
 pub mod number;
 pub mod open;

@@ -13,6 +13,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::browser;
+use crate::dom;
 use crate::store::use_store;
 
 mod cut;
@@ -30,6 +31,8 @@ pub(crate) enum PageModule {
     Conversation,
     /// Arguments and results of calls in forms of their own.
     Kinds,
+    /// What typesets formulas. It is fetched for the first formula, never when the browser is idle.
+    Formulas,
     /// The tabs of the panel.
     Panel,
     /// The dialogs over the page.
@@ -58,7 +61,7 @@ enum ModuleState {
 }
 
 impl PageModule {
-    /// All of them, in the order in which they are fetched while the browser is idle.
+    /// Those that everybody gets, in the order in which they are fetched while the browser is idle.
     const ALL: [Self; 8] = [
         Self::Conversation,
         Self::Kinds,
@@ -75,6 +78,7 @@ impl PageModule {
         let fetched = match self {
             Self::Conversation => cut::fetch_conversation().await,
             Self::Kinds => cut::fetch_kinds().await,
+            Self::Formulas => cut::fetch_formulas().await,
             Self::Panel => cut::fetch_panel().await,
             Self::Dialogs => cut::fetch_dialogs().await,
             Self::Timeline => cut::fetch_timeline().await,
@@ -88,7 +92,7 @@ impl PageModule {
     /// The CSS class of what stands in its place until it is there.
     fn place(self) -> &'static str {
         match self {
-            Self::Conversation | Self::Kinds | Self::Panel | Self::Compare => "module-wait",
+            Self::Conversation | Self::Kinds | Self::Formulas | Self::Panel | Self::Compare => "module-wait",
             Self::Dialogs => "module-wait dialog",
             Self::Timeline => "module-wait at-time",
             Self::Wall => "module-wait at-stage",
@@ -102,6 +106,7 @@ impl PageModule {
 pub(crate) struct Modules {
     conversation: RwSignal<ModuleState>,
     kinds: RwSignal<ModuleState>,
+    formulas: RwSignal<ModuleState>,
     panel: RwSignal<ModuleState>,
     dialogs: RwSignal<ModuleState>,
     timeline: RwSignal<ModuleState>,
@@ -117,6 +122,7 @@ impl Modules {
         Self {
             conversation: signal(),
             kinds: signal(),
+            formulas: signal(),
             panel: signal(),
             dialogs: signal(),
             timeline: signal(),
@@ -131,6 +137,7 @@ impl Modules {
         match module {
             PageModule::Conversation => self.conversation,
             PageModule::Kinds => self.kinds,
+            PageModule::Formulas => self.formulas,
             PageModule::Panel => self.panel,
             PageModule::Dialogs => self.dialogs,
             PageModule::Timeline => self.timeline,
@@ -191,6 +198,14 @@ impl Modules {
             });
         });
     }
+}
+
+/// Has formulas typeset from now on, whenever some wait; the module that does it is fetched for the first.
+pub(crate) fn typeset_formulas() {
+    let modules = use_store().modules;
+    dom::formula::when_waiting(move || {
+        modules.with(PageModule::Formulas, || drop(at_once(cut::typeset_formulas())));
+    });
 }
 
 /// What `draw` of `module` draws, as soon as the module is there, and until then that it is waited for or missing.

@@ -12,6 +12,7 @@ use crate::components::{
     Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline,
     ReplayControls, Tools, Wall, drawn_content, shown_dialog,
 };
+use crate::dom;
 use crate::store::{OpenDialog, Tab};
 
 /// What a module draws, or that it cannot be fetched.
@@ -60,6 +61,14 @@ module! {
 module! {
     /// Arguments or a result in a form of their own.
     kinds, fetch_kinds, call_content(content: CallContent) drawn_content(content)
+}
+
+module! {
+    /// Nothing: typesets the formulas that wait in the conversation.
+    formulas, fetch_formulas, typeset_formulas() {
+        dom::formula::typeset();
+        ().into_any()
+    }
 }
 
 module! {
