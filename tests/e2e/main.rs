@@ -25,6 +25,7 @@ mod mathematics; // formulas and footnotes of answers
 mod modules; // parts of the page that are fetched when they are needed
 mod names; // who is here and who decided, with access control
 mod order; // titles, pins, archives, tags on the page
+mod outline; // questions, headings and failures of a conversation
 mod overview; // the table of runs and the dashboard
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page

@@ -4,6 +4,7 @@
 //! TopBar
 //! Conversations │ Transcript                     │ Panel
 //!               │   Message                      │   Tools    ─ ToolRow ─ Body
+//!               │                                │   OutlineTab
 //!               │   Run ─ Lane ─┬─ Answer        │   Agents   ─ Lane
 //!               │               ├─ Thinking      │   Find
 //!               │               ├─ Card ─ Body   │   Details
@@ -40,6 +41,7 @@ mod label;
 mod lane;
 mod message;
 mod note;
+mod outline;
 mod output;
 mod overlay;
 mod palette;
@@ -72,6 +74,7 @@ pub(crate) use details::Details;
 pub(crate) use find::Find;
 pub(crate) use icon::{StateIcon, icon};
 pub(crate) use kinds::{CallContent, draw as drawn_content};
+pub(crate) use outline::OutlineTab;
 pub(crate) use overlay::{Overlay, shown_dialog};
 pub(crate) use panel::Panel;
 pub(crate) use recording::DropVeil;

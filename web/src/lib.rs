@@ -39,6 +39,7 @@ pub mod mathematics;
 pub mod model;
 pub mod number;
 pub mod open;
+pub mod outline;
 pub mod overview;
 pub mod panes;
 pub mod pieces;

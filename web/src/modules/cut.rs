@@ -9,7 +9,7 @@ use leptos::wasm_split::wasm_split;
 use model::ConversationId;
 
 use crate::components::{
-    Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline,
+    Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline, OutlineTab,
     ReplayControls, Tools, Wall, drawn_content, shown_dialog,
 };
 use crate::dom;
@@ -76,6 +76,7 @@ module! {
     panel, fetch_panel, panel(tab: Tab) match tab {
         Tab::Tools => view! { <Tools /> }.into_any(),
         Tab::Agents => view! { <Agents /> }.into_any(),
+        Tab::Outline => view! { <OutlineTab /> }.into_any(),
         Tab::Find => view! { <Find /> }.into_any(),
         Tab::Details => view! { <Details /> }.into_any(),
     }
