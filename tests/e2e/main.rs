@@ -14,16 +14,19 @@ mod directions; // texts that are read from the right
 mod embeds; // pages of tools with their scripts: on a click, and shut in
 mod finding; // a word everywhere, links, commands, keys
 mod first; // an empty hub, the first event, what opens by itself
+mod forms; // edits, patches, to-do lists, code with the numbers of its lines
 mod heal; // reload, crash of the hub
 mod hostile; // texts, agents, patterns and embeds that are meant to harm
 mod kinds; // results in their own form
 mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came
+mod mathematics; // formulas and footnotes of answers
 mod modules; // parts of the page that are fetched when they are needed
 mod names; // who is here and who decided, with access control
 mod offers; // what is offered to whom, and why something is not
 mod order; // titles, pins, archives, tags on the page
+mod outline; // questions, headings and failures of a conversation
 mod overview; // the table of runs and the dashboard
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page

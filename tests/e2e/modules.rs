@@ -10,7 +10,7 @@ use crate::scene::{ANSWER, CALLS, LOOKS, OPENING, hub_and_publisher};
 const FIRST_LIST_BYTES: u64 = 350 << 10;
 
 /// The modules, by the names of their files.
-const MODULES: usize = 8;
+const MODULES: usize = 9;
 
 const ROWS: &str = "[...document.querySelectorAll('[data-t=timeline-row]')]";
 

@@ -4,6 +4,7 @@
 //! TopBar
 //! Conversations │ Transcript                     │ Panel
 //!               │   Message                      │   Tools    ─ ToolRow ─ Body
+//!               │                                │   OutlineTab
 //!               │   Run ─ Lane ─┬─ Answer        │   Agents   ─ Lane
 //!               │               ├─ Thinking      │   Find
 //!               │               ├─ Card ─ Body   │   Details
@@ -41,6 +42,7 @@ mod label;
 mod lane;
 mod message;
 mod note;
+mod outline;
 mod output;
 mod overlay;
 mod palette;
@@ -72,6 +74,8 @@ pub(crate) use conversations::{Conversations, shape_of};
 pub(crate) use details::Details;
 pub(crate) use find::Find;
 pub(crate) use icon::{StateIcon, icon};
+pub(crate) use kinds::{CallContent, draw as drawn_content};
+pub(crate) use outline::OutlineTab;
 pub(crate) use overlay::{Overlay, shown_dialog};
 pub(crate) use panel::Panel;
 pub(crate) use recording::DropVeil;

@@ -1,11 +1,12 @@
 //! Texts as DOM elements, built without Leptos: a text that grows a thousand times a second may touch only
 //! its end.
 //!
-//! `markdown` and `plain` show texts, `nodes` and `code` build blocks, `highlight` marks hits, `pattern`
-//! matches patterns, and `image` and `embed` show foreign content.
+//! `markdown` and `plain` show texts, `nodes` and `code` build blocks, `formula` typesets formulas, `highlight`
+//! marks hits, `pattern` matches patterns, and `image` and `embed` show foreign content.
 
 mod code;
 mod embed;
+pub(crate) mod formula;
 pub(crate) mod highlight;
 pub(crate) mod image;
 mod markdown;

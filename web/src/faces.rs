@@ -66,6 +66,8 @@ pub enum Tab {
     Tools,
     /// The tree of agents, or one agent.
     Agents,
+    /// Questions, headings and failures.
+    Outline,
     /// The hits of a search.
     Find,
     /// Facts about the conversation that are shown nowhere else.

@@ -106,7 +106,7 @@ const fn with(
 }
 
 /// All commands, in the order of the list of keys.
-pub(crate) const COMMANDS: [Command; 44] = [
+pub(crate) const COMMANDS: [Command; 45] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
@@ -157,6 +157,7 @@ pub(crate) const COMMANDS: [Command; 44] = [
     }),
     command(&[], "< >", "Replay: slower or faster", |store| store.change_speed(1)),
     command(&["g a"], "g a", "Agents", |store| store.inspect(None)),
+    command(&["g h"], "g h", "Outline", |store| store.panel.show_tab(Tab::Outline)),
     command(&["g i"], "g i", "Details", |store| store.panel.show_tab(Tab::Details)),
     command(&["g l"], "g l", "Filter conversations", focus_filter),
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),

@@ -1,35 +1,72 @@
-//! Recognizes results that are more than text: parts of an MCP result, JSON as a tree or a table, a diff,
-//! terminal output.
+//! Recognizes results that are more than text: parts of an MCP result, JSON as a tree or a table, CSV, a
+//! diff, numbered lines, terminal output. And arguments that are more than JSON: edits, patches, to-do lists.
 //!
 //! What a result declares comes first, then its content; what is not recognized stays text. Input is never
 //! trusted, and nothing becomes markup: HTML is text, and Markdown counts only if it is declared.
 //!
-//! `tree` parses JSON, `parts`, `table`, `diff` and `terminal` the other forms; `attached` reads the files
-//! that came with a result.
+//! `tree` parses JSON, `parts`, `table`, `delimited`, `diff`, `patch`, `numbered` and `terminal` the other
+//! forms; `attached` reads the files that came with a result. `arguments` reads arguments, with the edits of
+//! `changes` and the lists of `tasks`.
 
 use crate::format;
 use crate::preview::PreviewOutput;
 
+mod arguments;
 mod attached;
+mod changes;
+mod delimited;
 mod diff;
+mod numbered;
 mod parts;
+mod patch;
 mod table;
+mod tasks;
 mod terminal;
 mod tree;
 
+pub use arguments::{
+    Argument, ArgumentValue, ArgumentsGlance, arguments, glance_of_arguments, language_of_arguments,
+};
 pub use attached::{Attached, embeds, files};
+pub use changes::{counts, folded};
 pub use diff::{Change, Line};
+pub use numbered::Numbered;
 pub use parts::Part;
 pub use table::{Cell, Table};
-pub use terminal::{Piece, is_shell};
+pub use tasks::{Task, TaskState};
+pub use terminal::{Piece, is_shell, lines, without_orders};
 pub use tree::{Node, glance, index_path, key_path, node};
 
 /// The longest result that is parsed, in bytes.
 const LOOKED_BYTES_MAX: usize = 1 << 20;
 
-/// The longest result whose kind the line of its card names, in bytes. It is bounded because every card does
-/// so.
+/// The longest result whose kind the line of its card names, and the longest arguments that it reads, in
+/// bytes. It is bounded because every card does so.
 const GLANCED_BYTES_MAX: usize = 64 << 10;
+
+/// How many lines of a long text are shown at first.
+pub const PREVIEW_LINES: usize = 15;
+
+/// How many bytes of a long text are shown at first: its lines may be long.
+const PREVIEW_BYTES_MAX: usize = 4 << 10;
+
+/// A text of at most this many lines is shown whole: a click for one or two lines more is not worth it.
+const WHOLE_LINES_MAX: usize = 20;
+
+/// How many of `count` lines are shown at first.
+pub fn preview_lines(count: usize) -> usize {
+    if count <= WHOLE_LINES_MAX { count } else { PREVIEW_LINES }
+}
+
+/// The length in bytes of the beginning of `text` that is shown at first: as many lines as [`preview_lines`]
+/// says, or fewer if they are long.
+pub fn preview_bytes(text: &str) -> usize {
+    let mut lines = text.split_inclusive('\n');
+    let is_long = lines.nth(WHOLE_LINES_MAX).is_some();
+    let count = if is_long { PREVIEW_LINES } else { WHOLE_LINES_MAX };
+    let bytes: usize = text.split_inclusive('\n').take(count).map(str::len).sum();
+    text.floor_char_boundary(bytes.min(PREVIEW_BYTES_MAX))
+}
 
 /// A result in its own form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +79,10 @@ pub enum Kind {
     Table(Table),
     /// Any other JSON object or array, as written.
     Json,
-    /// A unified diff.
+    /// A unified diff or a patch.
     Diff(Vec<Line>),
+    /// Lines that the tool numbered.
+    Numbered(Numbered),
     /// Terminal output.
     Terminal(Vec<Piece>),
     /// Plain text.
@@ -69,13 +108,19 @@ pub fn kind(name: &str, text: &str) -> Kind {
 
 /// The form of a text that is not JSON.
 fn of_text(name: &str, text: &str) -> Kind {
-    if let Some(lines) = diff::diff(text) {
+    if let Some(lines) = patch::patch(text).or_else(|| diff::diff(text)) {
         return Kind::Diff(lines);
     }
-    if terminal::has_orders(text) || is_shell(name) {
+    if terminal::has_orders(text) {
         return Kind::Terminal(terminal::pieces(text));
     }
-    Kind::Plain
+    if let Some(numbered) = numbered::numbered(text) {
+        return Kind::Numbered(numbered);
+    }
+    if let Some(table) = delimited::delimited(text) {
+        return Kind::Table(table);
+    }
+    if is_shell(name) { Kind::Terminal(terminal::pieces(text)) } else { Kind::Plain }
 }
 
 /// The form of a text with the media type `declared`.
@@ -83,6 +128,9 @@ fn of_declared(name: &str, declared: &str, body: String) -> Kind {
     match declared {
         "text/markdown" | "text/x-markdown" => Kind::Markdown(body),
         "application/json" => Kind::Parts(vec![Part::Json(body)]),
+        "text/csv" | "text/tab-separated-values" => {
+            delimited::delimited(&body).map_or_else(|| Kind::Parts(vec![Part::Text(body)]), Kind::Table)
+        }
         _ => match of_text(name, &body) {
             Kind::Plain => Kind::Parts(vec![Part::Text(body)]),
             other => other,
@@ -102,9 +150,10 @@ pub fn summary(name: &str, output: &PreviewOutput) -> String {
         Kind::Table(table) => format!("table · {}", format::counted(table.rows.len(), "row")),
         Kind::Terminal(_) => "terminal".to_owned(),
         Kind::Diff(lines) => {
-            let count = |wanted| lines.iter().filter(|line| line.change == wanted).count();
-            format!("diff · +{} −{}", count(Change::Added), count(Change::Removed))
+            let (added, removed) = counts(&lines);
+            format!("diff · +{added} −{removed}")
         }
+        Kind::Numbered(text) => format::counted(text.text.lines().count(), "line"),
         Kind::Parts(parts) => match parts.as_slice() {
             [only] => only.word().to_owned(),
             several => format::counted(several.len(), "part"),

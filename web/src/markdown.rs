@@ -5,6 +5,7 @@
 //!
 //! [`parse()`] parses a complete text; [`Stream`] takes one that grows and returns each final block once.
 
+mod formulas;
 mod node;
 mod parse;
 mod stream;

@@ -13,12 +13,13 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 
 use crate::browser;
+use crate::dom;
 use crate::store::use_store;
 
 mod cut;
 
 use cut::Drawn;
-pub(crate) use cut::{Piece, compared, conversation, dialog, panel, replay, timeline, wall};
+pub(crate) use cut::{Piece, call_content, compared, conversation, dialog, panel, replay, timeline, wall};
 
 /// How long the browser may be busy before the modules that nobody needs yet are fetched all the same, in milliseconds.
 const IDLE_MS: i32 = 2_000;
@@ -28,6 +29,10 @@ const IDLE_MS: i32 = 2_000;
 pub(crate) enum PageModule {
     /// The open conversation: messages, runs and calls, Markdown, the composer.
     Conversation,
+    /// Arguments and results of calls in forms of their own.
+    Kinds,
+    /// What typesets formulas. It is fetched for the first formula, never when the browser is idle.
+    Formulas,
     /// The tabs of the panel.
     Panel,
     /// The dialogs over the page.
@@ -56,9 +61,10 @@ enum ModuleState {
 }
 
 impl PageModule {
-    /// All of them, in the order in which they are fetched while the browser is idle.
-    const ALL: [Self; 7] = [
+    /// Those that everybody gets, in the order in which they are fetched while the browser is idle.
+    const ALL: [Self; 8] = [
         Self::Conversation,
+        Self::Kinds,
         Self::Panel,
         Self::Dialogs,
         Self::Timeline,
@@ -71,6 +77,8 @@ impl PageModule {
     async fn fetch(self) -> bool {
         let fetched = match self {
             Self::Conversation => cut::fetch_conversation().await,
+            Self::Kinds => cut::fetch_kinds().await,
+            Self::Formulas => cut::fetch_formulas().await,
             Self::Panel => cut::fetch_panel().await,
             Self::Dialogs => cut::fetch_dialogs().await,
             Self::Timeline => cut::fetch_timeline().await,
@@ -84,7 +92,7 @@ impl PageModule {
     /// The CSS class of what stands in its place until it is there.
     fn place(self) -> &'static str {
         match self {
-            Self::Conversation | Self::Panel | Self::Compare => "module-wait",
+            Self::Conversation | Self::Kinds | Self::Formulas | Self::Panel | Self::Compare => "module-wait",
             Self::Dialogs => "module-wait dialog",
             Self::Timeline => "module-wait at-time",
             Self::Wall => "module-wait at-stage",
@@ -97,6 +105,8 @@ impl PageModule {
 #[derive(Clone, Copy)]
 pub(crate) struct Modules {
     conversation: RwSignal<ModuleState>,
+    kinds: RwSignal<ModuleState>,
+    formulas: RwSignal<ModuleState>,
     panel: RwSignal<ModuleState>,
     dialogs: RwSignal<ModuleState>,
     timeline: RwSignal<ModuleState>,
@@ -111,6 +121,8 @@ impl Modules {
         let signal = || RwSignal::new(ModuleState::Unasked);
         Self {
             conversation: signal(),
+            kinds: signal(),
+            formulas: signal(),
             panel: signal(),
             dialogs: signal(),
             timeline: signal(),
@@ -124,6 +136,8 @@ impl Modules {
     fn state(self, module: PageModule) -> RwSignal<ModuleState> {
         match module {
             PageModule::Conversation => self.conversation,
+            PageModule::Kinds => self.kinds,
+            PageModule::Formulas => self.formulas,
             PageModule::Panel => self.panel,
             PageModule::Dialogs => self.dialogs,
             PageModule::Timeline => self.timeline,
@@ -184,6 +198,14 @@ impl Modules {
             });
         });
     }
+}
+
+/// Has formulas typeset from now on, whenever some wait; the module that does it is fetched for the first.
+pub(crate) fn typeset_formulas() {
+    let modules = use_store().modules;
+    dom::formula::when_waiting(move || {
+        modules.with(PageModule::Formulas, || drop(at_once(cut::typeset_formulas())));
+    });
 }
 
 /// What `draw` of `module` draws, as soon as the module is there, and until then that it is waited for or missing.

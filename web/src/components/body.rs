@@ -5,7 +5,7 @@
 //!
 //! | tab | shows |
 //! |---|---|
-//! | Input | the arguments: raw while the model writes them, then formatted |
+//! | Input | the arguments: raw while the model writes them, then in a readable form (`kinds`) |
 //! | Output | the result in its own form (`kinds`), or the output so far, or why there is none |
 //! | Raw | both as they were received |
 //! | Timing | when the call was written, started and ended, and its attempts |
@@ -16,8 +16,8 @@ use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 use model::view::ToolView;
 
-use super::call::{Head, Ids};
-use super::kinds::{attached, draw};
+use super::call::{Head, Ids, glance_of};
+use super::kinds::{CallContent, Extent};
 use super::output::{OutputText, Text};
 use super::text::Growing;
 use crate::browser;
@@ -25,6 +25,7 @@ use crate::calls;
 use crate::find::{Kind, Place, Sought};
 use crate::format;
 use crate::kinds;
+use crate::modules::{self, PageModule, from_module};
 use crate::preview::PreviewOutput;
 use crate::store::{Store, use_store};
 use crate::whole::{self as results, Loaded, Side, copied};
@@ -37,7 +38,7 @@ use whole::Whole;
 pub(crate) use whole::copy_result;
 
 /// A tab of the card. Until the reader chooses one, it is Output from the moment when the call executes,
-/// before that Input.
+/// before that Input. Of an edit or a to-do list it is Input, as long as the call has not failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tab {
     Input,
@@ -80,10 +81,12 @@ pub(super) fn Body(
     let chosen = RwSignal::new(None::<Tab>);
     let loaded = RwSignal::new(Loaded::No);
     let started = Memo::new(move |_| head.with(|head| head.state >= ToolState::Executing));
-    let tab =
-        Memo::new(move |_| chosen.get().unwrap_or(if started.get() { Tab::Output } else { Tab::Input }));
+    let glance = ids.with_value(|(run, id)| glance_of(store, run, id));
+    let failed = Memo::new(move |_| head.with(|head| head.state == ToolState::Error));
+    let is_output = move || failed.get() || (started.get() && glance.with(Option::is_none));
+    let tab = Memo::new(move |_| chosen.get().unwrap_or(if is_output() { Tab::Output } else { Tab::Input }));
     if store.reading.is_bare {
-        return view! { <div class="body" id=id><Input ids=ids /><Result ids=ids head=head loaded=loaded /></div> }
+        return view! { <div class="body" id=id><Input ids=ids extent=Extent::Whole /><Result ids=ids head=head loaded=loaded /></div> }
             .into_any();
     }
     // A hit of Find chooses the tab that contains it.
@@ -108,7 +111,7 @@ pub(super) fn Body(
         <div class="body" id=id>
             <div class="tabs" role="tablist">{tabs}</div>
             {move || match tab.get() {
-                Tab::Input => view! { <Input ids=ids /> }.into_any(),
+                Tab::Input => view! { <Input ids=ids extent=Extent::Preview /> }.into_any(),
                 Tab::Output => view! { <Result ids=ids head=head loaded=loaded /> }.into_any(),
                 Tab::Raw => view! { <Raw ids=ids loaded=loaded /> }.into_any(),
                 Tab::Timing => view! { <Timing ids=ids /> }.into_any(),
@@ -145,10 +148,14 @@ fn found_in(store: Store, text: String) -> AnyView {
     .into_any()
 }
 
-/// The arguments: as written while the model writes them, laid out once they are complete, if they are JSON.
-/// Incomplete JSON is never laid out.
+/// The arguments: as written while the model writes them, in a readable form once they are complete, if they
+/// are JSON. Incomplete JSON is never laid out. On the bare page they are JSON.
 #[component]
-pub(super) fn Input(ids: Ids) -> impl IntoView {
+pub(super) fn Input(
+    ids: Ids,
+    /// How much of long texts is shown at first; all of it where somebody decides about the call.
+    extent: Extent,
+) -> impl IntoView {
     let store = use_store();
     let is_writing =
         Memo::new(move |_| tool(store, ids, |tool| tool.state == ToolState::Writing).unwrap_or(false));
@@ -167,9 +174,17 @@ pub(super) fn Input(ids: Ids) -> impl IntoView {
         if is_found.get() {
             return found_in(store, text);
         }
+        if !store.reading.is_bare {
+            return drawn(CallContent::Arguments(text.into(), extent));
+        }
         let is_json = model::Json::parse(&text).is_some();
         view! { <Text shown=OutputText { text, is_json, is_cut: false } /> }.into_any()
     }
+}
+
+/// What the module of forms draws of a call.
+fn drawn(content: CallContent) -> AnyView {
+    from_module(PageModule::Kinds, move || modules::call_content(content.clone())).into_any()
 }
 
 /// What came of the call, the first of these that is there:
@@ -190,11 +205,14 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         Memo::new(move |_| tool(store, ids, |tool| tool.result.as_ref().map(PreviewOutput::of)).flatten());
     let whole = whole_of(loaded);
     let is_found = Memo::new(move |_| sought(store, ids) == Some(Kind::Result));
-    let drawn = move |text: String, is_cut: bool| {
+    let in_form = move |text: String, extent: Extent| {
         if is_found.get() {
             return found_in(store, text);
         }
-        draw(&head.with_untracked(|head| head.name.clone()), text, is_cut)
+        let name = head.with_untracked(|head| head.name.clone());
+        let read = |tool: &ToolView| kinds::language_of_arguments(&tool.arguments.text);
+        let language = untrack(|| tool(store, ids, read)).unwrap_or_default();
+        drawn(CallContent::Result { name, language, text: text.into(), extent })
     };
     move || {
         if let Some(json) = whole.get() {
@@ -203,7 +221,7 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                 let is_json = model::Json::parse(&text).is_some();
                 view! { <Text shown=OutputText { text, is_json, is_cut: false } /> }.into_any()
             } else {
-                drawn(text, false)
+                in_form(text, Extent::Whole)
             };
             return view! { {shown} <Attached ids=ids /> }.into_any();
         }
@@ -220,12 +238,12 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
                             <p class="none ok">"completed"</p>
                             <details open=is_found.get()>
                                 <summary>"Command"</summary>
-                                {drawn(text, true)}
+                                {in_form(text, Extent::Preview)}
                             </details>
                         }
                         .into_any()
                     } else {
-                        drawn(text, true)
+                        in_form(text, Extent::Preview)
                     };
                     view! { {shown} <Lost ids=ids /> <Attached ids=ids /> <Whole ids=ids loaded=loaded /> }
                         .into_any()
@@ -240,7 +258,9 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         }
         if has_output.get() {
             let read = move |show: &mut dyn FnMut(&str, bool)| {
-                tool(store, ids, |tool| show(&tool.output.text, !tool.state.is_final()));
+                tool(store, ids, |tool| {
+                    show(&kinds::without_orders(&tool.output.text), !tool.state.is_final());
+                });
             };
             return view! { <Growing read=read class="pre live" newest=true /> }.into_any();
         }
@@ -272,7 +292,7 @@ fn Attached(ids: Ids) -> impl IntoView {
         })
     });
     let things = things.unwrap_or_default();
-    (!things.is_empty() && !store.reading.is_bare).then(|| attached(things))
+    (!things.is_empty() && !store.reading.is_bare).then(|| drawn(CallContent::Attached(things)))
 }
 
 /// Arguments and result as they were received, as far as they are loaded.

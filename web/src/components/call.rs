@@ -8,6 +8,7 @@ use model::view::{RunView, ToolView};
 use model::{RunId, ToolCallId, View};
 
 use super::elapsed::Span;
+use crate::kinds::{self, ArgumentsGlance};
 use crate::latency::{self, Group};
 use crate::preview;
 use crate::store::Store;
@@ -127,6 +128,22 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
             Some(if is_writing { preview::tail(text) } else { preview::arguments(text) })
         });
         made.unwrap_or_default()
+    })
+}
+
+/// What the arguments are, if they are an edit, a patch or a to-do list. Read once they are complete.
+pub(super) fn glance_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Option<ArgumentsGlance>> {
+    let (run, id) = (run.clone(), id.clone());
+    let (its_run, its_id) = (run.clone(), id.clone());
+    let written = Memo::new(move |_| {
+        let read = |tool: &ToolView| (tool.state != ToolState::Writing).then_some(tool.arguments.len);
+        store.reading.tool(&its_run, &its_id, read).flatten()
+    });
+    Memo::new(move |_| {
+        written.get()?;
+        store
+            .reading
+            .view(|view| kinds::glance_of_arguments(&view.runs.get(&run)?.tools.get(&id)?.arguments.text))
     })
 }
 

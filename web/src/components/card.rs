@@ -16,10 +16,11 @@ use model::{RunId, ToolCallId};
 
 use super::aside::own_id;
 use super::body::{Body, Input};
-use super::call::{Head, Ids, preview_of, slow_word};
+use super::call::{Head, Ids, glance_of, preview_of, slow_word};
 use super::consent::{Consent, Draft};
 use super::elapsed::span_text;
 use super::icon::{Chevron, StateIcon, icon, tool_icon};
+use super::kinds::Extent;
 use crate::calls::earlier_attempts;
 use crate::control::At;
 use crate::failed::failed_last;
@@ -29,9 +30,11 @@ use crate::preview::{self, PreviewOutput};
 use crate::signed;
 use crate::store::{Store, card_id, use_store};
 
-/// The text at the right of the line: the state; for a failure with its first line that is not empty; for a
-/// result, its kind and size, or those of its beginning if the hub sent no more.
+/// The text at the right of the line: the state; for a failure with its first line that is not empty; for an
+/// edit or a to-do list what it changes; for another result its kind and size, or those of its beginning if
+/// the hub sent no more.
 fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> Memo<String> {
+    let glance = glance_of(store, run, id);
     let (run, id) = (run.clone(), id.clone());
     Memo::new(move |_| {
         let state = head.with(|head| head.state);
@@ -46,6 +49,9 @@ fn state_word(store: Store, run: &RunId, id: &ToolCallId, head: Memo<Head>) -> M
         }
         if state != ToolState::Complete {
             return head.with(Head::word).to_owned();
+        }
+        if let Some(glance) = glance.get() {
+            return glance.word();
         }
         let name = head.with(|head| head.name.clone());
         let output = store.reading.view(|view| {
@@ -147,7 +153,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
             {move || head.with(|head| head.question.clone()).map(|question| {
                 view! { <div class="line appr">"Waits for consent: " {question}</div> }
             })}
-            {move || is_asked.get().then(|| view! { <div class="asks" data-t="asks"><Input ids=ids /></div> })}
+            {move || is_asked.get().then(|| view! { <div class="asks" data-t="asks"><Input ids=ids extent=Extent::Whole /></div> })}
             {move || has_form.get().then(|| view! { <Consent ids=ids head=head form=form /> })}
             {move || can_stop.get().then(|| view! { <StopSlow ids=ids /> })}
             {move || open.get().then(|| view! { <Body ids=ids head=head id=body.clone() /> })}

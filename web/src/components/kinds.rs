@@ -1,6 +1,9 @@
-//! Results with a form of their own: tables, trees, diffs, terminal output, and the parts of an MCP result.
+//! Arguments and results of calls in a form of their own: tables, trees, diffs, terminal output, code, to-do
+//! lists, and the parts of an MCP result. A module of the page, fetched when a call is first opened.
 //!
-//! `tree` draws JSON.
+//! `tree` draws JSON, `lines` what is shown line by line, `arguments` arguments.
+
+use std::sync::Arc;
 
 use leptos::html;
 use leptos::prelude::*;
@@ -9,25 +12,74 @@ use super::output::{OutputText, Text};
 use crate::dom::{self, MarkdownBox};
 use crate::format;
 use crate::images;
-use crate::kinds::{self, Attached, Cell, Change, Kind, Line, Part, Piece, Table};
+use crate::kinds::{self, Attached, Cell, Kind, Part, Table};
 
+mod arguments;
+mod lines;
 mod tree;
 
 use tree::Tree;
 
-/// How many rows, lines or pieces are shown at first, and how many each click adds.
+/// How many rows are shown at first, and how many each click adds.
 const STEP: usize = 100;
 
-/// Draws the result `text` of the tool `name` in its own form. If `is_cut`, only the beginning of plain text
-/// is shown at first. [`kinds::kind`] decides on the form, from the tool's name and the text.
-pub(super) fn draw(name: &str, text: String, is_cut: bool) -> AnyView {
-    match kinds::kind(name, &text) {
-        Kind::Plain => plain(text, is_cut),
-        Kind::Json => view! { <Tree json=text /> }.into_any(),
+/// How much of a long text is shown at first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Its first lines.
+    Preview,
+    /// All of it, or as much as a browser lays out without a noticeable pause.
+    Whole,
+}
+
+/// A part of a call's content that the module draws.
+#[derive(Debug, Clone)]
+pub(crate) enum CallContent {
+    /// The arguments.
+    Arguments(Arc<str>, Extent),
+    /// The result of the tool with this name; the language is that of the file which the arguments name.
+    Result {
+        /// The name of the tool.
+        name: String,
+        /// The language of the file that the arguments name; empty if they name none.
+        language: String,
+        /// The result.
+        text: Arc<str>,
+        /// How much of it is shown at first.
+        extent: Extent,
+    },
+    /// Files and embeds that came with the result.
+    Attached(Vec<Attached>),
+}
+
+/// Draws a part of a call's content.
+pub(crate) fn draw(content: CallContent) -> AnyView {
+    match content {
+        CallContent::Arguments(text, extent) => {
+            if let Some(read) = kinds::arguments(&text) {
+                return arguments::draw(read, extent);
+            }
+            let is_json = model::Json::parse(&text).is_some();
+            let shown = OutputText { text: text.to_string(), is_json, is_cut: false };
+            view! { <Text shown=shown /> }.into_any()
+        }
+        CallContent::Result { name, language, text, extent } => result(&name, &language, &text, extent),
+        CallContent::Attached(things) => attached(things),
+    }
+}
+
+/// Draws the result `text` of the tool `name` in its own form. [`kinds::kind`] decides on the form, from the
+/// tool's name and the text.
+fn result(name: &str, language: &str, text: &str, extent: Extent) -> AnyView {
+    let is_cut = extent == Extent::Preview;
+    match kinds::kind(name, text) {
+        Kind::Plain => plain(text.to_owned(), is_cut),
+        Kind::Json => view! { <Tree json=text.to_owned() /> }.into_any(),
         Kind::Markdown(text) => view! { <Declared text=text /> }.into_any(),
         Kind::Table(table) => view! { <TableOf table=table /> }.into_any(),
-        Kind::Diff(lines) => view! { <Lines lines=lines /> }.into_any(),
-        Kind::Terminal(pieces) => terminal(pieces),
+        Kind::Diff(changed) => lines::diff(changed, extent),
+        Kind::Numbered(text) => lines::code(&text, language, extent),
+        Kind::Terminal(pieces) => lines::terminal(pieces, extent),
         Kind::Parts(parts) => {
             let parts = parts.into_iter().map(|it| part(it, is_cut)).collect_view();
             view! { <div class="parts" data-t="parts">{parts}</div> }.into_any()
@@ -48,6 +100,10 @@ fn part(part: Part, is_cut: bool) -> AnyView {
         Part::Markdown(text) => view! { <Declared text=text /> }.into_any(),
         Part::Json(text) => view! { <Tree json=text /> }.into_any(),
         Part::Image(url) => view! { <img class="file" alt="An image of the result" src=url /> }.into_any(),
+        Part::Sound(url) => {
+            view! { <audio class="file" data-t="sound" controls preload="metadata" aria-label="Audio of the result" src=url></audio> }
+                .into_any()
+        }
         Part::Elsewhere { name, url } => {
             let from = images::host_of_image(&url).map(str::to_owned);
             let head = from.is_none().then(|| view! { <span class="meta">"Not loaded: "</span> });
@@ -116,55 +172,8 @@ fn TableOf(table: Table) -> impl IntoView {
     }
 }
 
-/// The lines of a diff with the colour of their change, twice [`STEP`] at first.
-#[component]
-fn Lines(lines: Vec<Line>) -> impl IntoView {
-    let (shown, count) = (RwSignal::new(STEP * 2), lines.len());
-    let lines = StoredValue::new(lines);
-    let drawn = move || {
-        let wanted = shown.get();
-        lines.with_value(|lines| lines.iter().take(wanted).cloned().enumerate().collect::<Vec<_>>())
-    };
-    let line = |Line { change, text }: Line| {
-        let class = match change {
-            Change::Same => "",
-            Change::Added => "added",
-            Change::Removed => "removed",
-            Change::Head => "head",
-        };
-        view! { <span class=class>{text} "\n"</span> }
-    };
-    view! {
-        <pre class="pre diff" data-t="diff" tabindex="0">
-            <For each=drawn key=|(at, _)| *at let:it>{line(it.1)}</For>
-        </pre>
-        {more(shown, count, "line")}
-    }
-}
-
-/// Terminal output with its colours, five times [`STEP`] pieces at first. A piece is a stretch of one style.
-fn terminal(pieces: Vec<Piece>) -> AnyView {
-    let (shown, count) = (RwSignal::new(STEP * 5), pieces.len());
-    let pieces = StoredValue::new(pieces);
-    let drawn = move || {
-        let wanted = shown.get();
-        pieces.with_value(|pieces| pieces.iter().take(wanted).cloned().enumerate().collect::<Vec<_>>())
-    };
-    let piece = |Piece { text, colour, is_bold, is_faint }: Piece| {
-        let colour = colour.map(|colour| format!("tint{colour}")).unwrap_or_default();
-        view! { <span class=colour class:bold=is_bold class:faint=is_faint>{text}</span> }
-    };
-    view! {
-        <pre class="pre terminal" data-t="terminal" tabindex="0">
-            <For each=drawn key=|(at, _)| *at let:it>{piece(it.1)}</For>
-        </pre>
-        {more(shown, count, "piece")}
-    }
-    .into_any()
-}
-
 /// The files and embeds that came with a result.
-pub(super) fn attached(things: Vec<Attached>) -> AnyView {
+fn attached(things: Vec<Attached>) -> AnyView {
     let things = things.into_iter().map(|thing| match thing {
         Attached::File(file) => part(file, true),
         Attached::Page(html) => view! { <Page html=html /> }.into_any(),

@@ -1,10 +1,11 @@
-//! A text that does not change: its beginning, and the rest after clicks. JSON is formatted and coloured.
+//! A text that does not change: its first lines, and the rest after clicks. JSON is formatted and coloured.
 //! Text is never interpreted as HTML.
 
 use leptos::prelude::*;
 
 use crate::format;
-use crate::preview::{PREVIEW_CHARS, TokenKind, cut, pretty};
+use crate::kinds::preview_bytes;
+use crate::preview::{TokenKind, pretty};
 
 /// How much more each click shows, in bytes; a browser lays this much out without a noticeable pause.
 const STEP_BYTES: usize = 256 << 10;
@@ -23,8 +24,8 @@ pub(super) struct OutputText {
     pub(super) is_cut: bool,
 }
 
-/// The text, in a box that scrolls. At first it shows a preview of [`PREVIEW_CHARS`] characters if it is to
-/// be cut, otherwise [`STEP_BYTES`]; each click adds as much. JSON is laid out once all of it is shown, if it
+/// The text, in a box that scrolls. At first it shows its first lines ([`preview_bytes`]) if it is to be cut,
+/// otherwise [`STEP_BYTES`]; each click adds as much. JSON is laid out once all of it is shown, if it
 /// has at most [`PRETTY_BYTES`].
 #[component]
 pub(super) fn Text(shown: OutputText) -> impl IntoView {
@@ -62,12 +63,6 @@ pub(super) fn Text(shown: OutputText) -> impl IntoView {
         <pre class="pre" class:all=store.reading.is_bare tabindex="0">{content}</pre>
         {move || (!is_whole()).then(|| view! { <button type="button" class="more" on:click=more>{label}</button> })}
     }
-}
-
-/// The length of the preview in bytes.
-fn preview_bytes(text: &str) -> usize {
-    let (start, is_cut) = cut(text, PREVIEW_CHARS);
-    if is_cut { start.len() } else { text.len() }
 }
 
 /// JSON, formatted and coloured.

@@ -1,4 +1,4 @@
-//! The panel beside the conversation, with the tabs Tools, Agents, Find and Details.
+//! The panel beside the conversation, with the tabs Tools, Agents, Outline, Find and Details.
 
 use leptos::prelude::*;
 
@@ -27,6 +27,7 @@ pub(crate) fn Panel() -> impl IntoView {
     let tabs = [
         tab(Tab::Tools, "Tools"),
         tab(Tab::Agents, "Agents"),
+        tab(Tab::Outline, "Outline"),
         tab(Tab::Find, "Find"),
         tab(Tab::Details, "Details"),
     ];
@@ -37,7 +38,7 @@ pub(crate) fn Panel() -> impl IntoView {
     });
     view! {
         <aside class="tools" class:off=move || !store.panel.is_beside.get() class:sheet=move || store.panel.sheet.get() == Sheet::Tools
-            aria-label="Tools, agents, finding and details">
+            aria-label="Tools, agents, outline, finding and details">
             <div class="atabs panel-tabs">
                 <span role="tablist" aria-label="Panel">{tabs}</span>
                 <span class="grow"></span>

@@ -90,6 +90,7 @@ fn drawn_seq(store: Store) -> u64 {
 #[component]
 pub(crate) fn Content() -> impl IntoView {
     let store = use_store();
+    modules::typeset_formulas();
     let budget = RwSignal::new(window::rows(store.reading.is_bare));
     let items = Memo::new(move |_| {
         store.reading.conversation.track();

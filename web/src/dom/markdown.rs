@@ -17,7 +17,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use super::nodes::{end_of, patch};
-use super::{caret, code, element};
+use super::{caret, code, element, formula};
 use crate::browser;
 use crate::markdown::{Node, Stream, Update};
 use crate::number::decimal;
@@ -53,11 +53,13 @@ impl Section {
         Self { element, done: 0, bytes: 0, elements: 0 }
     }
 
-    /// Registers the code blocks in the next `count` children, which are final, for colouring.
-    fn colour_next(&self, count: usize) {
+    /// Registers the code blocks in the next `count` children, which are final, for colouring, and the
+    /// formulas for typesetting.
+    fn finish_next(&self, count: usize) {
         let children = self.element.child_nodes();
         let last = self.done.saturating_add(u32::try_from(count).unwrap_or(0));
         for child in (self.done..last).filter_map(|at| children.get(at)?.dyn_into::<Element>().ok()) {
+            formula::watch(&child);
             if child.class_name() == "code" {
                 code::watch(&child);
             } else if let Ok(inner) = child.query_selector_all(".code") {
@@ -172,7 +174,7 @@ impl MarkdownBox {
                 new.extend_from_slice(&update.pending);
             }
             patch(&self.open.element, self.open.done, &self.pending, &new);
-            self.open.colour_next(n_done);
+            self.open.finish_next(n_done);
             self.open.done = self.open.done.saturating_add(u32::try_from(n_done).unwrap_or(u32::MAX));
             self.open.bytes = self.open.bytes.saturating_add(bytes);
             self.pending = new.split_off(n_done);

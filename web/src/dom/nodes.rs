@@ -16,6 +16,9 @@ use crate::browser::document;
 use crate::images;
 use crate::markdown::{Align, Node, Tag};
 
+/// The CSS class of a formula.
+pub(super) const FORMULA: &str = "formula";
+
 /// Changes the children of `parent` from index `first` on, which show `old`, so that they show `new`. Nodes
 /// are compared by their index; one that has another tag is built anew. The children before `first` are not
 /// looked at.
@@ -59,7 +62,7 @@ fn inside(element: &DomNode, tag: &Tag) -> DomNode {
     }
     let depth = match tag {
         Tag::CodeBlock(_) => 2,
-        Tag::Table => 1,
+        Tag::Table | Tag::Note(_) => 1,
         _ => 0,
     };
     let mut at = element.clone();
@@ -112,6 +115,19 @@ fn make(tag: &Tag) -> Element {
         Tag::Image(url) if url.is_empty() => element("span", "image"),
         Tag::Image(url) => image(url),
         Tag::Raw => element("span", "raw"),
+        Tag::Formula(false) => element("span", FORMULA),
+        Tag::Formula(true) => element("span", "formula display"),
+        Tag::NoteMark => element("sup", "note-mark"),
+        Tag::Note(label) => {
+            let note = element("div", "note-of");
+            let mark = with(element("sup", "note-mark"), "data-t", "furniture");
+            mark.set_text_content(Some(label));
+            let body = element("div", "");
+            for child in [&mark, &body] {
+                drop(note.append_child(child));
+            }
+            note
+        }
         Tag::Table => {
             // A wide table scrolls inside its own box.
             let around = with(element("div", "table"), "tabindex", "0");
@@ -191,7 +207,8 @@ pub(super) fn end_of(host: &Element) -> Element {
     let mut at = host.clone();
     while let Some(last) = at.last_element_child() {
         let is_last = at.last_child().is_some_and(|node| node.is_same_node(Some(&last)));
-        let is_closed = matches!(last.tag_name().as_str(), "BR" | "HR" | "INPUT" | "A" | "IFRAME" | "CODE" if last.tag_name() != "CODE" || !in_pre(&last));
+        let is_closed = last.class_name().starts_with(FORMULA)
+            || matches!(last.tag_name().as_str(), "BR" | "HR" | "INPUT" | "A" | "IFRAME" | "CODE" if last.tag_name() != "CODE" || !in_pre(&last));
         if !is_last || is_closed {
             break;
         }

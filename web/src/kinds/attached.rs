@@ -1,6 +1,6 @@
 //! Files and embeds that came with a result.
 
-use super::parts::{Part, elsewhere, is_drawn, text_of};
+use super::parts::{Part, elsewhere, is_drawn, is_played, text_of};
 use super::tree::{Node, container, node};
 
 /// The most files or embeds that are shown.
@@ -56,6 +56,9 @@ fn file(item: &str) -> Option<Part> {
     };
     if is_drawn(&url) {
         return Some(Part::Image(url));
+    }
+    if is_played(&url) {
+        return Some(Part::Sound(url));
     }
     if let Some(kind) = url.strip_prefix("data:").and_then(|rest| rest.split([';', ',']).next()) {
         let kind: String = kind.chars().take(60).collect();

@@ -10,6 +10,18 @@ const PARTS_MAX: usize = 200;
 /// The media types of images that are shown: those that browsers draw and that contain no code.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+/// The media types of sounds that are played, after a click.
+const SOUNDS: [&str; 8] = [
+    "audio/mpeg",
+    "audio/mp3",
+    "audio/wav",
+    "audio/x-wav",
+    "audio/ogg",
+    "audio/webm",
+    "audio/flac",
+    "audio/mp4",
+];
+
 /// A part of an MCP result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
@@ -21,6 +33,8 @@ pub enum Part {
     Json(String),
     /// An image that came with the result, as a `data:` URL.
     Image(String),
+    /// A sound that came with the result, as a `data:` URL.
+    Sound(String),
     /// A link to something elsewhere, which is never fetched by itself.
     Elsewhere {
         /// The name.
@@ -40,6 +54,7 @@ impl Part {
             Self::Markdown(_) => "Markdown",
             Self::Json(_) => "JSON",
             Self::Image(_) => "image",
+            Self::Sound(_) => "audio",
             Self::Elsewhere { .. } => "link",
             Self::Other(_) => "1 part",
         }
@@ -94,8 +109,12 @@ fn part(item: &str) -> Option<Part> {
     let text = |name: &str| text_of(&fields, name);
     match text("type")?.as_str() {
         "text" => Some(written(text("text")?, text("mimeType").as_deref())),
-        "image" => Some(image(&text("data")?, &text("mimeType")?)),
-        "audio" => Some(Part::Other("audio".to_owned())),
+        "image" => Some(match text("data") {
+            Some(data) => image(&data, &text("mimeType")?),
+            None => image_of_source(&fields)?,
+        }),
+        "audio" => Some(sound(&text("data")?, &text("mimeType")?)),
+        "image_url" | "input_image" => image_of_url(&fields),
         "resource" => {
             let (_, raw) = fields.iter().find(|(key, _)| key == "resource")?;
             let Some(Node::Object(resource)) = container(raw) else { return None };
@@ -103,6 +122,7 @@ fn part(item: &str) -> Option<Part> {
             Some(match (of("text"), of("blob"), of("mimeType")) {
                 (Some(text), _, kind) => written(text, kind.as_deref()),
                 (None, Some(blob), Some(kind)) if kind.starts_with("image/") => image(&blob, &kind),
+                (None, Some(blob), Some(kind)) if kind.starts_with("audio/") => sound(&blob, &kind),
                 _ => Part::Other(of("uri").unwrap_or_else(|| "a resource".to_owned())),
             })
         }
@@ -124,10 +144,48 @@ fn written(text: String, declared: Option<&str>) -> Part {
     }
 }
 
+/// An image as Anthropic's API has it: `{"source": {"type": "base64", "media_type", "data"}}`.
+fn image_of_source(fields: &Fields) -> Option<Part> {
+    let (_, raw) = fields.iter().find(|(key, _)| key == "source")?;
+    let Some(Node::Object(source)) = container(raw) else { return None };
+    if let Some(url) = text_of(&source, "url") {
+        return Some(elsewhere(None, &url));
+    }
+    Some(image(&text_of(&source, "data")?, &text_of(&source, "media_type")?))
+}
+
+/// An image as `OpenAI`'s APIs have it: an address, or an object with one.
+fn image_of_url(fields: &Fields) -> Option<Part> {
+    let (_, raw) = fields.iter().find(|(key, _)| key == "image_url")?;
+    let url = match node(raw) {
+        Node::Text(url) => url,
+        Node::Object(fields) => text_of(&fields, "url")?,
+        Node::Array(_) | Node::Word(_) => return None,
+    };
+    let inside = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    Some(match inside {
+        Some((kind, base64)) => image(base64, kind),
+        None => elsewhere(None, &url),
+    })
+}
+
+/// Whether a text consists of the letters of base64 alone, so that it cannot end an address.
+fn is_base64(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b))
+}
+
+/// A sound, if its media type is one of [`SOUNDS`] and the data is base64; otherwise a description.
+fn sound(base64: &str, kind: &str) -> Part {
+    if SOUNDS.contains(&kind) && is_base64(base64) {
+        return Part::Sound(format!("data:{kind};base64,{base64}"));
+    }
+    let kind: String = kind.chars().take(60).collect();
+    Part::Other(format!("audio of the type {kind}"))
+}
+
 /// An image, if its media type is one of [`IMAGES`] and the data is base64; otherwise a description.
 fn image(base64: &str, kind: &str) -> Part {
-    let is_plain = base64.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b));
-    if IMAGES.contains(&kind) && is_plain {
+    if IMAGES.contains(&kind) && is_base64(base64) {
         return Part::Image(format!("data:{kind};base64,{base64}"));
     }
     let kind: String = kind.chars().take(60).collect();
@@ -140,6 +198,12 @@ pub(super) fn is_drawn(url: &str) -> bool {
         return false;
     };
     IMAGES.contains(&kind) && rest.starts_with("base64,")
+}
+
+/// Whether `url` is a `data:` URL of a sound that may be played.
+pub(super) fn is_played(url: &str) -> bool {
+    let inside = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    inside.is_some_and(|(kind, base64)| SOUNDS.contains(&kind) && is_base64(base64))
 }
 
 /// A link to `url` if it may be followed, otherwise its name.

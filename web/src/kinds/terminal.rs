@@ -6,6 +6,8 @@
 //!
 //! A result counts as terminal output if its tool is a shell or the text has such sequences (`kinds::kind`).
 
+use std::borrow::Cow;
+
 /// A stretch of the output in one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
@@ -63,6 +65,56 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     }
     say(&mut pieces, &look, rest);
     pieces
+}
+
+/// The lines of the output, each with its pieces and its line feed.
+pub fn lines(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for piece in pieces {
+        for text in piece.text.split_inclusive('\n') {
+            open.push(Piece { text: text.to_owned(), ..piece.clone() });
+            if text.ends_with('\n') {
+                lines.push(std::mem::take(&mut open));
+            }
+        }
+    }
+    if !open.is_empty() {
+        lines.push(open);
+    }
+    lines
+}
+
+/// The text without control sequences, for output that still grows: what is returned for a beginning of it
+/// is the beginning of what is returned for all of it.
+pub fn without_orders(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        let Some(behind) = behind_order(after) else { return Cow::Owned(plain) };
+        rest = behind;
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// What follows the control sequence at the beginning of `after`, which an escape character precedes. `None`
+/// if it has not ended.
+fn behind_order(after: &str) -> Option<&str> {
+    if let Some(order) = after.strip_prefix('[') {
+        let end = order.find(|c: char| ('@'..='~').contains(&c))?;
+        return order.get(end.saturating_add(1)..);
+    }
+    if let Some(title) = after.strip_prefix(']') {
+        let end = title.find(['\u{7}', '\u{1b}'])?;
+        return title.get(end..).map(|rest| rest.strip_prefix('\u{7}').unwrap_or(rest));
+    }
+    let first = after.chars().next()?;
+    Some(if first == '\\' { after.get(1..).unwrap_or_default() } else { after })
 }
 
 /// Appends a text in a style. Of a line that was overwritten after `\r`, the last version is kept.

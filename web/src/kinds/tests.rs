@@ -150,3 +150,70 @@ fn a_result_of_which_the_beginning_is_here_is_told_by_its_whole_size() {
     let beginning = PreviewOutput { text: "[{\"a\":1},".to_owned(), is_json: false };
     assert_eq!(summary_of_beginning(&beginning, 300 << 10), "JSON · 300 KB");
 }
+
+#[test]
+fn numbered_lines_of_a_file_are_code_and_csv_is_a_table() {
+    let Kind::Numbered(read) = kind("Read", "     9→fn a() {\n    10→\tb\n    11→}\n") else {
+        panic!()
+    };
+    assert_eq!((read.first, read.text.as_str()), (9, "fn a() {\n\tb\n}\n"));
+    assert!(matches!(kind("cat -n", "1\ta\n2\tb\n"), Kind::Numbered(_)));
+    for text in ["1→a\n3→b\n", "1→a\n", "a→b\nc→d\n", "1→a\n2→b\n\nhint\n"] {
+        assert_eq!(kind("t", text), Kind::Plain, "{text}");
+    }
+    assert!(matches!(kind("bash", "a,b\n1,2\n3,4\n"), Kind::Table(_)));
+    let declared = r#"{"mimeType":"text/csv","text":"a,b\n1,2\n3,4\n"}"#;
+    assert!(matches!(kind("t", declared), Kind::Table(_)));
+    assert!(matches!(kind("t", "*** Begin Patch\n*** Add File: a\n+b\n*** End Patch"), Kind::Diff(_)));
+}
+
+#[test]
+fn sounds_and_images_of_other_apis_are_parts() {
+    let text = r#"[{"type":"audio","data":"aGk=","mimeType":"audio/wav"},
+        {"type":"audio","data":"aGk=\" x","mimeType":"audio/wav"},
+        {"type":"audio","data":"aGk=","mimeType":"text/html"},
+        {"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}},
+        {"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}},
+        {"type":"input_image","image_url":"javascript:alert(1)"}]"#;
+    let Kind::Parts(parts) = kind("t", text) else { panic!() };
+    let image = Part::Image("data:image/png;base64,aGk=".to_owned());
+    let expected = [
+        Part::Sound("data:audio/wav;base64,aGk=".to_owned()),
+        Part::Other("audio of the type audio/wav".to_owned()),
+        Part::Other("audio of the type text/html".to_owned()),
+        image.clone(),
+        image,
+        Part::Other("javascript:alert(1)".to_owned()),
+    ];
+    assert_eq!(parts, expected);
+}
+
+#[test]
+fn a_long_text_begins_with_its_first_lines() {
+    let lines = |count: usize| (0..count).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
+    assert_eq!(preview_bytes(&lines(20)), lines(20).len(), "a few lines more are shown at once");
+    assert_eq!(preview_bytes(&lines(21)), lines(15).len());
+    assert_eq!(preview_bytes(&"é".repeat(10_000)), 4096);
+    assert_eq!((preview_lines(20), preview_lines(21)), (20, 15));
+}
+
+proptest! {
+    #[test]
+    fn output_without_orders_is_its_text_and_grows_at_its_end(text in "(\u{1b}|\\[|[0-9;]{0,3}|m|[a-zé]|\n|\\]|\u{7}|\\\\){0,40}") {
+        let whole = without_orders(&text).into_owned();
+        prop_assert!(!whole.contains(char::from(27)), "an order is left");
+        for (at, _) in text.char_indices() {
+            let before = without_orders(text.split_at(at).0).into_owned();
+            prop_assert!(whole.starts_with(&before), "{:?} {:?}", before, whole);
+        }
+    }
+
+    #[test]
+    fn a_terminal_shows_the_text_between_the_orders(words in proptest::collection::vec(("[a-z é\n]{0,5}", 0_u8..110), 0..10)) {
+        let text: String = words.iter().map(|(word, number)| format!("{word}\u{1b}[{number}m")).collect::<Vec<_>>().concat();
+        let said: String = words.iter().map(|(word, _)| word.as_str()).collect();
+        prop_assert_eq!(without_orders(&text), said.as_str());
+        let shown: String = lines(terminal::pieces(&text)).into_iter().flatten().map(|piece| piece.text).collect();
+        prop_assert_eq!(shown, said);
+    }
+}

@@ -58,6 +58,12 @@ pub enum Tag {
     Image(String),
     /// HTML, shown as text.
     Raw,
+    /// A formula; its child is its source with its marks. Whether it stands on lines of its own.
+    Formula(bool),
+    /// The mark of a footnote in a text; its child is the label.
+    NoteMark,
+    /// A footnote with this label.
+    Note(String),
     /// A table.
     Table,
     /// A row of a table.

@@ -4,8 +4,8 @@
 //! text ─▶ pulldown-cmark ─▶ Start(Paragraph) Text End(Paragraph) … ─▶ Builder ─▶ blocks: (Node, byte range)
 //! ```
 //!
-//! Tables, strikethrough and task lists are read; footnotes, mathematics and HTML are not: their source stays
-//! text. No address is kept that `safe_link` refuses, and no tree is deeper than `MARKDOWN_DEPTH_MAX`, so
+//! Tables, strikethrough, task lists, footnotes and formulas are read; HTML is not: its source stays text. No
+//! address is kept that `safe_link` refuses, and no tree is deeper than `MARKDOWN_DEPTH_MAX`, so
 //! what is drawn is bounded whatever a model writes (I7).
 
 use std::ops::Range;
@@ -14,16 +14,25 @@ use pulldown_cmark::{
     Alignment, BrokenLink, CodeBlockKind, CowStr, Event, Options, Parser, Tag as Mark, TagEnd,
 };
 
+use crate::mathematics::without_marks;
 use model::limits::MARKDOWN_DEPTH_MAX;
 use model::preview::safe_link;
 
+use super::formulas::{Masked, is_formula_in_dollars};
 use super::node::{Align, Node, Tag, settle, stretch};
 
-/// Link definitions of a text: label and address.
+/// Link definitions of a text: label and address. Footnotes are among them, with `^` before their label.
 pub(super) type Definitions = Vec<(String, String)>;
 
 /// A block of a text, and its byte range.
 pub(super) type Block = (Node, Range<usize>);
+
+/// What is read besides plain Markdown.
+pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS)
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_MATH);
 
 /// The nodes of a complete text. Never fails: any text is Markdown.
 pub fn parse(text: &str) -> Vec<Node> {
@@ -34,13 +43,13 @@ pub fn parse(text: &str) -> Vec<Node> {
 /// of `text` are added. A text that streams is parsed block by block, so a link may be defined in a block
 /// that is parsed already.
 pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let known = definitions.clone();
     let resolve = |link: BrokenLink<'_>| {
         let found = known.iter().find(|(label, _)| label.eq_ignore_ascii_case(&link.reference))?;
-        Some((CowStr::from(found.1.clone()), CowStr::from("")))
+        (!found.0.starts_with('^')).then(|| (CowStr::from(found.1.clone()), CowStr::from("")))
     };
-    let parser = Parser::new_with_broken_link_callback(text, options, Some(resolve));
+    let masked = Masked::of(text);
+    let parser = Parser::new_with_broken_link_callback(masked.text(text), OPTIONS, Some(resolve));
     for (label, definition) in parser.reference_definitions().iter() {
         if !definitions.iter().any(|(known, _)| known.eq_ignore_ascii_case(label)) {
             definitions.push((label.to_owned(), definition.dest.to_string()));
@@ -48,7 +57,10 @@ pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
     }
     let mut builder = Builder { source: text, ..Builder::default() };
     for (event, range) in parser.into_offset_iter() {
-        builder.take(event, range);
+        if let Event::Start(Mark::FootnoteDefinition(label)) = &event {
+            definitions.push((format!("^{label}"), String::new()));
+        }
+        builder.take(masked.restored(text, event, &range), range);
     }
     // The order of the definitions does not matter: they are searched by label.
     builder.blocks
@@ -89,20 +101,34 @@ impl Builder<'_> {
         match event {
             Event::Start(mark) => self.start(mark, range.start),
             Event::End(end) => self.end(end, range.end),
-            Event::Text(text) => {
-                let mark = if is_math_mark(self.source, range.start) { "\\" } else { "" };
-                self.add(Node::Text(format!("{mark}{text}")), &range);
-            }
+            Event::Text(text) => self.add(Node::Text(text.into_string()), &range),
             Event::Code(text) => self.add(element(Tag::Code, text), &range),
             Event::Html(html) | Event::InlineHtml(html) => self.add(Node::Text(html.into_string()), &range),
             Event::SoftBreak => self.add(Node::Text("\n".to_owned()), &range),
             Event::HardBreak => self.add(Node::Element(Tag::Break, Vec::new()), &range),
             Event::Rule => self.add(Node::Element(Tag::Rule, Vec::new()), &range),
             Event::TaskListMarker(done) => self.add(Node::Element(Tag::Task(done), Vec::new()), &range),
-            // Mathematics and footnotes are not enabled; if the parser reports them, they stay text.
-            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.add(Node::Text(text.into_string()), &range);
+            Event::InlineMath(_) | Event::DisplayMath(_) => {
+                let node = self.formula(&range);
+                self.add(node, &range);
             }
+            Event::FootnoteReference(label) => self.add(element(Tag::NoteMark, label), &range),
+        }
+    }
+
+    /// The formula at `range`, or its source as text if it is more likely about money or variables of a shell.
+    fn formula(&self, range: &Range<usize>) -> Node {
+        let source = self.source.get(range.clone()).unwrap_or_default();
+        let text = Node::Text(source.to_owned());
+        let after = self.source.get(range.end..).and_then(|rest| rest.chars().next());
+        match without_marks(source) {
+            Some((_, is_display)) if is_display || source.starts_with('\\') => {
+                Node::Element(Tag::Formula(is_display), vec![text])
+            }
+            Some((inside, _)) if is_formula_in_dollars(inside, after) => {
+                Node::Element(Tag::Formula(false), vec![text])
+            }
+            _ => text,
         }
     }
 
@@ -117,6 +143,7 @@ impl Builder<'_> {
             Mark::BlockQuote(_) => Tag::Quote,
             Mark::CodeBlock(kind) => Tag::CodeBlock(language(&kind)),
             Mark::HtmlBlock => Tag::Raw,
+            Mark::FootnoteDefinition(label) => Tag::Note(label.chars().take(40).collect()),
             Mark::List(first) => Tag::List(first),
             Mark::Item => Tag::Item,
             Mark::Emphasis => Tag::Emphasis,
@@ -185,64 +212,6 @@ impl Builder<'_> {
             None => self.blocks.push((node, range.clone())),
         }
     }
-}
-
-/// How far from a formula's mark its other mark is searched, in bytes.
-const MATH_BYTES_MAX: usize = 4 << 10;
-
-/// Whether the bracket at `at` of `source`, which a backslash precedes, marks a formula as in `\(…\)` or
-/// `\[…\]`. Markdown reads the backslash as an escape, but a formula cannot be read without it. Since square
-/// brackets are escaped for other reasons too, the text between them must look like a formula.
-fn is_math_mark(source: &str, at: usize) -> bool {
-    let Some(before) = source.get(..at).and_then(|before| before.strip_suffix('\\')) else { return false };
-    let Some(bracket) = source.get(at..).and_then(|rest| rest.chars().next()) else { return false };
-    let end = source.floor_char_boundary(at.saturating_add(MATH_BYTES_MAX));
-    let behind = || first_block(source.get(at.saturating_add(1)..end).unwrap_or_default());
-    let start = source.floor_char_boundary(before.len().saturating_sub(MATH_BYTES_MAX));
-    let ahead = || last_block(before.get(start..).unwrap_or_default());
-    let is_formula = |text: &str| text.contains(['\\', '^', '_', '=']);
-    match bracket {
-        '(' => behind().contains("\\)"),
-        ')' => ahead().contains("\\("),
-        '[' => behind().split_once("\\]").is_some_and(|(inside, _)| is_formula(inside)),
-        ']' => ahead().rsplit_once("\\[").is_some_and(|(_, inside)| is_formula(inside)),
-        _ => false,
-    }
-}
-
-/// Beginnings of lines that may begin a block. A formula does not extend over two blocks, and a final block
-/// does not know the next one.
-const BLOCK_STARTS: [&str; 15] =
-    ["#", ">", "|", "`", "~", "<", "- ", "* ", "+ ", "---", "***", "___", "===", "1.", "1)"];
-
-/// Whether `line` may begin a block; an empty line may.
-fn begins_block(line: &str) -> bool {
-    let line = line.trim_start();
-    line.is_empty() || BLOCK_STARTS.iter().any(|start| line.starts_with(start))
-}
-
-/// The lines of `text` up to the first that may begin a block. The first line belongs to the text before it.
-fn first_block(text: &str) -> &str {
-    let mut end = 0_usize;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        if number > 0 && begins_block(line) {
-            break;
-        }
-        end = end.saturating_add(line.len());
-    }
-    text.get(..end).unwrap_or_default()
-}
-
-/// The last line of `text` that may begin a block, and all lines after it.
-fn last_block(text: &str) -> &str {
-    let mut start = text.len();
-    for line in text.split_inclusive('\n').rev() {
-        start = start.saturating_sub(line.len());
-        if begins_block(line) {
-            break;
-        }
-    }
-    text.get(start..).unwrap_or_default()
 }
 
 /// An element with one text.

@@ -249,21 +249,64 @@ fn markdown_that_nests_without_end_is_laid_flat_and_keeps_its_words() {
 }
 
 #[test]
-fn marks_of_mathematics_keep_their_backslashes() {
-    let text = |source: &str| {
-        fn words(nodes: &[Node], out: &mut String) {
-            for node in nodes {
-                match node {
-                    Node::Text(text) => out.push_str(text),
-                    Node::Element(_, children) => words(children, out),
-                }
-            }
+fn formulas_keep_their_source_and_are_told_from_money() {
+    let check = |text: &str, expect: &str| assert_eq!(print(&parse(text)), expect, "{text}");
+    check(r"So \(a_1*b*c\) holds", r#"Paragraph("So " Formula(false)("\\(a_1*b*c\\)") " holds")"#);
+    check(r"\[ E = mc^2 \]", r#"Paragraph(Formula(true)("\\[ E = mc^2 \\]"))"#);
+    check("\\[\nE = mc^2\n\\]", r#"Paragraph(Formula(true)("\\[\nE = mc^2\n\\]"))"#);
+    check("$x$ and $$y^2$$", r#"Paragraph(Formula(false)("$x$") " and " Formula(true)("$$y^2$$"))"#);
+    check("`\\(a\\)`", r#"Paragraph(Code("\\(a\\)"))"#);
+    check("```\n\\(a\\)\n```", r#"CodeBlock("")("\\(a\\)\n")"#);
+    for text in [
+        "It costs $5 or $10, and $5-$10 for two.",
+        "Set $HOME=/x:$PATH and $A/$B.",
+        "$5/month or 10$ a year",
+        "a $ b $ c",
+        "a [x] b",
+    ] {
+        check(text, &format!("Paragraph({text:?})"));
+    }
+    assert_eq!(
+        text_of(&parse(r"\[x\] is no task, \*not bold\*, \( alone")),
+        "[x] is no task, *not bold*, ( alone"
+    );
+    grows("So \\(a\\) and $x$.\n\n\\[ a = b \\]\n\nend\n");
+}
+
+#[test]
+fn footnotes_are_marks_and_notes_when_the_text_is_whole() {
+    let text = "A claim[^1] and [^none].\n\n[^1]: Its *source*.\n";
+    let expect = r#"Paragraph("A claim" NoteMark("1") " and [^none].") Note("1")(Paragraph("Its " Emphasis("source") "."))"#;
+    assert_eq!(print(&parse(text)), expect);
+    let mut stream = Stream::default();
+    for end in 0..text.len() {
+        stream.advance(text.split_at(end).0);
+    }
+    let update = stream.finish(text);
+    assert!(update.restart && update.pending.is_empty());
+    assert_eq!(update.done, parse(text));
+}
+
+proptest! {
+    #[test]
+    fn a_formula_loses_nothing_of_its_source(text in "(\\\\\\(|\\\\\\)|\\\\\\[|\\\\\\]|\\$|\\$\\$|=|x|\\^| |\n|`|\\||é){0,30}") {
+        for node in parse(&text) {
+            formulas(&node, &mut |source| {
+                assert!(text.contains(source), "{source:?} of {text:?}");
+                assert!(crate::mathematics::without_marks(source).is_some(), "{source:?}");
+            });
         }
-        let mut out = String::new();
-        words(&parse(source), &mut out);
-        out
-    };
-    assert_eq!(text(r"So \(a^2\) holds"), r"So \(a^2\) holds");
-    assert_eq!(text(r"\[ E = mc^2 \]"), r"\[ E = mc^2 \]");
-    assert_eq!(text(r"\[x\] is no task, \*not bold\*, \( alone"), "[x] is no task, *not bold*, ( alone");
+    }
+}
+
+/// Calls `with` with the source of each formula.
+fn formulas(node: &Node, with: &mut dyn FnMut(&str)) {
+    if let Node::Element(tag, children) = node {
+        if let (Tag::Formula(_), [Node::Text(source)]) = (tag, children.as_slice()) {
+            with(source);
+        }
+        for child in children {
+            formulas(child, with);
+        }
+    }
 }

@@ -9,9 +9,10 @@ use leptos::wasm_split::wasm_split;
 use model::ConversationId;
 
 use crate::components::{
-    Agents, Compared, Composer, Content, Details, Find, OpenTimeline, ReplayControls, Tools, Wall,
-    shown_dialog,
+    Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline, OutlineTab,
+    ReplayControls, Tools, Wall, drawn_content, shown_dialog,
 };
+use crate::dom;
 use crate::store::{OpenDialog, Tab};
 
 /// What a module draws, or that it cannot be fetched.
@@ -58,10 +59,24 @@ module! {
 }
 
 module! {
+    /// Arguments or a result in a form of their own.
+    kinds, fetch_kinds, call_content(content: CallContent) drawn_content(content)
+}
+
+module! {
+    /// Nothing: typesets the formulas that wait in the conversation.
+    formulas, fetch_formulas, typeset_formulas() {
+        dom::formula::typeset();
+        ().into_any()
+    }
+}
+
+module! {
     /// A tab of the panel.
     panel, fetch_panel, panel(tab: Tab) match tab {
         Tab::Tools => view! { <Tools /> }.into_any(),
         Tab::Agents => view! { <Agents /> }.into_any(),
+        Tab::Outline => view! { <OutlineTab /> }.into_any(),
         Tab::Find => view! { <Find /> }.into_any(),
         Tab::Details => view! { <Details /> }.into_any(),
     }

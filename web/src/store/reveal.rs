@@ -9,14 +9,17 @@
 //! A key names what is folded or unfolded; where the thing is one element, the key is its DOM id too.
 
 use leptos::prelude::*;
-use model::view::Item;
+use model::view::{Item, TopItem};
 use model::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use wasm_bindgen::JsCast;
+use web_sys::Element;
 
 use super::{Sheet, Store};
 use crate::browser;
 use crate::find::Place;
 use crate::flow;
 use crate::latency::CallKey;
+use crate::outline::{self, Entry, EntryKind, Target};
 use crate::route::{self, Looks};
 use crate::timeline::{Drawer, Key};
 
@@ -63,6 +66,41 @@ impl Store {
         }
     }
 
+    /// Scrolls to what an entry of the outline is about; for a heading, to the heading.
+    pub(crate) fn reveal_entry(self, entry: &Entry) {
+        let place = match &entry.target {
+            Target::Run(run) => return self.bring(run_id(run)),
+            Target::Item(place) => place,
+        };
+        self.reveal_text(place);
+        if let (EntryKind::Heading(_), Place::Part(run, part)) = (entry.kind, place) {
+            let (id, letters) = (part_id(run, part), outline::letters(&entry.text));
+            // What was unfolded is in the document with the next painting.
+            browser::before_paint(move || {
+                if let Some(place) = heading(&id, &letters) {
+                    let place = place.get_bounding_client_rect();
+                    self.reading.scroller.with_value(|scroller| scroller.reach(place.top(), place.bottom()));
+                }
+            });
+        }
+    }
+
+    /// Scrolls to the first message or run.
+    pub(crate) fn reveal_start(self) {
+        let first = self.reading.view(|view| view.items.first().cloned());
+        match first {
+            Some(TopItem::Message(message)) => self.reveal_text(&Place::Message(message)),
+            Some(TopItem::Run(run)) => self.bring(run_id(&run)),
+            None => {}
+        }
+    }
+
+    /// Scrolls to the end and follows it.
+    pub(crate) fn reveal_end(self) {
+        self.panel.sheet.set(Sheet::None);
+        self.reading.follow();
+    }
+
     /// Scrolls to what a row of the timeline shows.
     pub(crate) fn reveal_row(self, key: &Key) {
         match key {
@@ -96,6 +134,13 @@ impl Store {
         self.reading.release();
         browser::before_paint(move || self.reading.scroller.with_value(|scroller| scroller.reveal(&id)));
     }
+}
+
+/// The heading with these letters in the element `id`.
+fn heading(id: &str, letters: &str) -> Option<Element> {
+    let all = browser::document().get_element_by_id(id)?.query_selector_all("h3, h4").ok()?;
+    let mut all = (0..all.length()).filter_map(|at| all.get(at)?.dyn_into::<Element>().ok());
+    all.find(|it| outline::letters(&it.text_content().unwrap_or_default()).starts_with(letters))
 }
 
 /// The DOM id of a run.

@@ -31,7 +31,7 @@ const LINK: &str = "./__wasm_split.js";
 const SHARED_IMPORTS: &str = "__wasm_split";
 
 /// The modules that show a conversation: those after the first are shown beside what the first one shows.
-const OF_CONVERSATION: [&str; 3] = ["conversation", "panel", "compare"];
+const OF_CONVERSATION: [&str; 5] = ["conversation", "kinds", "formulas", "panel", "compare"];
 
 /// The module that holds what modules share.
 const COMMON: &str = "common";

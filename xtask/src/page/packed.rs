@@ -21,9 +21,11 @@ use crate::workspace::Workspace;
 const PAGE_BYTES_MAX: usize = 350 << 10;
 
 /// Most bytes of each module that the page fetches when it is first needed, brotli.
-const MODULE_BYTES_MAX: [(&str, usize); 8] = [
+const MODULE_BYTES_MAX: [(&str, usize); 10] = [
     ("common", 24 << 10),
     ("conversation", 216 << 10),
+    ("kinds", 48 << 10),
+    ("formulas", 24 << 10),
     ("panel", 72 << 10),
     ("dialogs", 32 << 10),
     ("timeline", 36 << 10),

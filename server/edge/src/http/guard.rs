@@ -24,7 +24,7 @@ use crate::state::Shared;
 /// The page's policy: it may run its own scripts and talk to this hub. [`policy`] adds the two documents that
 /// it may frame.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-    connect-src 'self'; img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
+    connect-src 'self'; img-src 'self' data:; media-src data:; font-src 'none'; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'none'";
 
 /// The beginnings of all paths whose requests cause work. The others are answered with files and constants.
