@@ -189,7 +189,11 @@ impl Mask {
     pub fn row(&self, row: ConversationRow) -> ConversationRow {
         // How much was odd depends on contents: arguments that are no JSON, results over the limit.
         let usage = row.usage.filter(|_| !self.hides(Hideable::Costs));
-        ConversationRow { anomalies: 0, usage, ..row }
+        // Nor is the size of hidden contents told.
+        let hides_writing =
+            self.hides(Hideable::Thinking) || self.hides_some_arguments() || self.hides(Hideable::Costs);
+        let written = if hides_writing { 0 } else { row.written };
+        ConversationRow { anomalies: 0, usage, written, ..row }
     }
 
     /// `view` as it is told to who asked for all of it.
