@@ -19,6 +19,7 @@
 
 mod agent;
 mod agents;
+mod aligned;
 mod aside;
 mod body;
 mod call;
