@@ -20,7 +20,7 @@ const SCREENS: [(&str, Screen); 6] = [
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 24] = [
+const PLACES: [(&str, &[&str], &str); 25] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -33,6 +33,7 @@ const PLACES: [(&str, &[&str], &str); 24] = [
     ("/c/runs", &["g", "a"], "[data-t=answer]"),
     ("/c/runs", &["g", "i"], "[data-t=details]"),
     ("/c/runs?timeline=320", &[], "[data-t=timeline-row]"),
+    ("/c/runs?timeline=lanes", &[], "[data-t=timeline-group]"),
     ("/c/done", &["p"], "[data-t=replay]"),
     ("/", &["g", "w"], "[data-t=wall], [data-t=tile]"),
     ("/new", &[], "#composer"),

@@ -18,6 +18,7 @@ mod forms; // edits, patches, to-do lists, code with the numbers of its lines
 mod heal; // reload, crash of the hub
 mod hostile; // texts, agents, patterns and embeds that are meant to harm
 mod kinds; // results in their own form
+mod lanes; // the timeline in lanes, packed per agent
 mod list; // the list of conversations: rows, conditions, pages, width
 mod live; // tokens while they stream, calls through their states
 mod look; // light, dark, narrow; what is shown is what came

@@ -33,10 +33,17 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
         page.painted(head).await;
         assert_eq!(page.run("return !!document.querySelector('[data-t=timeline]')").await, json!(false));
         page.press("t").await;
-        page.holds(&format!("return {ROWS}.length > 3")).await;
+        page.holds("return location.search === '?timeline=lanes'").await;
+        page.holds(
+            "return Number(document.querySelector('[data-t=timeline-lanes] canvas')?.dataset.steps) > 3",
+        )
+        .await;
+        page.run("document.querySelector('[data-t=timeline-form]').click()").await;
+        page.holds(&format!("return {ROWS}.length >= 6")).await;
+        page.holds("return location.search === '?timeline=320'").await;
+        page.run("document.querySelector('[data-t=timeline] [aria-label=\"Fewer rows\"]').click()").await;
         page.holds("return location.search === '?timeline=168'").await;
         page.run("document.querySelector('[data-t=timeline] [aria-label=\"More rows\"]').click()").await;
-        page.holds(&format!("return {ROWS}.length >= 6")).await;
         page.holds("return location.search === '?timeline=320'").await;
         if screen.width < 800 {
             // Names stand above their bars.

@@ -89,12 +89,12 @@ async fn the_wall_shows_what_every_conversation_does_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_than_24_tiles_come_in_pages_and_fit_every_screen() {
+async fn a_page_of_the_wall_has_what_the_screen_holds() {
     let (hub, mut publisher) = hub_and_publisher("quarterly-report").await;
     for lines in [OPENING, THINKING, CALLS, ANSWER] {
         publisher.says(lines).await;
     }
-    for n in 0..26 {
+    for n in 0..71 {
         let mut other = hub.publisher(&format!("import-{n:02}")).await;
         other.says(&OPENING.replace("Quarterly report", &format!("Nightly import {n}"))).await;
         match n % 5 {
@@ -106,19 +106,94 @@ async fn more_than_24_tiles_come_in_pages_and_fit_every_screen() {
         };
     }
     let narrow = Screen { width: 390, height: 844, dark: false };
-    for (name, screen) in [("light", DESKTOP), ("dark", Screen { dark: true, ..DESKTOP }), ("narrow", narrow)]
-    {
+    let large = Screen { width: 2560, height: 1440, dark: false };
+    for (name, screen, least, most) in [
+        ("light", DESKTOP, 24, 40),
+        ("dark", Screen { dark: true, ..DESKTOP }, 24, 40),
+        ("narrow", narrow, 24, 24),
+        ("2560", large, 60, 72),
+    ] {
         let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/wall")).await;
-        page.run_until("return document.querySelectorAll('[data-t=tile]').length", |n| n == &json!(24)).await;
-        let small = "return [...document.querySelectorAll('[data-t=tile]')].filter(it => it.offsetHeight < 168 || it.offsetWidth < 320).length";
-        assert_eq!(page.run(small).await, json!(0), "{name}");
+        page.holds("return document.querySelectorAll('[data-t=tile]').length >= 24").await;
+        let count = "return document.querySelectorAll('[data-t=tile]').length";
+        page.run_until(count, |count| count.as_u64().is_some_and(|count| (least..=most).contains(&count)))
+            .await;
+        // What the browser lays out is what was computed: beyond the least number no tile is below the screen.
+        let below = "const wall = document.querySelector('.wall').getBoundingClientRect();
+            const tiles = [...document.querySelectorAll('[data-t=tile]')];
+            return tiles.slice(24).filter(it => it.getBoundingClientRect().bottom > wall.bottom).length";
+        page.run_until(below, |below| below == &json!(0)).await;
+        let cut = "return [...document.querySelectorAll('.tile-feet')].filter(it => it.getBoundingClientRect().bottom > it.closest('.tile').getBoundingClientRect().bottom).length";
+        assert_eq!(page.run(cut).await, json!(0), "{name}: feet are cut off");
         page.screenshot(&format!("wall-{name}")).await;
         let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
         assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
-        page.run("[...document.querySelectorAll('[data-t=pager] button')].at(-1).click()").await;
-        page.run_until("return document.querySelectorAll('[data-t=tile]').length", |n| n == &json!(3)).await;
+        if name != "2560" {
+            let first = "return document.querySelector('[data-t=tile]').dataset.conversation";
+            let was = page.run(first).await;
+            page.run("[...document.querySelectorAll('[data-t=pager] button')].at(-1).click()").await;
+            page.run_until(first, |now| *now != was).await;
+        }
         assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
         page.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_calls() {
+    let (hub, mut publisher) = hub_and_publisher("one").await;
+    let mut other = hub.publisher("two").await;
+    publisher.says(OPENING).await;
+    publisher.says(r#"{"k":"run.update","run":"r","usage":{"input_tokens":1200,"output_tokens":34,"cost":{"amount":"0.004249","currency":"USD"}}}"#).await;
+    other.says(OPENING).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/wall")).await;
+    page.run_until(TILES, |tiles| tiles.as_array().is_some_and(|tiles| tiles.len() == 2)).await;
+    page.run_until(&text_of("one", ".tile-cost"), |it| {
+        it.as_str().is_some_and(|it| it.contains("test-model") && it.contains("$0.0042"))
+    })
+    .await;
+    publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
+    let mut said = String::new();
+    for n in 0..12 {
+        let words = format!("Step {n} of the answer that is being written. ");
+        said.push_str(&words);
+        let delta = json!({"k": "part.delta", "run": "r", "part": "p", "text": words}).to_string();
+        publisher.says(&delta).await;
+        let ends = format!("Step {n} of the answer that is being written.");
+        page.run_until(&text_of("one", ".says"), |it| it.as_str().is_some_and(|it| it.ends_with(&ends)))
+            .await;
+    }
+    // What the rows said of the text is joined: the tile has more of it than one row.
+    let words = page.run(&text_of("one", ".says")).await;
+    let words = words.as_str().unwrap();
+    assert!(words.len() > 200 && said.ends_with(&format!("{words} ")), "{words}");
+    page.holds("return document.querySelector('[data-conversation=one] .spark path')?.getAttribute('d')?.startsWith('M0 ') === true").await;
+    page.run_until(&text_of("one", ".speed"), |it| {
+        it.as_str().is_some_and(|it| it.starts_with("≈ ") && it.ends_with(" tok/s"))
+    })
+    .await;
+    assert_eq!(
+        page.run("return document.querySelector('[data-conversation=two] .spark path').getAttribute('d')")
+            .await,
+        json!(null)
+    );
+    publisher
+        .says(
+            &(CALLS.replace("\"t1\"", "\"u1\"")
+                + r#"
+        {"k":"tool.state","run":"r","tool":"t4","state":"executing"}"#),
+        )
+        .await;
+    let calls = "return [...document.querySelectorAll('[data-conversation=one] .tile-call > span')].map(it => it.textContent.trim())";
+    let calls = page.run_until(calls, |calls| calls.as_array().is_some_and(|calls| calls.len() == 2)).await;
+    assert!(calls[0].as_str().unwrap().starts_with("run_sql 0:0"), "{calls}");
+    assert!(calls[1].as_str().unwrap().starts_with("make_chart 0:0"), "{calls}");
+    page.screenshot("wall-stream-light").await;
+    // The filter is that of the list.
+    page.run("const it = document.querySelector('#wall-filter'); it.value = 'tool:run_sql'; it.dispatchEvent(new Event('input'))").await;
+    page.run_until(TILES, |tiles| tiles == &json!(["one"])).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
 }

@@ -7,8 +7,8 @@
 //!         └ common ┘└ parting: "After 3 steps: read_file with other arguments."
 //! ```
 //!
-//! Nothing is searched for further on: after the first difference the two are shown beside each other, and
-//! [`Tally`] adds up the rest of each.
+//! After the first difference the two are shown beside each other, [`Tally`] adds up the rest of each, and `steps` aligns the
+//! steps of that rest (`align`).
 
 use indexmap::IndexMap;
 use model::ConversationId;
@@ -18,6 +18,12 @@ use model::view::{Item, RunView, ToolView, TopItem, View};
 
 use crate::fleet::status_word;
 use crate::format;
+
+mod align;
+mod steps;
+
+pub use align::{AlignedPair, align};
+pub use steps::{ComparedStep, DiffLine, STEPS_MAX, StepRow, diff, line, step_rows, words};
 
 /// How many messages and runs at the beginnings of two conversations are the same. Only content counts
 /// (messages, calls, results), not times or ids.

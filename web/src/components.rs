@@ -20,6 +20,7 @@
 
 mod agent;
 mod agents;
+mod aligned;
 mod aside;
 mod attached;
 mod body;

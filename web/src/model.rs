@@ -16,6 +16,7 @@ use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Envelope, Epoch, Position, Seq, View};
 
 use crate::latency::CallKey;
+use crate::wall::Pulse;
 
 mod list;
 mod mark;
@@ -145,6 +146,16 @@ impl Model {
     /// The newest lines of a conversation of the list, the newest last.
     pub fn ticker(&self, conversation: &ConversationId) -> Vec<String> {
         self.tickers.lines(conversation)
+    }
+
+    /// The last words of the run that goes on in a conversation of the list; empty if none does.
+    pub fn words(&self, conversation: &ConversationId) -> &str {
+        self.tickers.words(conversation)
+    }
+
+    /// How fast a conversation of the list writes; `None` as long as nobody has said.
+    pub fn pulse(&self, conversation: &ConversationId) -> Option<&Pulse> {
+        self.tickers.pulse(conversation)
     }
 
     /// Takes the notice of a reconnection; it is returned once.
@@ -314,7 +325,7 @@ impl Model {
             ServerFrame::Fleet { sub: FLEET, full, rows, gone, ts, total } => {
                 self.hear_time(*ts, now);
                 self.lose_rows(gone);
-                self.take_rows(*full, rows, *total);
+                self.take_rows(*full, rows, *total, *ts);
             }
             ServerFrame::Hb { ts, heads } => {
                 self.hear_time(*ts, now);

@@ -1,14 +1,22 @@
-//! The wall: its pages, the keys that move among the tiles, and the lines of the subscribed tile.
+//! The wall: the sizes and pages of its tiles, the keys that move among them, how fast conversations write, and the lines
+//! of the subscribed tile.
 //!
 //! The wall itself is drawn by `components::wall`, the rows and their order come from [`crate::fleet`].
+//!
+//! Reading order: `plan` (sizes and pages) → `pulse` (speed) → `words` (what is being said).
 
 use model::event::PartKind;
 use model::view::{Item, RunView, View};
 
 use crate::preview;
 
-/// The most tiles on a page.
-pub const TILES: usize = 24;
+mod plan;
+mod pulse;
+mod words;
+
+pub use plan::{Busy, TILES_LEAST, TILES_MOST, TileGrid, TileSize, pages, sizes};
+pub use pulse::Pulse;
+pub use words::stitch;
 
 /// The most lines of a tile.
 pub const LINES: usize = 3;
@@ -16,36 +24,57 @@ pub const LINES: usize = 3;
 /// How many items of a run are read for these lines: some have no text yet.
 const LOOKED: usize = 12;
 
-/// The page that is shown if `wanted` is requested and there are `tiles` tiles. Pages are counted from 0.
-pub fn page(wanted: usize, tiles: usize) -> usize {
-    wanted.min(pages(tiles).saturating_sub(1))
+/// Where a tile is on the screen, in CSS pixels.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TileBox {
+    /// Its left edge.
+    pub left: f64,
+    /// Its upper edge.
+    pub top: f64,
+    /// Its right edge.
+    pub right: f64,
+    /// Its lower edge.
+    pub bottom: f64,
 }
 
-/// The number of pages for `tiles` tiles, at least one.
-pub fn pages(tiles: usize) -> usize {
-    tiles.div_ceil(TILES).max(1)
-}
-
-/// The tile to which `key` moves from the tile `at` of `count` tiles in `columns` columns; `None` if it does
-/// not move.
-pub fn step(key: &str, at: Option<usize>, count: usize, columns: usize) -> Option<usize> {
-    let last = count.checked_sub(1)?;
-    let columns = columns.max(1);
-    let Some(at) = at else {
+/// The tile to which `key` moves from the tile `at`: the nearest one in that direction; `None` if there is none, or if the
+/// key moves nothing. Tiles have different sizes, so their order says nothing about where they stand.
+pub fn step(key: &str, at: Option<usize>, tiles: &[TileBox]) -> Option<usize> {
+    let last = tiles.len().checked_sub(1)?;
+    let Some(from) = at.and_then(|at| tiles.get(at)) else {
         return matches!(key, "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown" | "Home" | "End")
             .then_some(if key == "End" { last } else { 0 });
     };
+    // How far a tile is ahead, and how far it is aside; `None` if it is not ahead.
+    let ahead = |to: &TileBox| {
+        let (way, aside) = match key {
+            "ArrowLeft" => (from.left - to.right, apart((from.top, from.bottom), (to.top, to.bottom))),
+            "ArrowRight" => (to.left - from.right, apart((from.top, from.bottom), (to.top, to.bottom))),
+            "ArrowUp" => (from.top - to.bottom, apart((from.left, from.right), (to.left, to.right))),
+            _ => (to.top - from.bottom, apart((from.left, from.right), (to.left, to.right))),
+        };
+        (way > -1.0).then_some((way, aside))
+    };
     match key {
-        "ArrowLeft" => at.checked_sub(1),
-        "ArrowRight" => at.checked_add(1),
-        "ArrowUp" => at.checked_sub(columns),
-        // If the last row is short, Down moves to its end.
-        "ArrowDown" if at / columns < last / columns => Some(at.saturating_add(columns).min(last)),
         "Home" => Some(0),
         "End" => Some(last),
+        "ArrowLeft" | "ArrowRight" | "ArrowUp" | "ArrowDown" => {
+            let found = tiles.iter().enumerate().filter_map(|(number, to)| Some((number, ahead(to)?)));
+            // To the sides only what is beside; up and down the nearest, also in a short last row.
+            let is_beside = |(_, (_, aside)): &(usize, (f64, f64))| {
+                *aside <= 0.0 || matches!(key, "ArrowUp" | "ArrowDown")
+            };
+            let weight = |(_, (way, aside)): &(usize, (f64, f64))| way + 4.0 * aside.max(0.0);
+            let nearest = found.filter(is_beside).min_by(|a, b| weight(a).total_cmp(&weight(b)));
+            nearest.map(|(number, _)| number)
+        }
         _ => None,
     }
-    .filter(|to| *to <= last)
+}
+
+/// How far two spans are apart; not positive if they overlap or touch.
+fn apart(one: (f64, f64), other: (f64, f64)) -> f64 {
+    (one.0 - other.1).max(other.0 - one.1)
 }
 
 /// The newest steps of the newest run, the newest last.

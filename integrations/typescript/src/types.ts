@@ -1211,6 +1211,8 @@ export interface ConversationRow {
   head: number;
   /** The model of the newest run. */
   model?: string;
+  /** Further executing calls of the newest run, the longest first, at most `crate::limits::ROW_MORE_CALLS_MAX`. */
+  more_calls?: RowCall[];
   /** Whether somebody pinned it: it stands before the others. */
   pinned?: boolean;
   /** Runs in all. */
@@ -1235,6 +1237,8 @@ export interface ConversationRow {
   used?: string[];
   /** How many watch. */
   viewers: number;
+  /** Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it. */
+  written?: number;
 }
 
 /** What went wrong with one request, frame or subscription. Never closes the socket by itself. */

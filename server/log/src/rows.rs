@@ -91,6 +91,8 @@ pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
         anomalies: 0,
         viewers: 0,
         call: None,
+        more_calls: Vec::new(),
+        written: 0,
         asks: None,
         model: None,
         answer: None,

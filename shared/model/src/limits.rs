@@ -80,6 +80,9 @@ pub const NOTE_BYTES_MAX: usize = 64 << 10;
 /// Most names of tools in a row of the list.
 pub const ROW_TOOLS_MAX: usize = 16;
 
+/// Most executing calls in a row of the list beside the one that executes longest: what a tile of the wall has room for.
+pub const ROW_MORE_CALLS_MAX: usize = 4;
+
 /// Bytes of raw events that a view keeps of one run; later ones are counted alone. A stream of which so much has no other form is
 /// one that nobody reads, and each viewer is sent all of it.
 pub const RAW_BYTES_PER_RUN_MAX: u64 = 2 << 20;

@@ -187,12 +187,16 @@ impl Mask {
     /// `row` as a principal of this role gets it: without the number of anomalies, and without what was used where costs are hidden.
     #[must_use]
     pub fn row(&self, row: ConversationRow) -> ConversationRow {
+        let hides_writing =
+            self.hides(Hideable::Thinking) || self.hides_some_arguments() || self.hides(Hideable::Costs);
         // All columns, without `..`: a new one does not compile until somebody has decided here which roles see it.
         ConversationRow {
             // No role: how much was odd depends on contents, such as arguments that are no JSON and results over the limit.
             anomalies: 0,
             // Roles that see costs.
             usage: row.usage.filter(|_| !self.hides(Hideable::Costs)),
+            // Roles that see all that a model writes, and costs: nor is the size of hidden contents told.
+            written: if hides_writing { 0 } else { row.written },
             // Every role.
             conversation: row.conversation,
             title: row.title,
@@ -212,6 +216,7 @@ impl Mask {
             agents: row.agents,
             viewers: row.viewers,
             call: row.call,
+            more_calls: row.more_calls,
             asks: row.asks,
             model: row.model,
             agent: row.agent,

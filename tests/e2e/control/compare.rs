@@ -101,6 +101,19 @@ async fn runs_that_part_at_a_call_say_at_which() {
     .await;
     let in_view = "const it = document.querySelector('[data-t=parting]').getBoundingClientRect(); return it.top > 0 && it.bottom < innerHeight";
     page.holds(in_view).await;
+    // The steps after the parting are aligned, and what differs in them is found.
+    let rows =
+        "return [...document.querySelectorAll('[data-t=aligned] [data-row]')].map(it => it.dataset.row)";
+    page.run_until(rows, |rows| rows == &json!(["same", "changed", "same"])).await;
+    page.run("document.querySelector('[data-row=changed] button').click()").await;
+    let lines = "return [...document.querySelectorAll('[data-row=changed] .diff span')].map(it => it.textContent.trim())";
+    let lines = page
+        .run_until(lines, |lines| lines.as_array().is_some_and(|lines| lines.len() > 4))
+        .await
+        .to_string();
+    for wanted in [r#"-   \"q\": \"billing\""#, r#"+   \"q\": \"invoices\""#, "- {}", "+   1,"] {
+        assert!(lines.contains(wanted), "{wanted} is in {lines}");
+    }
     let ids = "const ids = [...document.querySelectorAll('[id]')].map(it => it.id); return ids.length - new Set(ids).size";
     assert_eq!(page.run(ids).await, 0, "no two elements have one id");
     page.screenshot("control-compare-calls").await;

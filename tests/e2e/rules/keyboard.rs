@@ -83,7 +83,7 @@ async fn rule_10_everything_is_reached_by_keyboard_alone() {
             page.press(&key.to_string()).await;
         }
         let is_there = match screen {
-            "timeline" => "!!document.querySelector('[data-t=timeline-row]')",
+            "timeline" => "!!document.querySelector('[data-t=timeline-group]')",
             // It plays by itself: what is there stays once it has come to the end.
             "replay" => {
                 "(it => !!it && !it.hasAttribute('data-playing') && Number(it.dataset.at) > 0 && it.dataset.at === document.querySelector('[data-t=replay-slider]').max)(document.querySelector('[data-t=replay]'))"

@@ -5,6 +5,7 @@
 //! ```text
 //! The same beginning · 3 messages and runs     folded
 //! After 2 steps: search with other arguments   PARTING, scrolled to at first
+//! Steps beside each other · 3 with differences folded: `aligned`
 //! ┌ this one ───────────┬ the other one ─ Close ┐
 //! │ tally               │ tally                 │
 //! │ items after `same`  │ items after `same`    │  each at most ITEMS_MAX
@@ -19,6 +20,7 @@ use leptos::prelude::*;
 use model::view::TopItem;
 use model::{ConversationId, View};
 
+use super::aligned::AlignedSteps;
 use super::aside::Aside;
 use super::message::Message;
 use super::overlay::Dialog;
@@ -97,6 +99,7 @@ pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
         {move || is_there.get().then(|| view! {
             <p class="parting" id=PARTING data-t="parting">{parting.get().unwrap_or_else(|| "They do not differ.".to_owned())}</p>
         })}
+        {move || is_there.get().then(|| view! { <AlignedSteps beside=beside same=same /> })}
         <div class="pair" data-t="pair">
             <section aria-label="This conversation">
                 <h2 class="pair-head"><span class="n">{own}</span></h2>
@@ -118,7 +121,7 @@ pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
 
 /// Tracks new content of both conversations: items, calls, whether a run is active, and whether the page is
 /// up to date.
-fn track(store: Store, beside: Store) {
+pub(super) fn track(store: Store, beside: Store) {
     for it in [store, beside] {
         it.reading.track_items();
         it.reading.track_tools();

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! ● Quarterly report            2:41    state, title, how long
-//!   searched the web                    ticker: the newest steps
-//!   wrote 3 files
-//!   ◌ run_sql  0:14                     the call that executes longest
-//!   11 tools · 1 failed  👁 3  42 tok/s  counts
+//!   wrote 3 files                       what it did last, and its last words:
+//!   … carried most of it; the           written by hand, since they change with the stream
+//!   ◌ run_sql  0:14                     the calls that execute, the longest first
+//!   gpt-5 · $0.12      ▁▂▅▇▅ 42 tok/s   model, cost, speed in the last minute
+//!   11 tools · 1 failed  👁 3           counts
 //! ```
 
 use std::time::Duration;
 
 use leptos::prelude::*;
+use leptos::{html, svg};
 use model::ConversationId;
 use model::event::RunStatus;
 use model::frame::{ConversationRow, RowCall};
@@ -20,38 +22,33 @@ use super::icon::{StateIcon, icon};
 use crate::browser;
 use crate::fleet;
 use crate::format;
+use crate::model::Model;
 use crate::route;
 use crate::store::{Store, use_store};
-use crate::wall;
+use crate::wall::{self, Pulse, TileSize};
 
 /// How often the lines of a subscribed tile change at most, in milliseconds; nobody could read them faster.
 const TICK_MS: u64 = 400;
 
-/// What a tile shows. It is compared as a whole, so that a tile whose row did not change is not drawn again.
-#[derive(Debug, Clone, PartialEq)]
-struct TileContent {
-    /// The row as the hub sent it.
-    row: ConversationRow,
-    /// The last activities of the conversation that the list reported, the newest last.
-    lines: Vec<String>,
-}
+/// The size of a sparkline in CSS pixels; the styles have the same.
+const SPARK_PX: (u64, u64) = (60, 14);
 
 /// A tile, which is a link to its conversation. `looked` is set to it while the pointer or the focus is on
 /// it; the wall then opens the conversation, and the tile shows its newest steps instead of what the list
 /// tells.
 #[component]
-pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>) -> impl IntoView {
+pub(super) fn Tile(
+    id: ConversationId,
+    #[prop(into)] size: Signal<TileSize>,
+    looked: RwSignal<Option<ConversationId>>,
+) -> impl IntoView {
     let store = use_store();
     let (href, name) = (route::path_of(&id), id.to_string());
     let id = StoredValue::new(id);
+    // The row is compared as a whole, so that a tile whose row did not change is not drawn again.
     let tile = Memo::new(move |_| {
         store.track_fleet();
-        id.with_value(|id| {
-            store.reading.model(|model| {
-                let row = model.fleet()?.get(id)?.clone();
-                Some(TileContent { row, lines: model.ticker(id) })
-            })
-        })
+        id.with_value(|id| store.reading.model(|model| model.fleet()?.get(id).cloned()))
     });
     let is_subscribed = Memo::new(move |_| {
         store.reading.live.get()
@@ -59,22 +56,15 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
     });
     let live = live_lines(store, is_subscribed);
     let clock = slow_clock(store);
-    let read =
-        move |read: fn(&TileContent) -> String| tile.with(|it| it.as_ref().map(read)).unwrap_or_default();
-    let shape = Signal::derive(move || {
-        tile.with(|tile| shape_of(tile.as_ref().map(|tile| &tile.row), store.is_current(), clock.get()))
-    });
+    let shape =
+        Signal::derive(move || tile.with(|row| shape_of(row.as_ref(), store.is_current(), clock.get())));
     let is_stuck =
-        move || tile.with(|it| it.as_ref().is_some_and(|it| fleet::stuck(&it.row, clock.get()).is_some()));
-    let lines = move || {
-        let live = live.get();
-        if live.is_empty() {
-            tile.with(|it| it.as_ref().map(|it| it.lines.clone())).unwrap_or_default()
-        } else {
-            live
-        }
+        move || tile.with(|row| row.as_ref().is_some_and(|row| fleet::stuck(row, clock.get()).is_some()));
+    let class = move || match (size.get().class(), is_stuck()) {
+        (size, true) => format!("tile {size} stuck"),
+        (size, false) => format!("tile {size}"),
     };
-    let call = Memo::new(move |_| tile.with(|tile| tile.as_ref()?.row.call.clone()));
+    let title = Memo::new(move |_| tile.with(|row| row.as_ref().map(|row| fleet::title(row).to_owned())));
     let enter = move || looked.set(Some(id.get_value()));
     let leave = move || {
         looked.update(|looked| {
@@ -84,30 +74,131 @@ pub(super) fn Tile(id: ConversationId, looked: RwSignal<Option<ConversationId>>)
         });
     };
     view! {
-        <a class="tile" class:stuck=is_stuck data-in="" data-t="tile" data-conversation=name href=href
-            data-state=move || tile.with(|it| it.as_ref().map_or("", |it| fleet::state(&it.row, clock.get())))
+        <a class=class data-in="" data-t="tile" data-conversation=name href=href
+            data-state=move || tile.with(|row| row.as_ref().map_or("", |row| fleet::state(row, clock.get())))
             data-subscribed=move || is_subscribed.get().then_some("")
             on:pointerenter=move |_| enter() on:pointerleave=move |_| leave()
             on:focus=move |_| enter() on:blur=move |_| leave()>
             <span class="tile-head">
                 <StateIcon shape=shape />
-                {move || tile.with(|it| it.as_ref().is_some_and(|it| it.row.pinned)).then(|| view! {
+                {move || tile.with(|row| row.as_ref().is_some_and(|row| row.pinned)).then(|| view! {
                     <svg class="pin" role="img" aria-label="pinned"><use href="#pin" /></svg>
                 })}
-                <strong class="n">{move || read(|it| fleet::title(&it.row).to_owned())}</strong>
-                <span class="meta num">{move || tile.with(|it| it.as_ref().map(|it| elapsed(store, &it.row)))}</span>
+                <strong class="n">{title}</strong>
+                <span class="meta num">{move || tile.with(|row| row.as_ref().map(|row| elapsed(store, row)))}</span>
             </span>
-            <span class="ticker">
-                {move || lines().into_iter().map(|line| view! { <span>{line}</span> }).collect_view()}
-            </span>
-            <span class="tile-call num">
-                {move || call.get().map(|call| view! { <Call call=call tile=tile /> })}
-            </span>
-            <span class="tile-foot meta num">
-                <Counts tile=tile />
-                {move || is_subscribed.get().then(|| rate(store))}
+            <Words id=id live=live />
+            <Calls tile=tile />
+            <span class="tile-feet meta num">
+                <span class="tile-cost">
+                    <Spent tile=tile />
+                    <span class="grow"></span>
+                    <Speed id=id is_subscribed=is_subscribed />
+                </span>
+                <span class="tile-foot"><Counts tile=tile /></span>
             </span>
         </a>
+    }
+}
+
+/// What the conversation did last, and its last words. They change with the stream, so they are written into two
+/// elements by hand. While the tile is subscribed to, `live` has its newest steps instead.
+#[component]
+fn Words(id: StoredValue<ConversationId>, live: RwSignal<Vec<String>>) -> impl IntoView {
+    let store = use_store();
+    let (did, says) = (NodeRef::<html::Span>::new(), NodeRef::<html::Span>::new());
+    let shown = StoredValue::new((String::new(), String::new()));
+    Effect::new(move |_| {
+        store.track_fleet();
+        let (Some(did), Some(says)) = (did.get(), says.get()) else { return };
+        let of_row = |model: &Model| {
+            id.with_value(|id| {
+                // The words say more than that it works.
+                let words = model.words(id).to_owned();
+                let is_told = |line: &String| words.is_empty() || line != "working";
+                let lines: Vec<String> = model.ticker(id).into_iter().filter(is_told).collect();
+                (lines.join("\n"), words)
+            })
+        };
+        let live = live.with(|live| live.join("\n"));
+        let now = if live.is_empty() { store.reading.model(of_row) } else { (String::new(), live) };
+        shown.update_value(|shown| {
+            if shown.0 != now.0 {
+                did.set_text_content(Some(&now.0));
+            }
+            if shown.1 != now.1 {
+                says.set_text_content(Some(&now.1));
+            }
+            *shown = now;
+        });
+    });
+    view! { <span class="ticker"><span class="did" node_ref=did></span><span class="says" node_ref=says></span></span> }
+}
+
+/// The calls that execute, each with its clock, the longest first.
+#[component]
+fn Calls(tile: Memo<Option<ConversationRow>>) -> impl IntoView {
+    let calls = Memo::new(move |_| {
+        let of_row = |row: &ConversationRow| row.call.iter().chain(&row.more_calls).cloned().collect();
+        tile.with(|row| row.as_ref().map_or_else(Vec::new, of_row))
+    });
+    view! {
+        <span class="tile-call num">
+            {move || calls.get().into_iter().map(|call| view! { <Call call=call tile=tile /> }).collect_view()}
+        </span>
+    }
+}
+
+/// The model of the newest run, and what all runs cost.
+#[component]
+fn Spent(tile: Memo<Option<ConversationRow>>) -> impl IntoView {
+    let model = Memo::new(move |_| tile.with(|row| row.as_ref()?.model.clone()));
+    let cost = Memo::new(move |_| tile.with(|row| row.as_ref()?.usage?.cost.map(format::cost)));
+    view! {
+        {move || model.get().map(|model| {
+            let title = model.clone();
+            view! { <span class="n" title=title>{model}</span> }
+        })}
+        {move || cost.get().map(|cost| view! { <span>{cost}</span> })}
+    }
+}
+
+/// How fast the conversation writes: the last minute as a line, and tokens per second. The line is written by hand. The
+/// tile that is subscribed to has the rate that the publisher says, if it says one; others have an estimate.
+#[component]
+fn Speed(id: StoredValue<ConversationId>, is_subscribed: Memo<bool>) -> impl IntoView {
+    let store = use_store();
+    let (line, words) = (NodeRef::<svg::Path>::new(), NodeRef::<html::Span>::new());
+    let shown = StoredValue::new((String::new(), String::new()));
+    Effect::new(move |_| {
+        store.track_fleet();
+        let present = store.reading.present.get();
+        let (Some(line), Some(words)) = (line.get(), words.get()) else { return };
+        let said =
+            is_subscribed.get().then(|| store.reading.model(|model| model.rate(browser::now_ms()))).flatten();
+        let (path, rate) = store.reading.model(|model| {
+            let pulse = id.with_value(|id| model.pulse(id));
+            let path = pulse.map(|pulse| pulse.sparkline(present, SPARK_PX.0, SPARK_PX.1));
+            (path.unwrap_or_default(), pulse.map_or(0, |pulse: &Pulse| pulse.rate(present)))
+        });
+        let text = match said {
+            Some(said) => format!("{said} tok/s"),
+            None if rate > 0 => format!("≈ {rate} tok/s"),
+            None => String::new(),
+        };
+        shown.update_value(|shown| {
+            if shown.0 != path {
+                drop(line.set_attribute("d", &path));
+            }
+            if shown.1 != text {
+                words.set_text_content(Some(&text));
+            }
+            *shown = (path, text);
+        });
+    });
+    view! {
+        <svg class="spark" viewBox="0 0 60 14" preserveAspectRatio="none" aria-hidden="true"><path node_ref=line></path></svg>
+        <span class="speed" node_ref=words title="Tokens per second; ≈ is estimated from the bytes that were written"></span>
     }
 }
 
@@ -155,14 +246,14 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
     }
 }
 
-/// The call that has been executing for the longest time.
+/// A call that executes, with its clock.
 #[component]
-fn Call(call: RowCall, tile: Memo<Option<TileContent>>) -> impl IntoView {
+fn Call(call: RowCall, tile: Memo<Option<ConversationRow>>) -> impl IntoView {
     let store = use_store();
     let RowCall { name, since } = call;
     let time = move || {
         let (now, is_current) = (store.reading.present.get(), store.is_current());
-        tile.with(|it| it.as_ref().map(|it| fleet::lasts(&it.row, since, now, is_current)))
+        tile.with(|row| row.as_ref().map(|row| fleet::lasts(row, since, now, is_current)))
     };
     let class = move || if fleet::is_stuck(since, store.reading.present.get()) { "slow" } else { "run" };
     view! { <span class=class>{icon("#ring", "")} <span class="n">{name.to_string()}</span> {time}</span> }
@@ -170,9 +261,9 @@ fn Call(call: RowCall, tile: Memo<Option<TileContent>>) -> impl IntoView {
 
 /// The counts of calls, failures, sub-agents and viewers, of the newest run; those that are 0 are left out.
 #[component]
-fn Counts(tile: Memo<Option<TileContent>>) -> impl IntoView {
+fn Counts(tile: Memo<Option<ConversationRow>>) -> impl IntoView {
     let count = move |read: fn(&ConversationRow) -> u64| {
-        usize::try_from(tile.with(|it| it.as_ref().map_or(0, |it| read(&it.row)))).unwrap_or(usize::MAX)
+        usize::try_from(tile.with(|row| row.as_ref().map_or(0, read))).unwrap_or(usize::MAX)
     };
     let counted = move |read: fn(&ConversationRow) -> u64, noun: &'static str| {
         Memo::new(move |_| Some(count(read)).filter(|n| *n > 0).map(|n| format::counted(n, noun)))
@@ -189,14 +280,5 @@ fn Counts(tile: Memo<Option<TileContent>>) -> impl IntoView {
         {move || viewers.get().map(|n| view! {
             <span class="viewers" title="Viewers">{icon("#eye", "")} {n} <span class="sr">" watching"</span></span>
         })}
-    }
-}
-
-/// The tokens of the last second in the conversation that is open, which is that of the tile.
-fn rate(store: Store) -> impl IntoView {
-    move || {
-        store.reading.now.track();
-        let rate = store.reading.model(|model| model.rate(browser::now_ms()));
-        rate.map(|n| view! { <span>{format!("{n} tok/s")}</span> })
     }
 }

@@ -1,13 +1,15 @@
-//! The timeline below the conversation: a waterfall of agents, calls and model steps.
+//! The timeline below the conversation: agents, calls and model steps, in lanes that are packed per agent, or as a waterfall
+//! with a row for each step.
 //!
 //! Three CSS variables on the root place all bars: the beginning and the length of the visible part, and the
 //! present. They are written four times a second; no row is updated for it. Only visible rows are in the
 //! document.
 //!
-//! `axis` is the time axis, `rows` the visible rows, `line` one row.
+//! `axis` is the time axis, `rows` the visible rows, `line` one row; `lanes` and `map` are painted by hand (`paint`), `strip`
+//! sums up the run in view; `frame` is the box that scrolls.
 //!
 //! ```text
-//! every 250 ms ─▶ read, if events have come: rows
+//! every 250 ms ─▶ read, if events have come: rows or lanes
 //!              ─▶ measure: the width, whether rows are stacked
 //!              ─▶ place: --from, --span, --now on the root        (no row is touched)
 //! pointer, keys ─▶ rescale ─▶ the same three variables
@@ -17,6 +19,7 @@ use std::time::Duration;
 
 use leptos::html;
 use leptos::prelude::*;
+use model::RunId;
 use wasm_bindgen::JsCast;
 
 use super::icon::icon;
@@ -25,14 +28,22 @@ use crate::format;
 use crate::modules::{self, PageModule, from_module};
 use crate::number::decimal;
 use crate::store::{Store, use_store};
-use crate::timeline::{self, Drawer, Extent, Row, Scale, Squeeze, Tick, float};
+use crate::timeline::{self, Drawer, Extent, Key, Lanes, Row, Scale, Squeeze, Summary, Tick, float};
 
 mod axis;
+mod frame;
+mod lanes;
 mod line;
+mod map;
+mod paint;
 mod rows;
+mod strip;
 
 use axis::Axis;
+use lanes::LaneRows;
+use map::TimeMap;
 use rows::Rows;
+use strip::Strip;
 
 /// How often time advances, in milliseconds.
 const BEAT_MS: u64 = 250;
@@ -59,8 +70,20 @@ struct Chart {
     root: NodeRef<html::Section>,
     /// The rows as of the last beat.
     rows: RwSignal<Vec<Row>, LocalStorage>,
+    /// The lanes as of the last beat.
+    lanes: RwSignal<Lanes, LocalStorage>,
+    /// The run in view, summed up.
+    summary: RwSignal<Option<(RunId, Summary)>, LocalStorage>,
+    /// Whether the visible part of time is that of the run in view, whichever that is.
+    fits_run: RwSignal<bool>,
+    /// The step that the reader chose in the lanes.
+    chosen: RwSignal<Option<Key>>,
+    /// The step under the pointer.
+    pointed: RwSignal<Option<Key>>,
     /// The number of beats at which something had changed.
     beat: RwSignal<u32>,
+    /// The number of beats at which something had changed or time has moved.
+    tick: RwSignal<u32>,
     /// The length of the whole timeline as drawn, in milliseconds.
     whole: RwSignal<u64>,
     /// The visible part of time.
@@ -81,7 +104,13 @@ impl Chart {
             store,
             root: NodeRef::new(),
             rows: RwSignal::new_local(Vec::new()),
+            lanes: RwSignal::new_local(Lanes::default()),
+            summary: RwSignal::new_local(None),
+            fits_run: RwSignal::new(store.panel.drawer.get_untracked() == Drawer::Lanes),
+            chosen: RwSignal::new(None),
+            pointed: RwSignal::new(None),
             beat: RwSignal::new(0),
+            tick: RwSignal::new(0),
             whole: RwSignal::new(1),
             scale: RwSignal::new(Scale::default()),
             squeeze: RwSignal::new(Squeeze::default()),
@@ -96,12 +125,49 @@ impl Chart {
         if self.is_stacked.get() { 44.0 } else { 26.0 }
     }
 
-    /// Reads the rows from the view: those of one agent if the reader chose one. Called at a beat if events
+    /// Whether the steps are shown in lanes.
+    fn is_in_lanes(self) -> bool {
+        self.store.panel.drawer.get_untracked() == Drawer::Lanes
+    }
+
+    /// Reads the rows or the lanes from the view: those of one agent if the reader chose one. Called at a beat if events
     /// have come since.
     fn read(self) {
         let only = self.store.reading.only.get_untracked();
-        self.rows.set(self.store.reading.view(|view| timeline::rows(view, only.as_ref())));
+        if self.is_in_lanes() {
+            self.lanes.set(self.store.reading.view(|view| Lanes::of(view, only.as_ref())));
+        } else {
+            self.rows.set(self.store.reading.view(|view| timeline::rows(view, only.as_ref())));
+        }
         self.beat.update(|beat| *beat = beat.wrapping_add(1));
+    }
+
+    /// Sums up the run in view, and fits the visible part of time to it if that is wanted.
+    fn sum_up(self) {
+        let now = self.store.moment();
+        let found = self.store.reading.view(|view| {
+            let run = strip::run_in_view(self.store, view)?;
+            let summary = self.lanes.with_untracked(|lanes| timeline::summary(view, lanes, &run, now))?;
+            let end = view.runs.get(&run).filter(|it| !it.is_running()).map(|_| summary.span.1);
+            Some((run, summary, end))
+        });
+        if self.fits_run.get_untracked()
+            && let Some((_, summary, end)) = &found
+        {
+            let (from, to) = self
+                .squeeze
+                .with_untracked(|squeeze| (squeeze.place(summary.span.0), end.map(|end| squeeze.place(end))));
+            let mut scale = self.scale.get_untracked();
+            scale.show(self.whole.get_untracked(), from, to);
+            if scale != self.scale.get_untracked() {
+                self.scale.set(scale);
+                self.write(now);
+            }
+        }
+        let summary = found.map(|(run, summary, _)| (run, summary));
+        if self.summary.with_untracked(|old| *old != summary) {
+            self.summary.set(summary);
+        }
     }
 
     /// Advances time: computes how long the timeline is and which pauses are left out, and writes the CSS
@@ -127,7 +193,7 @@ impl Chart {
     /// Writes the CSS variables for the present `now`, in milliseconds since 1970.
     fn write(self, now: u64) {
         let Some(root) = self.root.get_untracked() else { return };
-        let (from, span) = self.scale.get_untracked().window(self.whole.get_untracked());
+        let (from, span) = self.window_untracked();
         let now = self.squeeze.with_untracked(|squeeze| squeeze.place(now));
         let style = root.unchecked_ref::<web_sys::HtmlElement>().style();
         for (name, value) in [("--from", from), ("--span", span), ("--now", float(now))] {
@@ -135,10 +201,32 @@ impl Chart {
         }
     }
 
-    /// Changes the visible part of time. `change` gets the scale and the length of the whole, in
+    /// The visible part of time: its beginning and its length, in milliseconds of the time line.
+    fn window(self) -> (f64, f64) {
+        self.scale.get().window(self.whole.get())
+    }
+
+    /// The same, untracked.
+    fn window_untracked(self) -> (f64, f64) {
+        self.scale.get_untracked().window(self.whole.get_untracked())
+    }
+
+    /// Handles the keys that zoom. Returns whether the key was one of them.
+    fn zoom_key(self, key: &str) -> bool {
+        match key {
+            "+" | "=" => self.rescale(|scale, whole| scale.zoom(whole, 0.5, ZOOM)),
+            "-" => self.rescale(|scale, whole| scale.zoom(whole, 0.5, 1.0 / ZOOM)),
+            "0" => self.rescale(|scale, _| scale.fit()),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Changes the visible part of time as the reader wants it, who then sees that part and not the run in view. `change` gets the scale and the length of the whole, in
     /// milliseconds.
     fn rescale(self, change: impl FnOnce(&mut Scale, u64)) {
         let whole = self.whole.get_untracked();
+        self.fits_run.set(false);
         self.scale.update(|scale| change(scale, whole));
         self.write(self.store.moment());
     }
@@ -172,7 +260,7 @@ impl Chart {
 
     /// The ticks of the axis.
     fn ticks(self) -> Vec<Tick> {
-        let (from, span) = self.scale.get().window(self.whole.get());
+        let (from, span) = self.window();
         timeline::ticks(from, span, self.width.get())
     }
 }
@@ -186,50 +274,79 @@ pub(crate) fn OpenTimeline() -> impl IntoView {
     let seen = StoredValue::new(None::<(u64, u32)>);
     let beat = move || {
         let stand = (store.reading.seq.get_untracked(), store.reading.recordings.get_untracked());
-        if seen.get_value() != Some(stand) {
+        let is_new = seen.get_value() != Some(stand);
+        if is_new {
             seen.set_value(Some(stand));
             chart.read();
         }
         chart.measure();
         chart.place();
+        if chart.is_in_lanes() {
+            chart.sum_up();
+        }
+        if is_new || store.reading.running.get_untracked() {
+            chart.tick.update(|tick| *tick = tick.wrapping_add(1));
+        }
     };
     Effect::new(move |_| {
         // A change of the conversation, the agent or the moment is drawn at once, not at the next beat.
         store.reading.conversation.track();
         store.reading.recordings.track();
         store.reading.only.track();
+        store.panel.drawer.track();
         store.replay.told.with(|replay| replay.as_ref().map(|replay| replay.at));
         chart.root.track();
         chart.is_squeezed.track();
         seen.set_value(None);
         untrack(beat);
     });
+    Effect::new(move |_| {
+        // The steps of another conversation are others.
+        store.reading.conversation.track();
+        chart.chosen.set(None);
+        chart.pointed.set(None);
+        chart.fits_run.set(chart.is_in_lanes());
+    });
     if let Ok(handle) = set_interval_with_handle(beat, Duration::from_millis(BEAT_MS)) {
         on_cleanup(move || handle.clear());
     }
     // One attribute for all classes: setting it as a whole would remove classes that were added separately.
     let class = move || match (store.panel.drawer.get(), chart.is_stacked.get()) {
+        (Drawer::Lanes, true) => "drawer lanes stacked",
+        (Drawer::Lanes, false) => "drawer lanes",
         (Drawer::Tall, true) => "drawer tall stacked",
         (Drawer::Tall, false) => "drawer tall",
         (_, true) => "drawer stacked",
         (_, false) => "drawer",
     };
+    let is_in_lanes = Memo::new(move |_| store.panel.drawer.get() == Drawer::Lanes);
     view! {
         <section class=class node_ref=chart.root data-t="timeline"
             aria-label="Timeline">
-            <Head chart=chart />
+            <Head chart=chart is_in_lanes=is_in_lanes />
+            {move || is_in_lanes.get().then(|| view! { <Strip chart=chart /> <TimeMap chart=chart /> })}
             <Axis chart=chart />
-            <Rows chart=chart />
+            {move || if is_in_lanes.get() {
+                view! { <LaneRows chart=chart /> }.into_any()
+            } else {
+                view! { <Rows chart=chart /> }.into_any()
+            }}
         </section>
     }
 }
 
-/// The title, the number of rows, the legend, and the commands: leave out pauses, replay, fit, zoom, height,
-/// close.
+/// The title, the number of rows or steps, the legend, and the commands: leave out pauses, replay, follow, fit, zoom, form,
+/// height, close.
 #[component]
-fn Head(chart: Chart) -> impl IntoView {
+fn Head(chart: Chart, is_in_lanes: Memo<bool>) -> impl IntoView {
     let store = chart.store;
-    let count = move || format::counted(chart.rows.with(Vec::len), "row");
+    let count = move || {
+        if is_in_lanes.get() {
+            format::counted(chart.lanes.with(Lanes::count), "step")
+        } else {
+            format::counted(chart.rows.with(Vec::len), "row")
+        }
+    };
     let gaps = Memo::new(move |_| {
         chart.beat.track();
         store.reading.view(|view| Squeeze::of(view, store.moment()).gaps())
@@ -244,6 +361,12 @@ fn Head(chart: Chart) -> impl IntoView {
             }
         })
     };
+    let follow = move |_| {
+        chart.rescale(|scale, whole| if scale.follows() { scale.fit() } else { scale.follow(whole) })
+    };
+    let form =
+        move |_| store.set_drawer(if is_in_lanes.get_untracked() { Drawer::Tall } else { Drawer::Lanes });
+    let form_hint = move || if is_in_lanes.get() { "A row for each step" } else { "Lanes, packed per agent" };
     let zoom = move |factor: f64| chart.rescale(|scale, whole| scale.zoom(whole, 0.5, factor));
     let resize = move |_| store.set_drawer(store.panel.drawer.get_untracked().resized());
     let size_name = move || if store.panel.drawer.get() == Drawer::Tall { "Fewer rows" } else { "More rows" };
@@ -260,6 +383,13 @@ fn Head(chart: Chart) -> impl IntoView {
             <button type="button" class="plain" data-t="replay-start" title="Replay (p)"
                 disabled=move || store.replay.is_on()
                 on:click=move |_| store.start_replay(None)>{icon("#play", "")} "Replay"</button>
+            <button type="button" class="plain" data-t="timeline-follow" title="Follow the present"
+                aria-pressed=move || chart.scale.with(|scale| scale.follows()).to_string() on:click=follow>"Follow"</button>
+            {move || is_in_lanes.get().then(|| view! {
+                <button type="button" class="plain" data-t="timeline-fit-run" title="Fit to the run in view"
+                    aria-pressed=move || chart.fits_run.get().to_string()
+                    on:click=move |_| { chart.fits_run.set(true); chart.sum_up(); }>"Fit run"</button>
+            })}
             <button type="button" class="plain" title="Everything (0)" data-t="timeline-fit"
                 disabled=move || chart.scale.with(|scale| scale.is_fit())
                 on:click=move |_| chart.rescale(|scale, _| scale.fit())>"Fit"</button>
@@ -267,9 +397,14 @@ fn Head(chart: Chart) -> impl IntoView {
                 on:click=move |_| zoom(1.0 / ZOOM)>{icon("#minus", "")}</button>
             <button type="button" class="icon" aria-label="Zoom in" title="Zoom in (+)"
                 on:click=move |_| zoom(ZOOM)>{icon("#plus", "")}</button>
-            <button type="button" class="icon" aria-label=size_name title=size_name on:click=resize>
-                <svg aria-hidden="true"><use href=size_icon /></svg>
+            <button type="button" class="plain" data-t="timeline-form" title=form_hint on:click=form>
+                {move || if is_in_lanes.get() { "Rows" } else { "Lanes" }}
             </button>
+            {move || (!is_in_lanes.get()).then(|| view! {
+                <button type="button" class="icon" aria-label=size_name title=size_name on:click=resize>
+                    <svg aria-hidden="true"><use href=size_icon /></svg>
+                </button>
+            })}
             <button type="button" class="icon" aria-label="Close the timeline" title="Close (t)"
                 on:click=move |_| store.set_drawer(Drawer::Closed)>{icon("#cross", "")}</button>
         </div>

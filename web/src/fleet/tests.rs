@@ -25,6 +25,8 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         anomalies: 0,
         viewers: 0,
         call: None,
+        more_calls: Vec::new(),
+        written: 0,
         asks: None,
         model: None,
         answer: None,

@@ -35,8 +35,9 @@ impl Model {
         self.older_than.as_ref()
     }
 
-    /// Takes rows from the hub: the whole list if `is_full`, otherwise those that changed.
-    pub(super) fn take_rows(&mut self, is_full: bool, rows: &mut Vec<ConversationRow>, total: u64) {
+    /// Takes rows from the hub: the whole list if `is_full`, otherwise those that changed. `at` is the hub's time, in
+    /// milliseconds since 1970.
+    pub(super) fn take_rows(&mut self, is_full: bool, rows: &mut Vec<ConversationRow>, total: u64, at: u64) {
         if is_full {
             // The hub may have removed conversations, also older ones that were loaded.
             self.fleet.clear();
@@ -44,7 +45,7 @@ impl Model {
             self.tickers.keep_those_of(rows);
         }
         for row in &*rows {
-            self.tickers.take(row);
+            self.tickers.take(row, at);
         }
         self.fleet.extend(rows.drain(..).map(|row| (row.conversation.clone(), row)));
         self.total = total;

@@ -24,7 +24,7 @@ impl Store {
     /// Opens the timeline at its last height, or closes it.
     pub(crate) fn toggle_timeline(self) {
         let kept = browser::setting(SETTING).and_then(|word| Drawer::parse(&word));
-        let open = kept.filter(|drawer| *drawer != Drawer::Closed).unwrap_or(Drawer::Low);
+        let open = kept.filter(|drawer| *drawer != Drawer::Closed).unwrap_or(Drawer::Lanes);
         let next = if self.panel.drawer.get_untracked() == Drawer::Closed { open } else { Drawer::Closed };
         self.set_drawer(next);
     }

@@ -2,7 +2,7 @@
 
 use model::View;
 use model::event::{PartKind, RunStatus, ToolState};
-use model::view::{AgentView, PartView, RunView, ToolView};
+use model::view::{AgentView, Item, PartView, RunView, ToolView};
 
 use super::rows::Key;
 use crate::preview;
@@ -98,7 +98,7 @@ pub fn face(view: &View, key: &Key) -> Option<Face> {
         }
         Key::Part(run, id) => {
             let run = view.runs.get(run)?;
-            run.parts.get(id).map(|part| of_part(part, run.is_running()))
+            run.parts.get(id).map(|part| of_part(part, run))
         }
         Key::Tool(run, id) => view.runs.get(run)?.tools.get(id).map(of_tool),
     }
@@ -144,23 +144,43 @@ fn of_agent(agent: &AgentView, id: &str) -> Face {
     }
 }
 
-/// The row of a part. `runs` is whether its run is active.
-fn of_part(part: &PartView, runs: bool) -> Face {
-    let name = match part.kind {
+/// What a part is called.
+fn part_name(kind: PartKind) -> &'static str {
+    match kind {
         PartKind::Thinking => "thinking",
         PartKind::Text => "text",
         PartKind::Refusal => "refusal",
         PartKind::File => "file",
-    };
-    let is_open = part.ended_at.is_none() && runs;
+    }
+}
+
+/// The bars of a part or a call of `run`, in order; none of anything else.
+pub(super) fn bars(run: &RunView, item: &Item) -> Vec<Bar> {
+    match item {
+        Item::Part(id) => run.parts.get(id).map(|part| vec![bar_of_part(part, run)]),
+        Item::Tool(id) => run.tools.get(id).map(bars_of_tool),
+        Item::Agent(_) | Item::Note(_) => None,
+    }
+    .unwrap_or_default()
+}
+
+/// The bar of a part of `run`.
+fn bar_of_part(part: &PartView, run: &RunView) -> Bar {
+    let is_open = part.ended_at.is_none() && run.is_running();
     let to = if is_open { None } else { Some(part.ended_at.unwrap_or(part.started_at)) };
     let tone = if is_open { Tone::Run } else { Tone::Gone };
+    Bar { from: part.started_at, to, fill: Fill::Hatched, tone }
+}
+
+/// The row of a part of `run`.
+fn of_part(part: &PartView, run: &RunView) -> Face {
+    let bar = bar_of_part(part, run);
     Face {
-        name: name.to_owned(),
-        word: if is_open { "streaming" } else { "complete" },
-        span: Some((part.started_at, to)),
-        took: part.duration_ms.filter(|_| !is_open),
-        bars: vec![Bar { from: part.started_at, to, fill: Fill::Hatched, tone }],
+        name: part_name(part.kind).to_owned(),
+        word: if bar.to.is_none() { "streaming" } else { "complete" },
+        span: Some((part.started_at, bar.to)),
+        took: part.duration_ms.filter(|_| bar.to.is_some()),
+        bars: vec![bar],
         ..Face::default()
     }
 }
@@ -178,13 +198,17 @@ fn tone_of(state: ToolState) -> Tone {
     }
 }
 
-/// The row of a call: bars for writing, waiting and executing.
-fn of_tool(tool: &ToolView) -> Face {
-    let is_over = tool.state.is_final();
-    let end = tool.ended_at.filter(|_| is_over);
-    // If the beginning of the execution is unknown, it is computed from the end and the publisher's duration.
+/// When a call began to execute, and when it ended. If the beginning is unknown, it is computed from the end and the
+/// publisher's duration.
+fn execution(tool: &ToolView) -> (Option<u64>, Option<u64>) {
+    let end = tool.ended_at.filter(|_| tool.state.is_final());
     let counted = tool.exec_ms.zip(end).map(|(ms, end)| end.saturating_sub(ms).max(tool.started_at));
-    let executing = tool.executing_at.or(counted);
+    (tool.executing_at.or(counted), end)
+}
+
+/// The bars of a call: writing, waiting and executing.
+fn bars_of_tool(tool: &ToolView) -> Vec<Bar> {
+    let (executing, end) = execution(tool);
     let written = tool.pending_at.or(executing).or(end);
     let mut bars = vec![Bar { from: tool.started_at, to: written, fill: Fill::Hatched, tone: Tone::Pend }];
     if let Some(from) = tool.pending_at {
@@ -197,10 +221,16 @@ fn of_tool(tool: &ToolView) -> Face {
     }
     if let Some(from) = executing {
         bars.push(Bar { from, to: end, fill: Fill::Solid, tone: tone_of(tool.state) });
-    } else if let (Some(at), true) = (end, is_over) {
+    } else if let (Some(at), true) = (end, tool.state.is_final()) {
         bars.push(Bar { from: at, to: Some(at), fill: Fill::Solid, tone: tone_of(tool.state) });
     }
     bars.retain(|bar| bar.to != Some(bar.from) || bar.fill == Fill::Solid);
+    bars
+}
+
+/// The row of a call.
+fn of_tool(tool: &ToolView) -> Face {
+    let (executing, end) = execution(tool);
     let from = executing.or(tool.pending_at).unwrap_or(tool.started_at);
     Face {
         name: if tool.name.is_empty() { "tool".to_owned() } else { tool.name.to_string() },
@@ -209,7 +239,21 @@ fn of_tool(tool: &ToolView) -> Face {
         state: Some(tool.state),
         span: Some((from, end)),
         took: tool.latency_ms(),
-        bars,
+        bars: bars_of_tool(tool),
         ..Face::default()
     }
+}
+
+/// The name of a part or a call, short.
+pub fn name(view: &View, key: &Key) -> String {
+    let name = match key {
+        Key::Tool(run, id) => {
+            view.runs.get(run).and_then(|run| run.tools.get(id)).map(|tool| tool.name.to_string())
+        }
+        Key::Part(run, id) => {
+            view.runs.get(run).and_then(|run| run.parts.get(id)).map(|part| part_name(part.kind).to_owned())
+        }
+        Key::Run(_) | Key::Agent(..) => None,
+    };
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
 }

@@ -1,6 +1,6 @@
-//! The height of the timeline below the conversation.
+//! How the timeline is shown below the conversation.
 
-/// The height of the timeline.
+/// How the timeline is shown: its height, and whether in rows or lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drawer {
     /// Not shown.
@@ -10,33 +10,31 @@ pub enum Drawer {
     Low,
     /// Many rows.
     Tall,
+    /// Lanes, on two fifths of the height of the page.
+    Lanes,
 }
 
 impl Drawer {
-    /// The height in CSS pixels.
-    pub fn px(self) -> u32 {
-        match self {
-            Self::Closed => 0,
-            Self::Low => 168,
-            Self::Tall => 320,
-        }
-    }
+    /// All that are shown.
+    const SHOWN: [Self; 3] = [Self::Low, Self::Tall, Self::Lanes];
 
-    /// The value in addresses and settings.
+    /// The value in addresses and settings; that of rows is their height in CSS pixels.
     pub fn word(self) -> &'static str {
         match self {
             Self::Closed => "0",
             Self::Low => "168",
             Self::Tall => "320",
+            Self::Lanes => "lanes",
         }
     }
 
-    /// The height with this value.
+    /// The one with this value.
     pub fn parse(word: &str) -> Option<Self> {
-        [Self::Closed, Self::Low, Self::Tall].into_iter().find(|drawer| drawer.word() == word)
+        let all = Self::SHOWN.into_iter().chain([Self::Closed]);
+        all.into_iter().find(|drawer| drawer.word() == word)
     }
 
-    /// The other of the two visible heights.
+    /// The other of the two heights of rows.
     #[must_use]
     pub fn resized(self) -> Self {
         if self == Self::Low { Self::Tall } else { Self::Low }
@@ -51,9 +49,8 @@ mod tests {
 
     #[test]
     fn a_height_is_read_as_it_was_said() {
-        for drawer in [Drawer::Closed, Drawer::Low, Drawer::Tall] {
+        for drawer in [Drawer::Closed, Drawer::Low, Drawer::Tall, Drawer::Lanes] {
             assert_eq!(Drawer::parse(drawer.word()), Some(drawer));
-            assert_eq!(drawer.word(), drawer.px().to_string());
         }
         assert_eq!(Drawer::parse("7"), None);
         assert_eq!(Drawer::Tall.resized(), Drawer::Low);

@@ -3,6 +3,11 @@
 //! ```text
 //! 0 ─────────┬──────────────────┬───────── whole        window() = (from, span)
 //!            from            from + span                 zoom changes span, pan changes from
+//!
+//! Everything   0 to whole      grows
+//! Part         stays
+//! Since        from to whole   a run that goes on, fitted
+//! Latest       the last span   follows the present
 //! ```
 
 use super::float;
@@ -15,55 +20,115 @@ const SHORTEST_MS: f64 = 20.0;
 /// The smallest distance of two ticks, in CSS pixels.
 const TICK_PX: f64 = 88.0;
 
-/// The visible part: everything, growing with it, or a part that stays.
+/// The longest part that is shown when the present is first followed, in milliseconds.
+const FOLLOWED_MS: f64 = 60_000.0;
+
+/// The space before and after what is fitted, as a part of its length.
+const MARGIN: f64 = 0.02;
+
+/// Which part of time is visible. Places are in milliseconds of the time line.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum Seen {
+    /// Everything, growing with it.
+    #[default]
+    Everything,
+    /// A part that stays: its beginning and its length.
+    Part(f64, f64),
+    /// Everything from a place on.
+    Since(f64),
+    /// The latest part of this length.
+    Latest(f64),
+}
+
+/// The visible part.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scale {
-    /// The beginning and the length of the part; `None` is everything.
-    part: Option<(f64, f64)>,
+    seen: Seen,
 }
 
 impl Scale {
     /// The beginning and the length of the visible part, if everything is `whole` long.
     pub fn window(self, whole: u64) -> (f64, f64) {
         let whole = float(whole.max(1));
-        match self.part {
-            None => (0.0, whole),
-            Some((from, span)) => {
+        match self.seen {
+            Seen::Everything => (0.0, whole),
+            Seen::Part(from, span) => {
                 let span = span.min(whole);
                 (within(from, 0.0, whole - span), span)
+            }
+            Seen::Since(from) => {
+                let from = within(from, 0.0, whole - SHORTEST_MS.min(whole));
+                (from, whole - from)
+            }
+            Seen::Latest(span) => {
+                let span = span.min(whole);
+                (whole - span, span)
             }
         }
     }
 
     /// Whether everything is visible.
     pub fn is_fit(self) -> bool {
-        self.part.is_none()
+        self.seen == Seen::Everything
+    }
+
+    /// Whether the latest part is shown, so that it moves with time.
+    pub fn follows(self) -> bool {
+        matches!(self.seen, Seen::Latest(_))
     }
 
     /// Makes the whole span visible.
     pub fn fit(&mut self) {
-        self.part = None;
+        self.seen = Seen::Everything;
     }
 
-    /// Changes the length of the visible part by `factor`. The point at `at` (from 0 to 1) keeps its place. A
-    /// part that would be as long as everything becomes everything, which grows again.
+    /// Shows the latest part, as long as the visible one, or a minute if that is everything.
+    pub fn follow(&mut self, whole: u64) {
+        let span = if self.is_fit() { FOLLOWED_MS } else { self.window(whole).1 };
+        self.seen = Seen::Latest(span);
+    }
+
+    /// Shows the part from `from` to `to`; without an end, all from there on. If that is everything, it grows.
+    pub fn show(&mut self, whole: u64, from: u64, to: Option<u64>) {
+        let (from, all) = (float(from), float(whole.max(1)));
+        let span = to.map_or(all - from, |to| float(to) - from).max(SHORTEST_MS.min(all));
+        let begin = (from - span * MARGIN).max(0.0);
+        let is_long = span * (1.0 + 2.0 * MARGIN) >= all;
+        self.seen = match to {
+            _ if begin <= 0.0 && is_long => Seen::Everything,
+            None => Seen::Since(begin),
+            Some(_) => Seen::Part(begin, (span * (1.0 + 2.0 * MARGIN)).min(all)),
+        };
+    }
+
+    /// Changes the length of the visible part by `factor`. The point at `at` (from 0 to 1) keeps its place; while the
+    /// present is followed, the present does. A part that would be as long as everything becomes everything, which grows
+    /// again.
     pub fn zoom(&mut self, whole: u64, at: f64, factor: f64) {
         let (from, span) = self.window(whole);
         let next = (span * factor).max(SHORTEST_MS.min(float(whole.max(1))));
-        if next >= float(whole.max(1)) {
+        if self.follows() {
+            self.seen = Seen::Latest(next.min(float(whole.max(1))));
+        } else if next >= float(whole.max(1)) {
             self.fit();
         } else {
             let next_from = within(from + span * at - next * at, 0.0, float(whole) - next);
-            self.part = Some((next_from, next));
+            self.seen = Seen::Part(next_from, next);
         }
     }
 
-    /// Moves the visible part by `by` of its length. Has no effect if everything is visible.
+    /// Moves the visible part by `by` of its length. Has no effect if everything is visible; ends the following.
     pub fn pan(&mut self, whole: u64, by: f64) {
-        if self.part.is_some() {
+        if !self.is_fit() {
             let (from, span) = self.window(whole);
-            self.part = Some((within(from + span * by, 0.0, float(whole.max(1)) - span), span));
+            self.seen = Seen::Part(within(from + span * by, 0.0, float(whole.max(1)) - span), span);
         }
+    }
+
+    /// Moves the visible part so that `place` is in its middle. Has no effect if everything is visible.
+    pub fn center(&mut self, whole: u64, place: u64) {
+        let (from, span) = self.window(whole);
+        self.pan(whole, (float(place) - from - span / 2.0) / span.max(1e-6));
     }
 
     /// The time at `at` (from 0 to 1) of the visible part.

@@ -132,7 +132,114 @@ fn marks_stand_at_round_times() {
     assert_eq!(labels(1_000.0, 40.0, 400.0), ["1.000 s", "1.010 s", "1.020 s", "1.030 s", "1.040 s"]);
 }
 
+#[test]
+fn the_present_is_followed_until_the_reader_moves_and_a_run_is_fitted() {
+    let mut scale = Scale::default();
+    scale.follow(300_000);
+    assert_eq!((scale.window(300_000), scale.follows()), ((240_000.0, 60_000.0), true));
+    assert_eq!(scale.window(310_000), (250_000.0, 60_000.0), "it moves with time");
+    scale.zoom(310_000, 0.5, 0.5);
+    assert_eq!((scale.window(310_000), scale.follows()), ((280_000.0, 30_000.0), true));
+    scale.pan(310_000, -0.5);
+    assert_eq!((scale.window(320_000), scale.follows()), ((265_000.0, 30_000.0), false));
+    scale.center(320_000, 100_000);
+    assert_eq!(scale.window(320_000), (85_000.0, 30_000.0));
+    scale.show(100_000, 50_000, Some(60_000));
+    assert_eq!(scale.window(100_000), (49_800.0, 10_400.0));
+    scale.show(100_000, 50_000, None);
+    assert_eq!((scale.window(100_000), scale.window(200_000)), ((49_000.0, 51_000.0), (49_000.0, 151_000.0)));
+    scale.show(100_000, 0, None);
+    assert!(scale.is_fit(), "the only run is everything");
+}
+
+#[test]
+fn lanes_are_packed_per_agent_and_agents_stand_below_who_began_them() {
+    let view = view(&SCENE);
+    let lanes = Lanes::of(&view, None);
+    let told: Vec<_> =
+        lanes.groups.iter().map(|it| (it.name.as_str(), it.depth, it.lanes, it.steps.len())).collect();
+    assert_eq!(told, [("lead", 0, 1, 2), ("child", 1, 0, 0), ("grandchild", 2, 1, 1)]);
+    assert_eq!(lanes.height(), 3.0 * HEAD_PX + 2.0 * LANE_PX);
+    let only = Lanes::of(&view, Some(&(RunId::new("r"), AgentId::new("b"))));
+    assert_eq!((only.groups.len(), only.count()), (1, 1));
+    let look = lanes.hit(HEAD_PX + 1.0, 1_450, 1_450).unwrap();
+    assert_eq!(name_of(&view, look), "look");
+    assert_eq!(lanes.hit(1.0, 1_450, 1_450), None, "a heading is no step");
+    let dig = lanes.step(Some(&look.key), Direction::Down).unwrap();
+    assert_eq!(name_of(&view, dig), "dig");
+    assert_eq!(lanes.step(Some(&dig.key), Direction::Up), Some(look));
+    assert_eq!(
+        lanes.step(Some(&look.key), Direction::Earlier).map(|it| name_of(&view, it)).as_deref(),
+        Some("thinking")
+    );
+    assert_eq!(lanes.step(Some(&look.key), Direction::Later), None);
+}
+
+#[test]
+fn a_run_is_summed_up() {
+    let view = view(&SCENE);
+    let lanes = Lanes::of(&view, None);
+    let summary = summary(&view, &lanes, &RunId::new("r"), 2_000).unwrap();
+    assert_eq!(summary.span, (1_000, 2_000));
+    // Thinking and writing, a call that executes, a question to a person.
+    assert_eq!(summary.shares.ms(), [500, 300, 200, 0]);
+    assert_eq!(summary.path_ms, 1_000, "thinking, and the call that still executes");
+    assert_eq!(super::summary(&view, &lanes, &RunId::new("z"), 2_000), None);
+}
+
+/// A run with these calls: their beginnings and lengths.
+fn calls(told: &[(u64, u64)]) -> View {
+    let mut lines = vec![r#"{"k":"run.start","run":"r","at":1}"#.to_owned()];
+    for (number, (from, long)) in told.iter().enumerate() {
+        let to = from + long;
+        lines.push(format!(
+            r#"{{"k":"tool.call","run":"r","tool":"t{number}","name":"look","arguments":"{{}}","at":{from}}}"#
+        ));
+        lines.push(format!(
+            r#"{{"k":"tool.state","run":"r","tool":"t{number}","state":"executing","at":{from}}}"#
+        ));
+        lines.push(format!(r#"{{"k":"tool.result","run":"r","tool":"t{number}","output":"","at":{to}}}"#));
+    }
+    view(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn name_of(view: &View, step: &LaneStep) -> String {
+    super::name(view, &step.key)
+}
+
 proptest! {
+    #[test]
+    fn what_is_drawn_is_in_the_box_and_bounded_by_its_pixels(
+        told in proptest::collection::vec((1..5_000_u64, 0..40_u64), 1..300), from in 0.0..4_000.0_f64, span in 1.0..5_000.0_f64,
+    ) {
+        let view = calls(&told);
+        let lanes = Lanes::of(&view, None);
+        let area = LaneBox { width: 200.0, height: 64.0, top: 0.0, window: (from, span), now: 5_100 };
+        let squeeze = Squeeze::none(1);
+        let picture = picture(&lanes, &area, &squeeze, &HashSet::new(), None, |_| "look".to_owned());
+        for mark in &picture.marks {
+            prop_assert!(mark.x >= 0.0 && mark.x + mark.wide <= 200.001, "{mark:?}");
+            prop_assert!(mark.y > -LANE_PX && mark.y <= 64.0);
+        }
+        // In three or four lanes at most one mark for each half pixel, and the life of the agent.
+        prop_assert!(picture.marks.len() <= 4 * 400 + 1, "{} marks", picture.marks.len());
+        let map = map(&lanes, &squeeze, 5_100, 200, 5_100);
+        prop_assert_eq!(map.len(), 200);
+        prop_assert!(map.iter().flatten().all(|work| *work == Work::Tool));
+        prop_assert!(map.iter().any(Option::is_some));
+    }
+
+    #[test]
+    fn the_critical_path_is_no_longer_than_its_run_and_its_shares_are_all_of_it(
+        told in proptest::collection::vec((1..5_000_u64, 0..400_u64), 1..60), now in 1..6_000_u64,
+    ) {
+        let view = calls(&told);
+        let summary = summary(&view, &Lanes::of(&view, None), &RunId::new("r"), now).unwrap();
+        let took = summary.span.1 - summary.span.0;
+        prop_assert!(summary.path_ms <= took);
+        prop_assert_eq!(summary.shares.ms().iter().sum::<u64>(), took);
+    }
+
     #[test]
     fn as_many_rows_are_drawn_as_can_be_seen(top in 0.0..200_000.0_f64, height in 0.0..400.0_f64, count in 0..6_000_usize) {
         let range = visible(top, height, 26.0, count);

@@ -20,7 +20,7 @@ const LEFT: [(&str, usize); 13] = [
     ("server/agents/", 6),
     ("server/edge/", 10),
     ("server/fanlight/", 6),
-    ("web/", 40),
+    ("web/", 39),
     ("xtask/", 0),
 ];
 

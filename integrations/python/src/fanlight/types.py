@@ -1382,6 +1382,8 @@ class ConversationRow(_ConversationRow, total=False):
     """Where it was taken from, when it is a fork."""
     model: str
     """The model of the newest run."""
+    more_calls: list[RowCall]
+    """Further executing calls of the newest run, the longest first, at most `crate::limits::ROW_MORE_CALLS_MAX`."""
     pinned: bool
     """Whether somebody pinned it: it stands before the others."""
     said: str
@@ -1394,6 +1396,8 @@ class ConversationRow(_ConversationRow, total=False):
     """What all runs used together, as far as anybody said."""
     used: list[str]
     """The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them."""
+    written: int
+    """Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it."""
 
 ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "elsewhere", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "still_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""

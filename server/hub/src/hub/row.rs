@@ -4,7 +4,7 @@
 use compact_str::CompactString;
 use model::event::{PartKind, RunStatus, ToolState, Usage};
 use model::frame::{ConversationRow, RowCall};
-use model::limits::ROW_TOOLS_MAX;
+use model::limits::{ROW_MORE_CALLS_MAX, ROW_TOOLS_MAX};
 use model::preview;
 use model::view::{Item, PartView, RunView, View};
 use model::{ConversationId, Epoch};
@@ -43,6 +43,7 @@ pub(crate) fn row(
         let tools = newest.into_iter().flat_map(|run| run.tools.values());
         tools.filter(|tool| wanted(tool.state, tool.is_error)).count() as u64
     };
+    let mut executing = newest.filter(|run| run.is_running()).map(executing).unwrap_or_default().into_iter();
     ConversationRow {
         conversation: id.clone(),
         title: view.headline().as_deref().map(short),
@@ -62,7 +63,9 @@ pub(crate) fn row(
         agents: newest.map_or(0, |run| run.agents.len() as u64),
         anomalies: view.anomalies.total,
         viewers: viewers as u64,
-        call: newest.filter(|run| run.is_running()).and_then(executing),
+        call: executing.next(),
+        more_calls: executing.take(ROW_MORE_CALLS_MAX).collect(),
+        written: newest.map_or(0, written),
         asks: newest.and_then(asking),
         model: newest.and_then(|run| run.model.as_deref().map(short)),
         agent: newest.and_then(|run| run.name.as_deref().map(short)),
@@ -94,15 +97,23 @@ fn activity(run: &RunView) -> Option<String> {
     Some(short(&open.name))
 }
 
-/// The call that has been executing longest.
-fn executing(run: &RunView) -> Option<RowCall> {
+/// The calls that execute, the longest first.
+fn executing(run: &RunView) -> Vec<RowCall> {
     let open = run.open.iter().filter_map(|item| match item {
         Item::Tool(id) => run.tools.get(id).filter(|tool| tool.state == ToolState::Executing),
         _ => None,
     });
-    let started = open.map(|tool| (tool.executing_at.unwrap_or(tool.started_at), tool));
-    let (since, tool) = started.min_by_key(|(since, _)| *since)?;
-    Some(RowCall { name: short(&tool.name).into(), since })
+    let mut started: Vec<_> = open.map(|tool| (tool.executing_at.unwrap_or(tool.started_at), tool)).collect();
+    started.sort_by_key(|(since, _)| *since);
+    started.truncate(ROW_MORE_CALLS_MAX.saturating_add(1));
+    started.into_iter().map(|(since, tool)| RowCall { name: short(&tool.name).into(), since }).collect()
+}
+
+/// Bytes of the texts, the thinking and the arguments of the run.
+fn written(run: &RunView) -> u64 {
+    let is_written = |part: &&PartView| part.kind != PartKind::File;
+    let parts = run.parts.values().filter(is_written).map(|part| part.body.len);
+    parts.chain(run.tools.values().map(|tool| tool.arguments.len)).fold(0, u64::saturating_add)
 }
 
 /// The names of the tools that the run called, each once, at most `ROW_TOOLS_MAX`.

@@ -127,6 +127,8 @@ fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
         anomalies: 0,
         viewers: 0,
         call: None,
+        more_calls: Vec::new(),
+        written: 0,
         asks: None,
         model: None,
         answer: None,

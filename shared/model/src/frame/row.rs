@@ -53,6 +53,12 @@ pub struct ConversationRow {
     /// The call of the newest run that executes longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<RowCall>,
+    /// Further executing calls of the newest run, the longest first, at most [`crate::limits::ROW_MORE_CALLS_MAX`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_calls: Vec<RowCall>,
+    /// Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub written: u64,
     /// The tool of the first call of the newest run that waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
@@ -96,4 +102,9 @@ pub struct RowCall {
     pub name: CompactString,
     /// Since when, by the hub's clock, in milliseconds since 1970.
     pub since: u64,
+}
+
+/// Whether a count is left out of what is sent.
+fn is_zero<T: Default + PartialEq>(count: &T) -> bool {
+    *count == T::default()
 }

@@ -382,17 +382,19 @@ fn what_is_no_mask_is_refused_by_name() {
 }
 
 #[test]
-fn a_row_tells_no_usage_to_who_sees_no_costs() {
+fn a_row_tells_no_usage_to_who_sees_no_costs_and_no_size_of_what_is_hidden() {
     let row: ConversationRow = serde_json::from_str(
         r#"{"conversation":"c","title":null,"state":"complete","activity":null,"epoch":"e","head":4,"started_at":1,"ended_at":2,"at":2,
-            "runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":3,"usage":{"input_tokens":7,"output_tokens":2}}"#,
+            "runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":3,"written":40,"usage":{"input_tokens":7,"output_tokens":2}}"#,
     )
     .unwrap();
     let told = |words: &[&str]| {
         let mask = Mask::new("guest", words.iter().copied(), []).unwrap();
         let told = mask.row(row.clone());
-        (told.usage.is_some(), told.anomalies)
+        (told.usage.is_some(), told.anomalies, told.written)
     };
-    assert_eq!(told(&["costs"]), (false, 0));
-    assert_eq!(told(&["thinking"]), (true, 0));
+    assert_eq!(told(&["costs"]), (false, 0, 0));
+    assert_eq!(told(&["thinking"]), (true, 0, 0));
+    assert_eq!(told(&["arguments"]), (true, 0, 0));
+    assert_eq!(told(&["results", "users"]), (true, 0, 40));
 }

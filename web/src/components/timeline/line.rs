@@ -76,7 +76,7 @@ pub(super) fn Line(
 }
 
 /// The span that the row shows: a reported duration before the one between the events.
-fn span_of(face: &Face) -> Span {
+pub(super) fn span_of(face: &Face) -> Span {
     match (face.took, face.span) {
         (Some(ms), _) => Span::Took(ms),
         (None, Some((from, to))) => Span::of(from, to),

@@ -10,77 +10,23 @@
 //! | ↑ ↓, Page Up, Page Down, Home, End | moves the focus among the rows |
 //! | + - 0 | zooms in, out, shows all of the time |
 
-use leptos::html;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, HtmlElement, KeyboardEvent, PointerEvent, WheelEvent};
+use web_sys::{HtmlElement, KeyboardEvent};
 
+use super::Chart;
+use super::frame::{Frame, Press, drag, wheel};
 use super::line::Line;
-use super::{Chart, ZOOM};
 use crate::browser;
-use crate::number::{decimal, within};
+use crate::number::decimal;
 use crate::timeline::visible;
-
-/// How far the pointer must move before a press becomes a drag, in CSS pixels.
-const DRAG_PX: f64 = 4.0;
-
-/// A press of the pointer on the rows, in CSS pixels of the window; when it is a drag, the place of the last
-/// move.
-#[derive(Debug, Clone, Copy)]
-struct Press {
-    x: f64,
-    y: f64,
-    /// Whether the pointer has moved by more than [`DRAG_PX`] since; a press that has not is a click.
-    is_drag: bool,
-}
-
-/// The scroll position of the box, as signals, so that the visible rows follow from it.
-#[derive(Clone, Copy)]
-struct Frame {
-    /// The box that scrolls.
-    element: NodeRef<html::Div>,
-    /// How far the box is scrolled, in CSS pixels.
-    top: RwSignal<f64>,
-    /// The height of the box, in CSS pixels.
-    height: RwSignal<f64>,
-}
-
-impl Frame {
-    /// Reads the scroll position. Does nothing after the timeline was closed.
-    fn look(self) {
-        if self.top.try_get_untracked().is_none() {
-            // The timeline was closed before the painting for which this waited.
-            return;
-        }
-        let Some(element) = self.element.get_untracked() else { return };
-        let (top, height) = (f64::from(element.scroll_top()), f64::from(element.client_height()));
-        if (self.top.get_untracked() - top).abs() > 0.5 {
-            self.top.set(top);
-        }
-        if (self.height.get_untracked() - height).abs() > 0.5 {
-            self.height.set(height);
-        }
-    }
-
-    /// Scrolls to `top`, in CSS pixels.
-    fn scroll_to(self, top: f64) {
-        if self.top.try_get_untracked().is_none() {
-            return;
-        }
-        if let Some(element) = self.element.get_untracked() {
-            #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
-            element.set_scroll_top(top.round() as i32);
-        }
-        self.look();
-    }
-}
 
 /// The visible rows of the timeline, in a sheet that is as high as all of them. Rows beyond the box are not
 /// in the document, so their number does not matter. One row at a time can be reached with the Tab key: the
 /// active one.
 #[component]
 pub(super) fn Rows(chart: Chart) -> impl IntoView {
-    let frame = Frame { element: NodeRef::new(), top: RwSignal::new(0.0), height: RwSignal::new(120.0) };
+    let frame = Frame::new();
     let active = RwSignal::new(0_usize);
     let count = Memo::new(move |_| chart.rows.with(Vec::len));
     let range = Memo::new(move |_| visible(frame.top.get(), frame.height.get(), chart.row_px(), count.get()));
@@ -122,9 +68,7 @@ pub(super) fn Rows(chart: Chart) -> impl IntoView {
             on:wheel=move |event| wheel(chart, &event)
             on:pointerdown=move |event| {
                 dragged.set_value(false);
-                pressed.set_value((event.button() == 0).then(|| Press {
-                    x: f64::from(event.client_x()), y: f64::from(event.client_y()), is_drag: false,
-                }));
+                pressed.set_value(Press::of(&event));
             }
             on:pointermove=move |event| if let Some(press) = pressed.get_value() {
                 let next = drag(chart, frame, press, &event);
@@ -167,42 +111,6 @@ fn stick(chart: Chart, frame: Frame, count: Memo<usize>) {
     });
 }
 
-/// Zooms if Ctrl is pressed, otherwise moves along the time axis if the wheel turns sideways.
-fn wheel(chart: Chart, event: &WheelEvent) {
-    if event.ctrl_key() || event.meta_key() {
-        event.prevent_default();
-        let whole = chart.whole.get_untracked();
-        let (from, span) = chart.scale.get_untracked().window(whole);
-        let place = chart
-            .squeeze
-            .with_untracked(|squeeze| squeeze.place(chart.moment_at(f64::from(event.client_x()))));
-        let at = (crate::timeline::float(place) - from) / span.max(1e-6);
-        let factor = (within(event.delta_y(), -200.0, 200.0) / 300.0).exp();
-        chart.rescale(|scale, whole| scale.zoom(whole, within(at, 0.0, 1.0), factor));
-    } else if event.delta_x().abs() > event.delta_y().abs() && !chart.scale.get_untracked().is_fit() {
-        event.prevent_default();
-        let by = event.delta_x() / chart.width.get_untracked().max(1.0);
-        chart.rescale(|scale, whole| scale.pan(whole, by));
-    }
-}
-
-/// Moves along the time axis and scrolls the rows with the pointer. Returns the press for the next move.
-fn drag(chart: Chart, frame: Frame, press: Press, event: &PointerEvent) -> Press {
-    let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
-    let is_new = !press.is_drag && (x - press.x).abs().max((y - press.y).abs()) > DRAG_PX;
-    if event.pointer_type() == "touch" || (!press.is_drag && !is_new) {
-        // The browser scrolls the rows for a finger.
-        return press;
-    }
-    if is_new && let Some(element) = event.current_target().and_then(|it| it.dyn_into::<Element>().ok()) {
-        // Without pointer capture the drag only ends at the edge.
-        drop(element.set_pointer_capture(event.pointer_id()));
-    }
-    chart.rescale(|scale, whole| scale.pan(whole, (press.x - x) / chart.width.get_untracked().max(1.0)));
-    frame.scroll_to(frame.top.get_untracked() + press.y - y);
-    Press { x, y, is_drag: true }
-}
-
 /// Handles the keys that walk the rows and zoom. Returns whether the key was one of them.
 fn press_key(chart: Chart, frame: Frame, active: RwSignal<usize>, event: &KeyboardEvent) -> bool {
     if event.ctrl_key() || event.meta_key() || event.alt_key() {
@@ -217,19 +125,7 @@ fn press_key(chart: Chart, frame: Frame, active: RwSignal<usize>, event: &Keyboa
         "PageUp" => now.saturating_sub(8),
         "Home" => 0,
         "End" => last,
-        "+" | "=" => {
-            chart.rescale(|scale, whole| scale.zoom(whole, 0.5, ZOOM));
-            return true;
-        }
-        "-" => {
-            chart.rescale(|scale, whole| scale.zoom(whole, 0.5, 1.0 / ZOOM));
-            return true;
-        }
-        "0" => {
-            chart.rescale(|scale, _| scale.fit());
-            return true;
-        }
-        _ => return false,
+        key => return chart.zoom_key(key),
     };
     active.set(next);
     let row = chart.is_stacked.with_untracked(|is_stacked| if *is_stacked { 44.0 } else { 26.0 });

@@ -78,3 +78,41 @@ fn a_row_of_a_run_that_outlived_a_failure_does_not_show_it_as_its_end() {
     assert_eq!(row("complete").activity.as_deref(), Some("stop"));
     assert_eq!(row("error").activity.as_deref(), Some("no tools"));
 }
+
+#[test]
+fn i7_a_row_names_the_longest_executing_calls_and_only_so_many() {
+    let executes = |n: usize| {
+        let call = format!(
+            r#"{{"k":"tool.call","run":"r","tool":"t{n}","name":"tool-{n}","arguments":"{{}}","seq":{},"at":1}}"#,
+            2 * n + 1
+        );
+        let state = format!(
+            r#"{{"k":"tool.state","run":"r","tool":"t{n}","state":"executing","seq":{},"at":{}}}"#,
+            2 * n + 2,
+            100 - n
+        );
+        format!("{call}\n{state}")
+    };
+    let calls = ROW_MORE_CALLS_MAX + 3;
+    let lines: Vec<String> = (0..calls).map(executes).collect();
+    let row = row_after(&lines.join("\n"));
+    assert_eq!(row.call.unwrap().name, format!("tool-{}", calls - 1));
+    let more: Vec<u64> = row.more_calls.iter().map(|call| call.since).collect();
+    let wanted: Vec<u64> = (0..ROW_MORE_CALLS_MAX).map(|n| 100 - (calls - 2 - n) as u64).collect();
+    assert_eq!(more, wanted);
+}
+
+#[test]
+fn a_row_counts_what_the_models_of_its_newest_run_have_written() {
+    let row = row_after(
+        r#"
+        {"k":"part.delta","run":"old","part":"p","text":"not counted","seq":1,"at":1}
+        {"k":"run.end","run":"old","status":"complete","seq":2,"at":1}
+        {"k":"part.start","run":"r","part":"t","kind":"thinking","seq":3,"at":2}
+        {"k":"part.delta","run":"r","part":"t","text":"12345","seq":4,"at":2}
+        {"k":"part.delta","run":"r","part":"p","text":"1234567","seq":5,"at":2}
+        {"k":"tool.call","run":"r","tool":"t","name":"look","arguments":"{}","seq":6,"at":2}
+        {"k":"tool.result","run":"r","tool":"t","output":"not counted","seq":7,"at":2}"#,
+    );
+    assert_eq!(row.written, 5 + 7 + 2);
+}

@@ -1,0 +1,210 @@
+//! The timeline in lanes: packed, summed up, fitted, followed, and chosen in.
+
+use serde_json::{Value, json};
+use tests::browser::{DESKTOP, Screen};
+use tests::{BrowserPage, TestHub};
+
+use crate::scene::{ANSWER, CALLS, CLOSING, LOOKS, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+
+/// What the canvas of the lanes says of itself.
+fn drawn(name: &str) -> String {
+    format!("return Number(document.querySelector('[data-t=timeline-lanes] canvas')?.dataset.{name} ?? 0)")
+}
+
+/// A number that everything on the time line goes by.
+fn number(name: &str) -> String {
+    format!("return Number(document.querySelector('[data-t=timeline]').style.getPropertyValue('--{name}'))")
+}
+
+/// Presses a key that writes nothing.
+async fn key(page: &BrowserPage, key: &str, code: u32) {
+    for kind in ["rawKeyDown", "keyUp"] {
+        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
+        page.devtools("Input.dispatchKeyEvent", event).await;
+    }
+}
+
+/// A run of ten seconds: a model for 1 s, a tool for 7 s with one beside it, waiting for 2 s.
+fn timed(run: &str, from: u64) -> String {
+    let lines = [
+        json!({"k": "run.start", "run": run, "name": "lead", "at": from}),
+        json!({"k": "part.start", "run": run, "part": "p", "kind": "text", "at": from}),
+        json!({"k": "part.delta", "run": run, "part": "p", "text": "I look.", "at": from}),
+        json!({"k": "part.end", "run": run, "part": "p", "at": from + 1_000}),
+        json!({"k": "tool.call", "run": run, "tool": format!("{run}-a"), "name": "look", "arguments": "{}", "at": from + 1_000}),
+        json!({"k": "tool.state", "run": run, "tool": format!("{run}-a"), "state": "executing", "at": from + 1_000}),
+        json!({"k": "tool.call", "run": run, "tool": format!("{run}-b"), "name": "beside", "arguments": "{}", "at": from + 2_000}),
+        json!({"k": "tool.state", "run": run, "tool": format!("{run}-b"), "state": "executing", "at": from + 2_000}),
+        json!({"k": "tool.result", "run": run, "tool": format!("{run}-b"), "output": "x", "at": from + 4_000}),
+        json!({"k": "tool.result", "run": run, "tool": format!("{run}-a"), "output": "x", "at": from + 8_000}),
+        json!({"k": "run.end", "run": run, "status": "complete", "at": from + 10_000}),
+    ];
+    lines.map(|line| line.to_string()).join("\n")
+}
+
+/// Has the page open these lines as a recording, in which times are what they say.
+async fn open_recording(page: &BrowserPage, hub: &TestHub, lines: &str) {
+    page.goto(&hub.url("/")).await;
+    page.holds("return !!document.querySelector('[data-t=open-recording] input, input[type=file]')").await;
+    let file = json!(lines);
+    page.run(&format!(
+        "const data = new DataTransfer(); data.items.add(new File([{file}], 'r.ndjson'));
+         const input = document.querySelector('input[type=file]'); input.files = data.files;
+         input.dispatchEvent(new Event('change', {{bubbles: true}}))"
+    ))
+    .await;
+    page.holds("return document.querySelectorAll('[data-run]').length > 0").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_run_in_view_is_summed_up_and_fitted() {
+    let hub = TestHub::start().await;
+    let from = 1_795_300_000_000;
+    let page = BrowserPage::open(DESKTOP).await;
+    let lines = format!("{}\n{}", timed("r1", from), timed("r2", from + 100_000));
+    open_recording(&page, &hub, &lines).await;
+    page.press("t").await;
+    let words = "lead · 10 s · model 10 % · tools 70 % · waiting 20 % · critical path 8.0 s";
+    page.text_until("timeline-summary", |text| text == words).await;
+    // Of 110 s, the last run takes ten.
+    page.run_until(&number("span"), |span| {
+        span.as_f64().is_some_and(|span| (9_000.0..12_000.0).contains(&span))
+    })
+    .await;
+    page.run_until(&number("from"), |from| from.as_f64().is_some_and(|from| from > 95_000.0)).await;
+    page.run_until(&drawn("steps"), |steps| steps == 3).await;
+    // One group for both runs, and two lanes: what overlaps.
+    let groups =
+        "return [...document.querySelectorAll('[data-t=timeline-group]')].map(it => it.textContent.trim())";
+    assert_eq!(page.run(groups).await, json!(["lead  × 2"]));
+    let high = "return document.querySelector('[data-t=timeline-lanes] .tl-sheet').style.height";
+    assert_eq!(page.run(high).await, "52px");
+    page.run("document.querySelector('[data-t=timeline-fit]').click()").await;
+    page.run_until(&number("span"), |span| span.as_f64().is_some_and(|span| span > 100_000.0)).await;
+    page.run_until(&drawn("steps"), |steps| steps == 6).await;
+    page.screenshot("lanes-recording").await;
+    page.run("document.querySelector('[data-t=timeline-fit-run]').click()").await;
+    page.run_until(&number("span"), |span| span.as_f64().is_some_and(|span| span < 12_000.0)).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn arrows_choose_a_step_enter_shows_it_and_so_does_a_click() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?timeline=lanes")).await;
+    // Each after the one before is seen, so that the whole takes some time by the hub's clock.
+    for lines in [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING] {
+        page.painted(publisher.says(lines).await.seq).await;
+    }
+    page.run_until(&drawn("steps"), |steps| steps.as_u64().is_some_and(|steps| steps >= 6)).await;
+    page.run("document.querySelector('[data-t=timeline-lanes]').focus()").await;
+    key(&page, "ArrowRight", 39).await;
+    page.text_until("timeline-step", |text| text.starts_with("thinking · complete")).await;
+    for _ in 0..3 {
+        key(&page, "ArrowRight", 39).await;
+    }
+    page.text_until("timeline-step", |text| text.contains(" · ") && !text.starts_with("thinking")).await;
+    key(&page, "Enter", 13).await;
+    page.holds("return !!document.querySelector('[data-t=tool-card].flash')").await;
+    // The sub-agent has lanes of its own, below those of the main agent.
+    for _ in 0..8 {
+        key(&page, "ArrowDown", 40).await;
+    }
+    page.text_until("timeline-step", |text| text.starts_with("fetch_page")).await;
+    page.run("document.querySelector('[data-t=timeline-form]').click()").await;
+    page.run("document.querySelector('[data-t=timeline-form]').click()").await;
+    // A click in the middle of the last step of the answer.
+    page.run_until(&drawn("steps"), |steps| steps.as_u64().is_some_and(|steps| steps >= 6)).await;
+    let at = page
+        .run("const it = document.querySelector('[data-t=timeline-lanes] canvas').getBoundingClientRect(); return [it.right - 3, it.top + 28]")
+        .await;
+    for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+        let event = json!({"type": kind, "x": at[0], "y": at[1], "button": if kind == "mouseMoved" { "none" } else { "left" }, "clickCount": 1});
+        page.devtools("Input.dispatchMouseEvent", event).await;
+    }
+    page.text_until("timeline-step", |text| !text.is_empty()).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_present_is_followed_and_a_part_of_the_map_is_chosen() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let mut head = publisher.says_all(&[OPENING, THINKING, CALLS]).await;
+    let large = Screen { width: 2560, height: 1440, dark: false };
+    for (name, screen) in LOOKS.into_iter().chain([("2560", large)]) {
+        let page = BrowserPage::open(screen).await;
+        page.goto(&hub.url("/c/c?timeline=lanes")).await;
+        page.painted(head).await;
+        page.run_until(&drawn("steps"), |steps| steps.as_u64().is_some_and(|steps| steps >= 4)).await;
+        let high = "return document.querySelector('[data-t=timeline]').offsetHeight / innerHeight";
+        let high = page.run(high).await.as_f64().unwrap();
+        assert!((0.35..=0.41).contains(&high), "{name}: {high} of the height");
+        page.screenshot(&format!("lanes-{name}")).await;
+        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
+        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
+        let edges = "return ['.tl-axis', '.tl-canvas', '.tl-map'].map(it => document.querySelector(it).getBoundingClientRect()).map(it => [Math.round(it.left), Math.round(it.right)])";
+        let edges = page.run(edges).await;
+        assert!(edges[0] == edges[1] && edges[0] == edges[2], "{name}: axis, lanes and map agree: {edges}");
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        page.close().await;
+    }
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?timeline=lanes")).await;
+    head = publisher.says(SUB_AGENT).await.seq;
+    page.painted(head).await;
+    page.run_until(&number("span"), |span| span.as_f64().is_some_and(|span| span > 1_500.0)).await;
+    let at = page
+        .run("const it = document.querySelector('[data-t=timeline-map]').getBoundingClientRect(); return [it.left, it.width, it.top + 10]")
+        .await;
+    let [left, width, y] = [0, 1, 2].map(|at_index| at[at_index].as_f64().unwrap());
+    for (kind, part) in [("mousePressed", 0.25), ("mouseMoved", 0.5), ("mouseReleased", 0.5)] {
+        let event = json!({"type": kind, "x": left + width * part, "y": y, "button": "left", "buttons": 1, "clickCount": 1});
+        page.devtools("Input.dispatchMouseEvent", event).await;
+    }
+    let stays = page.run_until(&number("from"), |from| from.as_f64().is_some_and(|from| from > 100.0)).await;
+    let now = page.run(&number("now")).await.as_f64().unwrap();
+    page.run_until(&number("now"), |later| later.as_f64().unwrap() > now + 600.0).await;
+    assert_eq!(page.run(&number("from")).await, stays, "a part that was chosen stays");
+    page.run("document.querySelector('[data-t=timeline-follow]').click()").await;
+    let edge = "const it = document.querySelector('[data-t=timeline]').style, of = name => Number(it.getPropertyValue(name)); return of('--from') + of('--span') - of('--now')";
+    page.run_until(edge, |edge| edge.as_f64().is_some_and(|edge| edge.abs() < 2.0)).await;
+    let followed = page.run(&number("from")).await.as_f64().unwrap();
+    page.run_until(&number("from"), |from| from.as_f64().unwrap() > followed + 600.0).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_calls_are_as_few_elements_and_no_more_marks_than_pixels() {
+    let hub = TestHub::start().await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(OPENING).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?timeline=lanes")).await;
+    let mut counts: Vec<Value> = Vec::new();
+    for wanted in [0..1, 1..20] {
+        let mut head = 0;
+        for block in wanted {
+            let calls = (0..50).map(|n| {
+                let call = block * 50 + n;
+                format!(
+                    "{{\"k\":\"tool.call\",\"run\":\"r\",\"tool\":\"t{call}\",\"name\":\"look\",\"arguments\":\"{{}}\"}}\n{{\"k\":\"tool.result\",\"run\":\"r\",\"tool\":\"t{call}\",\"output\":\"x\"}}\n"
+                )
+            });
+            head = publisher.says(&calls.collect::<String>()).await.seq;
+        }
+        page.painted(head).await;
+        let steps = if counts.is_empty() { "50 steps" } else { "1000 steps" };
+        page.holds(&format!("return document.querySelector('.tl-head .meta').textContent === '{steps}'"))
+            .await;
+        counts.push(page.run("return document.querySelectorAll('.tl-lanes *').length").await);
+    }
+    assert_eq!(counts[0], counts[1], "elements do not grow with calls");
+    let marks = page.run(&drawn("marks")).await.as_u64().unwrap();
+    assert!(marks < 3_000, "{marks}");
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
