@@ -57,6 +57,8 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/wall", Need::Known, Nothing),
     on("GET", "/runs", Need::Known, Nothing),
     on("GET", "/dashboard", Need::Known, Nothing),
+    on("GET", "/help", Need::Known, Nothing),
+    on("GET", "/help/{*document}", Need::Known, Nothing),
     on("GET", "/new", Need::Known, Nothing),
     on("GET", "/image", Need::Known, Nothing),
     on("GET", "/embed", Need::Known, Nothing),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dialects::Decoded;
 use event_log::Ticket;
-use hub::{Attendant, Publication, PublishError, PendingTicket};
+use hub::{Attendant, PendingTicket, Publication, PublishError};
 use model::event::{Event, Kind};
 use model::price::{self, Price};
 use model::view::RunView;

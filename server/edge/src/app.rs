@@ -30,8 +30,8 @@ use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    audit, commands, compat, conversations, delete, events, export, figures, guard, health, hubs, import,
-    ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
+    audit, commands, compat, conversations, delete, events, export, figures, guard, health, help, hubs,
+    import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -235,6 +235,8 @@ fn compressed() -> Router<Arc<Shared>> {
         )
         .route("/v1/conversations/{conversation}/export/{format}", get(export::export))
         .route("/v1/conversations/{conversation}/results/{hash}", get(results::result))
+        .route("/help", get(help::contents))
+        .route("/help/{*document}", get(help::document))
         // Compression runs on threads that serve sockets too, so it uses the fastest level.
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth_it))
 }

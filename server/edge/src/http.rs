@@ -17,6 +17,7 @@ pub(crate) mod export;
 pub(crate) mod figures;
 pub(crate) mod guard;
 pub(crate) mod health;
+pub(crate) mod help;
 pub(crate) mod hubs;
 pub(crate) mod import;
 pub(crate) mod ingest;

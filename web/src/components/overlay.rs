@@ -107,7 +107,8 @@ fn Keys() -> impl IntoView {
         let keys = command.shown.split(' ').map(|key| view! { <kbd>{key}</kbd> " " }).collect_view();
         view! { <dt>{keys}</dt><dd>{command.title}</dd> }
     });
-    view! { <Dialog title="Keys"><dl>{rows.collect_view()}</dl></Dialog> }
+    let help = view! { <p><a href="/help" target="_blank">"Help: the documents of this version"</a></p> };
+    view! { <Dialog title="Keys"><dl>{rows.collect_view()}</dl>{help}</Dialog> }
 }
 
 /// Links that export the conversation as a file, one for each of [`EXPORTS`], or why the reader may not; and a link to

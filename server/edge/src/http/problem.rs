@@ -1,7 +1,8 @@
 //! Failures as clients see them: `application/problem+json` (RFC 9457) with a code from the one table.
 //!
 //! ```json
-//! {"code": "publisher_gap", "status": 409, "title": "publisher_gap", "detail": "…", "expected": 7}
+//! {"type": "/help/protocol#code-publisher_gap", "code": "publisher_gap", "status": 409,
+//!  "title": "publisher_gap", "detail": "…", "expected": 7}
 //! ```
 //!
 //! Causes are logged where they are handled and are not part of it.
@@ -19,10 +20,15 @@ use model::ids::ConversationIdError;
 use agents::Refusal;
 use hub::{OpenError, PublishError};
 
+use super::help;
+
 /// A failure, with a code that says what the client may do about it. Handlers return it as their error; it
 /// becomes the answer.
 #[derive(Debug, Serialize)]
 pub(crate) struct Problem {
+    /// Where the built-in help explains the code: a path of this hub, as the RFC means it.
+    #[serde(rename = "type")]
+    about: String,
     code: ErrorCode,
     /// The status of the answer, which follows from the code.
     status: u16,
@@ -76,6 +82,7 @@ impl Problem {
     /// Makes a problem; `detail` says for a person what is wrong and where.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
+            about: help::about(code),
             code,
             status: code.status(),
             title: code.as_str(),

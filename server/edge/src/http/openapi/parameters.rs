@@ -101,6 +101,7 @@ fn of_path(path: &str, name: &str) -> Parameter {
         "name" => ("name", "The name of a file: `event.json`, `view.json`, ….", Shape::Text),
         "id" => ("id", "The short name of a link.", Shape::Text),
         "secret" => ("secret", "The secret of a link.", Shape::Text),
+        "document" => ("document", "The name of a document, with slashes for its folders.", Shape::Text),
         "upstream" => ("upstream", "The name of an upstream.", Shape::Text),
         "path" => (
             "path",
