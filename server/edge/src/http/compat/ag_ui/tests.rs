@@ -25,10 +25,7 @@ fn an_input_is_read_whole_and_what_has_no_place_is_named() {
     }));
     let input = input.unwrap();
     let said: Vec<_> = input.messages.iter().map(|it| (it.role.as_str(), it.text.as_str())).collect();
-    assert_eq!(
-        said,
-        [("system", "Be brief."), ("user", "Look"), ("assistant", "I ask.")]
-    );
+    assert_eq!(said, [("system", "Be brief."), ("user", "Look"), ("assistant", "I ask.")]);
     assert_eq!(input.messages[1].id, Some(MessageId::new("1")));
     let given = CallResult { tool: "c".into(), output: Json::string("blue"), is_error: false };
     assert_eq!((input.results, input.tools.len()), (vec![given], 1));
