@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use tests::BrowserPage;
-use tests::browser::DESKTOP;
 use tests::model::answer;
 use tests::wait::until;
 

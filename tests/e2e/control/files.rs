@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::model::{answer, messages};
 use tests::{BrowserPage, ScriptedServer};
 
-use super::{close, hub_with, open, say, shows, types};
+use super::{close, hub_with_agents, open, say, shows, types};
 
 /// A picture of one pixel.
 const PIXEL: &str =
@@ -35,7 +35,7 @@ async fn attached(page: &BrowserPage, count: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_are_chosen_pasted_dropped_and_shown_before_and_after_they_are_sent() {
     let origin = ScriptedServer::start(|_| answer("A pixel and some code.")).await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/new").await;
     bring(&page, "[new File([pixel], 'a.png', {type: 'image/png'})]", CHOOSE).await;
     attached(&page, 1).await;
@@ -75,7 +75,7 @@ async fn files_are_chosen_pasted_dropped_and_shown_before_and_after_they_are_sen
 #[tokio::test(flavor = "multi_thread")]
 async fn a_question_that_is_refused_comes_back_with_its_files() {
     let origin = ScriptedServer::start(|_| answer("Never.")).await;
-    let (hub, _place) = hub_with(&origin, false).await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
     let page = open(&hub, "/c/c").await;
     bring(&page, "[new File([pixel], 'a.png', {type: 'image/png'})]", CHOOSE).await;
     attached(&page, 1).await;

@@ -195,7 +195,7 @@ impl ListViewers {
 
     /// Sends conversations that are gone and rows that changed to all viewers that may see them. Viewers that see all rows and use
     /// the same subscription number share one frame.
-    fn tell(&self, viewers: &mut FleetViewers, gone: &[ConversationId], rows: &[ConversationRow]) {
+    fn tell(&self, viewers: &mut ViewersByProgress, gone: &[ConversationId], rows: &[ConversationRow]) {
         let total = self.hub.total();
         let mut last: Option<(SubscriptionId, Bytes)> = None;
         viewers.members.retain(|member| {

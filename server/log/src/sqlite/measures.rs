@@ -95,11 +95,11 @@ pub(super) fn measured(
     let span = query.span();
     let mut sums = Sums::new(query, stop);
     let handle = connection.get_interrupt_handle();
-    let _running = stop.runs(Box::new(move || handle.interrupt()));
+    let _running = stop.attach(Box::new(move || handle.interrupt()));
     for of in Facet::asked(query)? {
         let added = add_up(connection, span, of, query, &mut sums);
         // What an interruption says of itself is of the database.
-        added.map_err(|error| if stop.is_stopped() { Sums::stopped() } else { error })?;
+        added.map_err(|error| if stop.is_cancelled() { Sums::stopped() } else { error })?;
     }
     let since = match span {
         MeasureSpan::Day => "SELECT coalesce(max(since), 0) FROM measured",
