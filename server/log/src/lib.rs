@@ -73,9 +73,9 @@ pub use ownership::{Owner, Purpose};
 pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use postgres::{PostgresPlace, PostgresServer};
+pub use purge::purged;
 pub use ring::Ring;
 pub use sqlite::{ClosedLog, OpenError, Options, Rewrite, SqliteLog};
-pub use purge::purged;
 pub use stop::{Stop, StopOnDrop};
 pub use written::{Append, Attachment, Call, Checkpoint, Document, DocumentKind, DocumentPlace, Mark};
 

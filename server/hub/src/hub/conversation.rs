@@ -92,8 +92,10 @@ struct State {
     marks: Marks,
     /// All events so far, folded.
     view: View,
-    /// When the newest event was taken, in milliseconds since 1970. Never goes back.
+    /// When the newest event was taken that is activity ([`Kind::is_activity`]), in milliseconds since 1970. Never goes back.
     at: u64,
+    /// The time that new events get, likewise. Never goes back.
+    clock: u64,
     /// Which frames of which publisher were taken.
     publishers: Publishers,
     /// The newest ephemeral facts.
@@ -265,7 +267,10 @@ impl Conversation {
         let kept = state.since_kept;
         let events = publication.events.len() as u64;
         // A clock that was set back must not make durations negative.
-        state.at = state.at.max(now);
+        state.clock = state.clock.max(state.at).max(now);
+        if publication.events.iter().any(|envelope| envelope.event.kind.is_activity()) {
+            state.at = state.clock;
+        }
         let mut entries = log.indexes().then(IndexEntries::default);
         let mut logged = Vec::with_capacity(publication.events.len());
         for mut envelope in std::mem::take(&mut publication.events) {
@@ -454,7 +459,7 @@ impl State {
         if envelope.producer_at.is_none() && envelope.at != 0 {
             envelope.producer_at = Some(envelope.at);
         }
-        envelope.at = self.at;
+        envelope.at = self.clock;
         if envelope.event.kind.class() == Class::Ephemeral {
             envelope.seq = 0;
             self.ephemera.put(Arc::new(envelope));

@@ -21,7 +21,7 @@ const SAID_CHARS_MAX: usize = 120;
 /// What decides where a conversation stands in the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ListStanding {
-    /// When its newest event was taken, in milliseconds since 1970.
+    /// When its newest event was taken that is activity, in milliseconds since 1970.
     pub(super) at: u64,
     /// The status of its newest run.
     pub(super) state: Option<RunStatus>,
@@ -43,6 +43,8 @@ pub(crate) fn row(
         let tools = newest.into_iter().flat_map(|run| run.tools.values());
         tools.filter(|tool| wanted(tool.state, tool.is_error)).count() as u64
     };
+    let rated =
+        |good: bool| view.label.ratings.iter().filter(|rating| rating.good == Some(good)).count() as u64;
     ConversationRow {
         conversation: id.clone(),
         title: view.headline().as_deref().map(short),
@@ -73,6 +75,8 @@ pub(crate) fn row(
         pinned: view.label.pinned,
         archived: view.label.archived,
         tags: view.label.tags.clone(),
+        good: rated(true),
+        bad: rated(false),
     }
 }
 

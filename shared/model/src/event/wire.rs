@@ -139,6 +139,8 @@ pub(crate) struct WireEvent<'a> {
     #[serde(borrow)]
     note: Option<&'a RawValue>,
     #[serde(borrow)]
+    rating: Option<&'a RawValue>,
+    #[serde(borrow)]
     by: Option<&'a RawValue>,
 }
 
@@ -432,6 +434,7 @@ impl WireEvent<'_> {
                 archived: typed(self.archived)?,
                 tags: typed(self.tags)?,
                 note: typed(self.note)?,
+                rating: typed(self.rating)?,
                 by: typed(self.by)?,
             }),
             "status" => Kind::Status { text: self.owned_text()? },

@@ -75,6 +75,12 @@ pub struct ConversationRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub used: Vec<CompactString>,
+    /// How many of its runs and messages people rated good.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub good: u64,
+    /// How many they rated bad.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bad: u64,
     /// Whether somebody pinned it: it stands before the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
@@ -96,4 +102,10 @@ pub struct RowCall {
     pub name: CompactString,
     /// Since when, by the hub's clock, in milliseconds since 1970.
     pub since: u64,
+}
+
+/// Whether a number is left out where it is written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
