@@ -82,7 +82,7 @@ const fn for_agents(
 }
 
 /// All commands, in the order of the list of keys.
-pub(crate) const COMMANDS: [Command; 44] = [
+pub(crate) const COMMANDS: [Command; 45] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
@@ -130,6 +130,7 @@ pub(crate) const COMMANDS: [Command; 44] = [
     command(&["g o"], "g o", "Pin, archive, tags and note", |store| store.open_dialog(OpenDialog::Order)),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
+    command(&["g y"], "g y", "Copy a link to this moment", copy_moment),
     command(&[], "Ctrl K", "All commands and conversations", |store| store.open_dialog(OpenDialog::Palette)),
     command(&["?"], "?", "Keys", |store| store.toggle_dialog(OpenDialog::Help)),
     command(&["Escape"], "Esc", "Close", close),
@@ -402,6 +403,13 @@ fn copy_output(store: Store) {
     match text {
         Some(text) => store.copy(&text, "Copied", |_| {}),
         None => store.spoken.set("No row has the focus".to_owned()),
+    }
+}
+
+/// Copies a link that shows others what is shown now, whatever happens later.
+fn copy_moment(store: Store) {
+    if let Some(link) = store.link_to_now() {
+        store.copy(&link, "Link copied", |_| {});
     }
 }
 

@@ -118,9 +118,9 @@ fn Tags(label: Memo<Label>) -> impl IntoView {
     };
     let shown = move || {
         let tag = move |tag: String| {
-            let (name, words) = (tag.clone(), format!("Remove the tag {tag}"));
+            let (shown, name, words) = (tag.clone(), tag.clone(), format!("Remove the tag {tag}"));
             view! {
-                <li class="chip" data-tag=name.clone()>{name} " "
+                <li class="chip" data-tag=name>{shown} " "
                     <button type="button" class="icon" aria-label=words on:click=move |_| remove(&tag)>{icon("#cross", "")}</button></li>
             }
         };

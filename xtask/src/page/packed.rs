@@ -25,7 +25,7 @@ const MODULE_BYTES_MAX: [(&str, usize); 8] = [
     ("common", 24 << 10),
     ("conversation", 216 << 10),
     ("panel", 72 << 10),
-    ("dialogs", 28 << 10),
+    ("dialogs", 32 << 10),
     ("timeline", 36 << 10),
     ("wall", 28 << 10),
     ("replay", 12 << 10),
