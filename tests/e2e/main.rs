@@ -3,6 +3,7 @@
 mod access; // for everybody: what axe and Lighthouse find
 mod agents; // sub-agents in the panel, one of them alone
 mod bounded; // as many elements whatever is said
+mod bulk; // many rows of the table at once
 mod calls; // the panel of calls, what stays visible when steps are folded
 mod control; // the hub's agents commanded, forks, comparisons
 mod copying; // what is copied is what there is
@@ -35,6 +36,8 @@ mod replay; // the past, exactly, and back
 mod rules; // the ten rules of a page that moves while somebody reads and touches it
 mod same; // the view of random histories equals the hub's (I6)
 mod scene; // one run with everything in it, written for these tests
+mod since; // what is new to whoever comes back, what people think of it
+mod tasks; // nine questions of an operator, and what each takes
 mod timeline; // the waterfall: live, zoomed, windowed
 mod together; // two browsers and a terminal on recordings
 mod troubles; // what the page says when something is wrong, or was

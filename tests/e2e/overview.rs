@@ -53,7 +53,7 @@ fn run(n: u64) -> Vec<Value> {
 }
 
 /// Brings `count` runs of the last day into the hub, one after the other.
-async fn yesterday(hub: &TestHub, count: u64) {
+pub(super) async fn yesterday(hub: &TestHub, count: u64) {
     let head = r#"{"fanlight":"native","version":1,"conversation":"c"}"#;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
     let now = u64::try_from(now.as_millis()).expect("a time of today");
@@ -149,9 +149,9 @@ async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
     publishers[0].says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
     page.run_until(&cell("state"), |it| it == "complete").await;
     // Columns are chosen.
-    page.run("document.querySelector('.columns [name=calls]').click()").await;
-    page.run_until("return location.search", |it| it.as_str().is_some_and(|it| it.contains("calls"))).await;
-    page.run_until(&cell("calls"), |it| it == "1").await;
+    page.run("document.querySelector('.columns [name=runs]').click()").await;
+    page.run_until("return location.search", |it| it.as_str().is_some_and(|it| it.contains("runs"))).await;
+    page.run_until(&cell("runs"), |it| it == "1").await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

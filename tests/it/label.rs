@@ -98,12 +98,13 @@ async fn the_list_has_pinned_ones_first_and_archived_ones_only_when_asked_for() 
     labelled(&hub, "d", "1", json!({"archived": true, "tags": ["x"]})).await;
     tell(&hub, "c").await;
     let is_in_order = async |hub: &TestHub| {
-        assert_eq!(listed(hub, "").await, "a b c e");
+        // What people make of a conversation does not move it: b was at work after a.
+        assert_eq!(listed(hub, "").await, "b a c e");
         assert_eq!(listed(hub, "?archived=only").await, "d");
-        assert_eq!(listed(hub, "?archived=all").await, "a b c d e");
+        assert_eq!(listed(hub, "?archived=all").await, "b a c e d");
         assert_eq!(
             (listed(hub, "?pinned=true").await, listed(hub, "?pinned=false").await),
-            ("a b".into(), "c e".into())
+            ("b a".into(), "c e".into())
         );
         assert_eq!((listed(hub, "?tag=x").await, listed(hub, "?tag=y").await), ("b".into(), "a".into()));
         assert_eq!(listed(hub, "?tag=x&archived=all&state=complete").await, "b d");
@@ -115,7 +116,7 @@ async fn the_list_has_pinned_ones_first_and_archived_ones_only_when_asked_for() 
                 let Some(next) = next else { break };
                 query = format!("?limit={limit}&after={next}");
             }
-            assert_eq!(found.join(" "), "a b c e", "in pages of {limit}");
+            assert_eq!(found.join(" "), "b a c e", "in pages of {limit}");
         }
     };
     is_in_order(&hub).await;
@@ -240,4 +241,69 @@ async fn it_takes_the_grant_to_control_and_the_name_of_who_did_it_is_there() {
     let told = get(&hub, &eve, "/v1/conversations/c/export/jsonl").await.text().await.unwrap();
     let line = told.lines().find(|line| line.contains(r#""k":"label""#)).unwrap_or(&told);
     assert!(line.contains(r#""by_hub":true"#) && !told.contains("fanlight.command"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_moves_nothing_and_ratings_are_counted_exported_and_taken_back() {
+    let mut hub = TestHub::start().await;
+    for name in ["old", "new"] {
+        hub.publisher(name).await.says("{\"k\":\"message\",\"message\":\"m\",\"role\":\"user\",\"text\":\"Why?\"}\n{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"run.end\",\"run\":\"r\",\"status\":\"complete\"}").await;
+    }
+    let order = async |hub: &TestHub| {
+        let list = hub.json("/v1/conversations").await;
+        let rows = list["conversations"].as_array().unwrap().clone();
+        rows.iter()
+            .map(|row| (row["conversation"].as_str().unwrap().to_owned(), row["at"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let before = order(&hub).await;
+    assert_eq!(before.first().map(|row| row.0.as_str()), Some("new"));
+    let rate = async |hub: &TestHub, id: &str, more: Value| {
+        let mut command = json!({ "id": id, "command": "rate" });
+        command.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let request = hub.request("POST", "/v1/conversations/old/commands").body(command.to_string());
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(
+        rate(&hub, "1", json!({ "run": "r", "good": false, "why": " the wrong table " })).await.0,
+        200
+    );
+    assert_eq!(rate(&hub, "2", json!({ "message": "m", "good": true })).await.0, 200);
+    let row = |list: &Value| {
+        list["conversations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["conversation"] == "old")
+            .cloned()
+            .unwrap()
+    };
+    let list = hub.json("/v1/conversations").await;
+    assert_eq!((&row(&list)["good"], &row(&list)["bad"]), (&json!(1), &json!(1)));
+    assert_eq!(order(&hub).await, before);
+    let view = hub.json("/v1/conversations/old").await;
+    assert_eq!(view["label"]["ratings"][0], json!({ "run": "r", "good": false, "why": "the wrong table" }));
+    let export =
+        hub.request("GET", "/v1/conversations/old/export/native").send().await.unwrap().text().await.unwrap();
+    assert!(
+        export.contains("\"rating\":{\"run\":\"r\",\"good\":false,\"why\":\"the wrong table\"}"),
+        "{export}"
+    );
+    for (id, more) in [
+        ("3", json!({ "run": "nobody", "good": true })),
+        ("4", json!({ "good": true })),
+        ("5", json!({ "run": "r", "message": "m", "good": true })),
+        ("6", json!({ "run": "r", "good": true, "why": "x".repeat(1_025) })),
+    ] {
+        let (status, why) = rate(&hub, id, more).await;
+        assert!(status == 400 && why.contains("bad_request"), "{id}: {status} {why}");
+    }
+    hub.stop().await;
+    hub.start_again().await;
+    assert_eq!(order(&hub).await, before, "after a restart as before");
+    assert_eq!(rate(&hub, "7", json!({ "run": "r" })).await.0, 200);
+    let list = hub.json("/v1/conversations").await;
+    assert_eq!((&row(&list)["good"], &row(&list)["bad"]), (&json!(1), &Value::Null));
+    assert_eq!(order(&hub).await, before);
 }

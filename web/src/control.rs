@@ -98,6 +98,8 @@ pub enum At {
     Message(MessageId),
     /// What people make of a conversation: title, pin, archive, tags, note.
     Label(ConversationId),
+    /// What people think of a run.
+    Rating(RunId),
 }
 
 /// A command that has no answer yet, or whose message is not in the conversation yet.

@@ -169,6 +169,7 @@ pub(crate) const COMMANDS: [Command; 45] = [
     }),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
+    command(&["g y"], "g y", "Copy a link to this moment", copy_moment),
     command(&[], "Ctrl K", "All commands and conversations", |store| store.open_dialog(OpenDialog::Palette)),
     command(&["?"], "?", "Keys", |store| store.toggle_dialog(OpenDialog::Help)),
     command(&["Escape"], "Esc", "Close", close),
@@ -441,6 +442,13 @@ fn copy_output(store: Store) {
     match text {
         Some(text) => store.copy(&text, "Copied", |_| {}),
         None => store.spoken.set("No row has the focus".to_owned()),
+    }
+}
+
+/// Copies a link that shows others what is shown now, whatever happens later.
+fn copy_moment(store: Store) {
+    if let Some(link) = store.link_to_now() {
+        store.copy(&link, "Link copied", |_| {});
     }
 }
 

@@ -52,6 +52,7 @@ pub mod route;
 pub mod search;
 pub mod seen;
 pub mod signed;
+pub mod since;
 pub mod span;
 pub mod speech;
 pub mod spinners;

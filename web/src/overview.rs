@@ -6,9 +6,10 @@
 //!             fetch ──▶ dashboard   sums over time, asked for
 //! ```
 //!
-//! What is decided without a browser is in [`table`], [`address`], [`figures`] and [`chart`].
+//! What is decided without a browser is in [`table`], [`address`], [`bulk`], [`figures`] and [`chart`].
 
 pub mod address;
+pub mod bulk;
 pub mod chart;
 pub mod figures;
 pub mod table;
@@ -26,6 +27,9 @@ mod grid;
 #[cfg(target_arch = "wasm32")]
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod panel;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod question;
 #[cfg(target_arch = "wasm32")]
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod runs;

@@ -61,6 +61,12 @@ impl Seen {
         true
     }
 
+    /// How far `conversation` was seen, and when the newest event of that came; `None` if it was never opened.
+    pub fn place(&self, conversation: &ConversationId) -> Option<(Position, u64)> {
+        let place = self.places.get(conversation)?;
+        Some((Position { epoch: place.epoch.clone(), seq: place.seq }, place.at))
+    }
+
     /// Adds what another page of the same reader has seen.
     pub fn join(&mut self, other: Self) {
         (self.from, self.floor) = (self.from.min(other.from), self.floor.max(other.floor));

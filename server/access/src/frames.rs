@@ -5,7 +5,7 @@
 //! | `sub` | `view` on the conversation |
 //! | `watch` | `view` on some conversation; the list shows those alone |
 //! | `pub` | `publish` on the conversation |
-//! | `say`, `stop`, `approve`, `reject`, `retry`, `label` | `control` on the conversation |
+//! | `say`, `stop`, `approve`, `reject`, `retry`, `label`, `rate` | `control` on the conversation |
 //! | `fork` | `view` and `control` on it, and `control` on the new one |
 //! | `hello`, `unsub`, `resync`, `hb_ack` | none |
 
@@ -49,6 +49,7 @@ pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction
         | CommandAction::Approve { .. }
         | CommandAction::Reject { .. }
         | CommandAction::Label { .. }
+        | CommandAction::Rate { .. }
         | CommandAction::Retry { .. } => may(Right::Control),
         CommandAction::Fork { into: Some(into), .. } => {
             may(Right::Control) && may(Right::View) && principal.may(Right::Control, into.as_str())
@@ -102,6 +103,9 @@ mod tests {
     fn a_label_needs_control() {
         let label = r#"{"t":"command","conv":"a1","command":{"id":"x","command":"label","pinned":true}}"#;
         assert!(is_allowed(&["control:a1"], label));
+        let rate =
+            r#"{"t":"command","conv":"a1","command":{"id":"x","command":"rate","run":"r","good":true}}"#;
+        assert!(is_allowed(&["control:a1"], rate) && !is_allowed(&["view,publish:*"], rate));
         assert!(!is_allowed(&["view,publish,import,export:*"], label) && !is_allowed(&["control:a2"], label));
     }
 

@@ -4,7 +4,7 @@
 //! ```text
 //! command ─▶ turn of its conversation ─▶ known id? ── yes ─▶ the same answer
 //!                                           │ no
-//!    say, stop, approve, reject, retry: agents │ label: an event │ fork: a new conversation, perhaps with a turn
+//!    say, stop, approve, reject, retry: agents │ label, rate: an event │ fork: a new conversation, perhaps with a turn
 //!                                           ▼
 //!            remember the answer ─▶ note who it was in the conversation ─▶ audit log
 //! ```
@@ -18,7 +18,7 @@ use event_log::blocking;
 use hub::{Conversation, Hub};
 use model::code::ErrorCode;
 use model::command::{Command, CommandAction, Done};
-use model::event::{LabelChange, MessageFile};
+use model::event::{LabelChange, MessageFile, Rating};
 use model::limits::ID_BYTES_MAX;
 use model::retry::ModelRetry;
 use model::view::RunView;
@@ -66,6 +66,9 @@ fn words(deed: &CommandAction) -> String {
         CommandAction::Reject { tool, .. } => of("reject", Some(tool.as_str())),
         CommandAction::Retry { run } => of("retry", run.as_ref().map(RunId::as_str)),
         CommandAction::Label { .. } => of("label", None),
+        CommandAction::Rate { run, message, .. } => {
+            of("rate", run.as_ref().map(RunId::as_str).or_else(|| message.as_ref().map(MessageId::as_str)))
+        }
         CommandAction::Fork { into, .. } => of("fork", into.as_ref().map(ConversationId::as_str)),
     }
 }
@@ -90,8 +93,9 @@ async fn done_once(
     if let Some(known) = known {
         return Ok(known);
     }
-    // The event of a label has the name.
-    let is_signed = shared.gate.is_on() && !matches!(deed, CommandAction::Label { .. });
+    // The event of a label and of a rating has the name.
+    let is_label = matches!(deed, CommandAction::Label { .. } | CommandAction::Rate { .. });
+    let is_signed = shared.gate.is_on() && !is_label;
     let told = is_signed.then(|| signature::of(who, &deed));
     let came = match deed {
         CommandAction::Fork { at, before, into, agent, text } => {
@@ -108,7 +112,13 @@ async fn done_once(
             }
         }
         CommandAction::Label { title, pinned, archived, tags, note } => {
-            let change = LabelChange { title, pinned, archived, tags, note, by: None };
+            let change = LabelChange { title, pinned, archived, tags, note, ..LabelChange::default() };
+            let after = label::write(shared, who, conversation, change).await?;
+            Done { id, conversation: conversation.clone(), run: None, after }
+        }
+        CommandAction::Rate { run, message, good, why } => {
+            let rating = Some(Rating { run, message, good, why, by: None });
+            let change = LabelChange { rating, ..LabelChange::default() };
             let after = label::write(shared, who, conversation, change).await?;
             Done { id, conversation: conversation.clone(), run: None, after }
         }
@@ -166,7 +176,7 @@ fn act(
             }
             agents.resume(place)?
         }
-        CommandAction::Fork { .. } | CommandAction::Label { .. } => {
+        CommandAction::Fork { .. } | CommandAction::Label { .. } | CommandAction::Rate { .. } => {
             return Err(Refusal::new(ErrorCode::Internal, "a command reached the handler of others"));
         }
     })

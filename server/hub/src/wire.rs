@@ -178,19 +178,22 @@ pub fn snapshot(sub: SubscriptionId, epoch: &Epoch, seq: Seq, piece: &Bytes, mor
 /// Makes a frame with rows of the list. `full` says that it has the first rows rather than changed ones;
 /// `total` is how many conversations there are.
 pub fn fleet(sub: SubscriptionId, full: bool, rows: &[ConversationRow], total: u64) -> Bytes {
-    fleet_without(sub, full, &[], rows, total)
+    listed(&format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":"), &[], rows, total)
 }
 
-/// The same, with conversations that were deleted.
-pub fn fleet_without(
+/// Makes a frame with conversations that were deleted and rows that changed.
+pub fn fleet_change(
     sub: SubscriptionId,
-    full: bool,
     gone: &[ConversationId],
     rows: &[ConversationRow],
     total: u64,
 ) -> Bytes {
+    listed(&format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":false,\"rows\":"), gone, rows, total)
+}
+
+/// A frame of the list that begins with `head`, up to its rows.
+fn listed(head: &str, gone: &[ConversationId], rows: &[ConversationRow], total: u64) -> Bytes {
     framed(TEXT, 64 + 320 * rows.len() + 48 * gone.len(), |buffer| {
-        let head = format!("{{\"t\":\"fleet\",\"sub\":{sub},\"full\":{full},\"rows\":");
         buffer.extend_from_slice(head.as_bytes());
         json(buffer, &rows);
         if !gone.is_empty() {

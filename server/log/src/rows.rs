@@ -1,8 +1,10 @@
 //! Rows of the list, shared by all logs that list.
 
+use std::sync::Arc;
+
 use model::event::RunStatus;
 use model::frame::ConversationRow;
-use model::{ConversationId, Epoch, Seq};
+use model::{ConversationId, Envelope, Epoch, Seq};
 
 use crate::ListQuery;
 
@@ -68,6 +70,13 @@ pub(crate) fn narrowed(query: &ListQuery, state: &str, tag: &str) -> String {
     numbers + &value(query.state.is_some(), state) + &value(query.tag.is_some(), tag)
 }
 
+/// When the newest of `envelopes` came that is activity ([`model::Kind::is_activity`]), in milliseconds since 1970; 0 if none is. Lists are
+/// in this order: what people make of a conversation does not move it.
+pub(crate) fn active_at(envelopes: &[Arc<Envelope>]) -> u64 {
+    let mut newest = envelopes.iter().rev().filter(|envelope| envelope.event.kind.is_activity());
+    newest.next().map_or(0, |envelope| envelope.at)
+}
+
 /// A row for a conversation of which the hub has not yet given one with [`crate::EventLog::put_rows`], or
 /// whose row cannot be read. The caller fills in epoch, head and time.
 pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
@@ -100,6 +109,8 @@ pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
         pinned: false,
         archived: false,
         tags: Vec::new(),
+        good: 0,
+        bad: 0,
         agent: None,
         usage: None,
         said: None,

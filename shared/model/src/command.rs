@@ -98,6 +98,21 @@ pub enum CommandAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },
+    /// Somebody thinks that a run or a message is good or bad. Of each the last rating counts.
+    Rate {
+        /// The run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
+        /// The message, in the place of a run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<MessageId>,
+        /// Whether it is good; absent takes the rating back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        good: Option<bool>,
+        /// Why, in a few words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
     /// A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
     /// so a message is edited and run again, and what was is as it was.
     Fork {

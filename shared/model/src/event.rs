@@ -16,6 +16,7 @@ mod cost;
 mod file;
 mod fork;
 mod label;
+mod rating;
 mod run;
 mod tool;
 mod wire;
@@ -27,6 +28,7 @@ pub use cost::{Cost, CostError, Currency};
 pub use file::{FileError, FileKind, MessageFile, check_files};
 pub use fork::Origin;
 pub use label::{LabelChange, LabelError, is_tag};
+pub use rating::Rating;
 pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
 pub use wire::{EventError, parse_event};
@@ -362,6 +364,12 @@ impl Kind {
             Self::ToolProgress(_) | Self::Rate { .. } => Class::Ephemeral,
             _ => Class::Critical,
         }
+    }
+
+    /// Whether it is activity of the conversation, which decides where that stands in lists and how old it is: everything but what
+    /// people only make of it.
+    pub fn is_activity(&self) -> bool {
+        !matches!(self, Self::Label(_))
     }
 
     /// Whether only the hub may say it: whoever else does is not believed.

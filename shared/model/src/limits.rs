@@ -65,6 +65,12 @@ pub const LABEL_TAG_CHARS_MAX: usize = 64;
 /// Longest note that a person writes about a conversation, in bytes.
 pub const LABEL_NOTE_BYTES_MAX: usize = 4 << 10;
 
+/// Most runs and messages of one conversation that people rate.
+pub const RATINGS_MAX: usize = 256;
+
+/// Longest reason that a person gives for a rating, in bytes.
+pub const RATING_WHY_BYTES_MAX: usize = 1 << 10;
+
 /// Longest line about what goes on in a run, in bytes; a run keeps the newest. The rest is cut.
 pub const STATUS_BYTES_MAX: usize = 1 << 20;
 

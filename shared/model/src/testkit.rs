@@ -10,8 +10,8 @@ use crate::anomaly::{Anomaly, AnomalyCode};
 use crate::envelope::Envelope;
 use crate::event::{
     AgentEnd, AgentStart, Cost, Currency, ErrorFact, Event, Kind, LabelChange, Message, MessageFile, Origin,
-    PartEnd, PartKind, ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart, ToolState,
-    ToolStateChange, Usage,
+    PartEnd, PartKind, Rating, ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart,
+    ToolState, ToolStateChange, Usage,
 };
 use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
@@ -195,16 +195,33 @@ fn label() -> BoxedStrategy<LabelChange> {
         proptest::option::of(any::<bool>()),
         proptest::option::of(tags),
         text(),
+        proptest::option::of(rating()),
         by,
     );
     change
-        .prop_map(|(title, pinned, archived, tags, note, by)| LabelChange {
+        .prop_map(|(title, pinned, archived, tags, note, rating, by)| LabelChange {
             title,
             pinned,
             archived,
             tags,
             note,
+            rating,
             by,
+        })
+        .boxed()
+}
+
+/// What somebody thinks of a run or a message, or thinks no more.
+fn rating() -> BoxedStrategy<Rating> {
+    let why = proptest::option::of(Just("a reason".to_owned()));
+    let rating = (select(vec!["r1", "r2"]), any::<bool>(), proptest::option::of(any::<bool>()), why);
+    rating
+        .prop_map(|(id, is_run, good, why)| Rating {
+            run: is_run.then(|| RunId::new(id)),
+            message: (!is_run).then(|| MessageId::new(id)),
+            good,
+            why,
+            by: None,
         })
         .boxed()
 }

@@ -76,7 +76,7 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
     if let Some(from) = view.forked_from.clone() {
         out.push(&RunId::none(), None, 0, Kind::Fork { from });
     }
-    if let Some(change) = view.label.as_change() {
+    for change in view.label.as_changes() {
         out.push(&RunId::none(), None, 0, Kind::Label(change));
     }
     for run in runs.values() {

@@ -82,6 +82,7 @@ impl Redactor {
             Kind::Label(change) => {
                 self.optional(&mut change.title);
                 self.optional(&mut change.note);
+                change.rating.iter_mut().for_each(|rating| self.optional(&mut rating.why));
                 change.tags.iter_mut().flatten().for_each(|tag| self.name(tag));
             }
             Kind::Custom { name, value } | Kind::Raw { name, value } => {

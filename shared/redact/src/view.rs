@@ -12,6 +12,7 @@ impl Redactor {
         self.optional(&mut view.title);
         self.optional(&mut view.label.title);
         self.optional(&mut view.label.note);
+        view.label.ratings.iter_mut().for_each(|rating| self.optional(&mut rating.why));
         view.label.tags.iter_mut().for_each(|tag| self.name(tag));
         for message in view.messages.values_mut() {
             self.name(&mut message.role);

@@ -57,7 +57,7 @@ pub(crate) fn shown_dialog(dialog: OpenDialog) -> AnyView {
 
 /// Keeps the focus inside a dialog: Tab on the last control goes to the first, Shift+Tab on the first to the
 /// last.
-pub(super) fn go_round(event: &KeyboardEvent) {
+pub(crate) fn go_round(event: &KeyboardEvent) {
     if event.key() != "Tab" {
         return;
     }

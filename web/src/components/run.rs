@@ -24,6 +24,7 @@ use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
+use super::rating::RunRating;
 use super::turn::GoOn;
 use crate::flow::{Flow, RowRank};
 use crate::format;
@@ -179,7 +180,7 @@ fn Steps(
     }
 }
 
-/// A button that copies the whole answer as Markdown, once the run has ended. Not shown without an answer.
+/// Below a run that has ended: a button that copies the whole answer as Markdown, if there is one, and what people think of the run.
 #[component]
 fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     let store = use_store();
@@ -192,8 +193,11 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
         head.with(|head| head.as_ref().is_some_and(|head| head.status != RunStatus::Running))
     });
     move || {
-        (is_over.get() && !answer().trim().is_empty())
-            .then(|| view! { <div class="answer-foot"><Copy text=answer label="Copy answer" /></div> })
+        is_over.get().then(|| {
+            let copy =
+                (!answer().trim().is_empty()).then(|| view! { <Copy text=answer label="Copy answer" /> });
+            view! { <div class="answer-foot">{copy} <RunRating run=id.get_value() /></div> }
+        })
     }
 }
 

@@ -20,6 +20,7 @@ use super::empty::Empty;
 use super::message::Message;
 use super::recording::RecordingBar;
 use super::run::Run;
+use super::since::Since;
 use super::strip::Strip;
 use super::turn::Origin;
 use crate::format;
@@ -55,6 +56,7 @@ pub(crate) fn Transcript() -> impl IntoView {
         <main class="stage" hidden=move || store.panel.wall.get()>
             <RecordingBar />
             <Strip />
+            <Since />
             <div class="said">
             <div class="scroll" id="transcript" node_ref=window data-t="transcript" role="log" aria-live="off"
                 aria-label=name tabindex="0"

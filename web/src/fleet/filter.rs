@@ -9,13 +9,16 @@
 //! | `state:` | the state begins so; `failed` and `done` are read as `error` and `complete` |
 //! | `model:` `tool:` `agent:` | the name contains it, of any tool that the newest run called |
 //! | `has:error` `has:approval` | a call or the newest run failed; a call waits for consent |
+//! | `has:good` `has:bad` | somebody rated one of its runs or messages so |
 //! | `depth:>0` `depth:0` | there are sub-agents; there are none |
-//! | `tag:` | a tag contains it |
+//! | `tag:` | a tag is it, letter for letter, as in `GET /v1/conversations?tag=` |
 //! | `is:pinned` `is:archived` | somebody pinned it; somebody archived it |
 //! | `slower:10s` | the executing call, or else the newest run, took longer (`ms`, `s`, `m`, `h`) |
 //! | a word | the title, the id or the state contains it |
 //!
 //! Archived conversations are shown only by a filter with `is:archived`. A condition whose value is still being typed hides nothing. The table of runs uses the same language.
+
+use std::collections::BTreeSet;
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
@@ -36,7 +39,7 @@ pub const CHIPS: [&str; 10] = [
     "is:archived",
 ];
 
-/// A condition of the filter. Texts are in lower case.
+/// A condition of the filter. Texts are in lower case, except tags.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Term {
     /// The title, the id or the state contains it.
@@ -53,7 +56,9 @@ enum Term {
     Error,
     /// A call waits for consent.
     Approval,
-    /// A tag contains it.
+    /// Somebody rated something of it good, or bad.
+    Rated(bool),
+    /// A tag is it.
     Tag(String),
     /// Somebody pinned it.
     Pinned,
@@ -73,7 +78,7 @@ impl Filter {
     /// Parses `text`. Never fails: a word that is not a condition is searched as a word, and [`unknown`]
     /// names it.
     pub fn parse(text: &str) -> Self {
-        Self(text.to_lowercase().split_whitespace().filter_map(term).collect())
+        Self(text.split_whitespace().filter_map(term).collect())
     }
 
     /// Whether the filter has no condition.
@@ -88,8 +93,10 @@ impl Filter {
     }
 }
 
-/// The condition that `word` is; `None` while its value is missing.
-fn term(word: &str) -> Option<Term> {
+/// The condition that `word` is, in any case; `None` while its value is missing.
+fn term(typed: &str) -> Option<Term> {
+    let word = typed.to_lowercase();
+    let word = word.as_str();
     let plain = || Some(Term::Word(word.to_owned()));
     let Some((key, value)) = word.split_once(':') else { return plain() };
     let owned = || value.to_owned();
@@ -103,7 +110,9 @@ fn term(word: &str) -> Option<Term> {
         ("agent", _) => Some(Term::Agent(owned())),
         ("has", "error") => Some(Term::Error),
         ("has", "approval") => Some(Term::Approval),
-        ("tag", _) => Some(Term::Tag(owned())),
+        ("has", "good") => Some(Term::Rated(true)),
+        ("has", "bad") => Some(Term::Rated(false)),
+        ("tag", _) => typed.split_once(':').map(|(_, tag)| Term::Tag(tag.to_owned())),
         ("is", "pinned") => Some(Term::Pinned),
         ("is", "archived") => Some(Term::Archived),
         ("depth", ">0") => Some(Term::Agents(true)),
@@ -119,7 +128,7 @@ const KEYS: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("tool", &[]),
     ("agent", &[]),
-    ("has", &["error", "approval"]),
+    ("has", &["error", "approval", "good", "bad"]),
     ("depth", &[">0", "0"]),
     ("slower", &["10s", "1m", "10m"]),
     ("tag", &[]),
@@ -149,23 +158,26 @@ pub fn unknown(text: &str) -> Option<String> {
 /// The most completions that are offered.
 const COMPLETIONS_MAX: usize = 12;
 
-/// Completions of `text`, whose last word must be a condition: the condition's values and those of the rows.
-/// Each completion is the whole new text, at most `COMPLETIONS_MAX` of them. Values with spaces are not
-/// offered, since a condition is one word.
+/// Completions of `text`: the values of the condition that its last word is, those of the rows among them, or the conditions that
+/// begin as the last word does. Each completion is the whole new text, at most `COMPLETIONS_MAX` of them. Values with spaces are
+/// not offered, since a condition is one word.
 pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRow>) -> Vec<String> {
     let at = text.rfind(char::is_whitespace).map_or(0, |at| at.saturating_add(1));
     let (before, word) = text.split_at_checked(at).unwrap_or_default();
-    let Some((key, begun)) = word.split_once(':') else { return Vec::new() };
+    let Some((key, begun)) = word.split_once(':') else {
+        let word = word.to_lowercase();
+        let begins = |(key, _): &&(&str, _)| !word.is_empty() && key.starts_with(&word);
+        return KEYS.iter().filter(begins).map(|(key, _)| format!("{before}{key}:")).collect();
+    };
     let (key, begun) = (key.to_lowercase(), begun.to_lowercase());
     let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) else { return Vec::new() };
-    let mut found: std::collections::BTreeSet<String> =
-        values.iter().map(|&value| value.to_owned()).collect();
+    let mut found: BTreeSet<String> = values.iter().map(|&value| value.to_owned()).collect();
     for row in rows {
         match *key {
-            "model" => found.extend(row.model.clone()),
-            "agent" => found.extend(row.agent.clone()),
-            "tag" => found.extend(row.tags.iter().map(ToString::to_string)),
-            "tool" => found.extend(row.used.iter().map(ToString::to_string).chain(row.asks.clone())),
+            "model" => note(&mut found, row.model.as_deref()),
+            "agent" => note(&mut found, row.agent.as_deref()),
+            "tag" => note(&mut found, row.tags.iter().map(AsRef::as_ref)),
+            "tool" => note(&mut found, row.used.iter().map(AsRef::as_ref).chain(row.asks.as_deref())),
             _ => {}
         }
     }
@@ -174,6 +186,15 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     };
     let fitting = found.into_iter().filter(fits).take(COMPLETIONS_MAX);
     fitting.map(|value| format!("{before}{key}:{value}")).collect()
+}
+
+/// Puts names into a set: few are new where there are many rows.
+fn note<'a>(found: &mut BTreeSet<String>, names: impl IntoIterator<Item = &'a str>) {
+    for name in names {
+        if !found.contains(name) {
+            found.insert(name.to_owned());
+        }
+    }
 }
 
 /// A duration such as `10s`, `500ms`, `2m` or `1h`, in milliseconds. A number alone means seconds; `None` if
@@ -206,11 +227,12 @@ impl Term {
                 now.chain(row.used.iter().map(AsRef::as_ref)).any(|tool| has(tool, word))
             }
             Self::Agent(word) => row.agent.as_deref().is_some_and(|agent| has(agent, word)),
-            Self::Tag(word) => row.tags.iter().any(|tag| has(tag, word)),
+            Self::Tag(wanted) => row.tags.iter().any(|tag| tag == wanted),
             Self::Pinned => row.pinned,
             Self::Archived => row.archived,
             Self::Error => row.failed > 0 || row.state == Some(RunStatus::Error),
             Self::Approval => row.approvals > 0,
+            Self::Rated(good) => (if *good { row.good } else { row.bad }) > 0,
             Self::Agents(wanted) => (row.agents > 0) == *wanted,
             Self::Slower(ms) => took(row, now) > *ms,
         }
@@ -335,7 +357,10 @@ mod tests {
             "host: is not a condition; there are state:, model:, tool:, agent:, has:, depth:, slower:, tag:, is:"
         );
         assert_eq!(of("is:gone"), "is:gone is not a condition; there are is:pinned, is:archived");
-        assert_eq!(of("has:wings"), "has:wings is not a condition; there are has:error, has:approval");
+        assert_eq!(
+            of("has:wings"),
+            "has:wings is not a condition; there are has:error, has:approval, has:good, has:bad"
+        );
         for fine in ["", "night", "state:", "state:run model:x", "http://x", "slower:5s"] {
             assert_eq!(unknown(fine), None, "{fine}");
         }
@@ -349,6 +374,11 @@ mod tests {
         assert_eq!(of("tool:grep"), ["tool:grep_files"]);
         assert_eq!(of("state:s"), ["state:silent", "state:stalled"]);
         assert_eq!((of("night"), of("who:"), of("has:error")), (vec![], vec![], vec![]));
+        assert_eq!(
+            (of("night s"), of("T")),
+            (vec!["night state:".into(), "night slower:".into()], vec!["tool:".to_owned(), "tag:".into()])
+        );
+        assert_eq!(of("night "), Vec::<String>::new());
         assert_eq!(fits("tool:grep", 2_000), [0], "also a tool that is not at work now");
     }
 
@@ -370,9 +400,13 @@ mod tests {
         };
         assert_eq!((fits(""), fits("is:pinned"), fits("is:archived")), (vec![0, 2], vec![0], vec![1]));
         assert_eq!(
-            (fits("tag:prod"), fits("tag:prod is:archived"), fits("tag:x")),
+            (fits("TAG:Prod"), fits("tag:prod is:archived"), fits("tag:x")),
             (vec![0], vec![1], vec![])
         );
+        assert_eq!((fits("tag:prod"), fits("tag:pro")), (vec![], vec![]), "a whole tag, as at the hub");
+        let rated = row(&format!(r#"{plain},"bad":2"#));
+        let is_shown = |text| Filter::parse(text).fits(&rated, 2_000);
+        assert!(is_shown("has:bad") && !is_shown("has:good"));
         assert_eq!(
             (fits("tag:"), fits("is:")),
             (vec![0, 2], vec![0, 2]),

@@ -34,6 +34,8 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         pinned: false,
         archived: false,
         tags: Vec::new(),
+        good: 0,
+        bad: 0,
         agent: None,
         usage: None,
         said: None,

@@ -11,6 +11,9 @@ pub const RUNS: &str = "/runs";
 /// The dashboard.
 pub const DASHBOARD: &str = "/dashboard";
 
+/// The end of a time that goes on.
+pub const UNTIL_NOW: u64 = model::limits::NUMBER_MAX;
+
 /// The values of a query, by name.
 struct Pairs<'a>(&'a str);
 

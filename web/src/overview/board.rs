@@ -8,8 +8,11 @@
 //!                              version (once per frame of the screen), sorting (a few times a second)
 //! ```
 //!
-//! Rows from the socket win over those of pages, since they are newer. A row is never removed, except when
-//! all are replaced.
+//! Rows from the socket win over those of pages, since they are newer. A row leaves when the hub says that its conversation is
+//! gone, and when a list that was read anew to its end does not have it. Until then rows stay, so that a lost connection
+//! does not empty the table.
+
+use std::collections::HashSet;
 
 use indexmap::IndexMap;
 use leptos::prelude::*;
@@ -54,8 +57,10 @@ pub(super) struct Parts {
     /// By id, in the order in which they came. Not a signal: a table of 100,000 rows reads it only when
     /// `version` or `sorting` moves.
     rows: StoredValue<IndexMap<ConversationId, ConversationRow>, LocalStorage>,
-    /// How often all rows were replaced; a page that was asked for before the last time is dropped.
+    /// How often the hub began its list anew; a page that was asked for before the last time is dropped.
     generation: StoredValue<u32>,
+    /// While the list is read anew: the conversations that are known to be there. `None` once all of it was read.
+    confirmed: StoredValue<Option<HashSet<ConversationId>>>,
     /// The hub's clock minus ours, in milliseconds.
     ahead_ms: StoredValue<i64>,
     /// How frames are sent; `None` until the session has connected the board.
@@ -70,6 +75,8 @@ pub(super) struct Parts {
     pub(super) version: RwSignal<u64>,
     /// Moves when rows are to be sorted: the order is computed again.
     pub(super) sorting: RwSignal<u64>,
+    /// Moves when rows left: then the places of others in the map have changed.
+    pub(super) removed: RwSignal<u64>,
     /// How many conversations the hub has; nothing before it has said so.
     pub(super) total: RwSignal<Option<u64>>,
     /// Why older rows are not there: the error of the last page that failed. No page is asked for after it.
@@ -107,6 +114,9 @@ enum Frame {
     Fleet {
         full: bool,
         rows: Vec<ConversationRow>,
+        /// Conversations that were deleted.
+        #[serde(default)]
+        gone: Vec<ConversationId>,
         total: u64,
         ts: u64,
     },
@@ -132,6 +142,7 @@ impl Board {
         let board = Self(Box::leak(Box::new(Parts {
             rows: StoredValue::new_local(IndexMap::new()),
             generation: StoredValue::new(0),
+            confirmed: StoredValue::new(None),
             ahead_ms: StoredValue::new(0),
             send: StoredValue::new_local(None),
             painter: StoredValue::new_local(None),
@@ -139,6 +150,7 @@ impl Board {
             is_changed: StoredValue::new(false),
             version: RwSignal::new(0),
             sorting: RwSignal::new(0),
+            removed: RwSignal::new(0),
             total: RwSignal::new(None),
             trouble: RwSignal::new(None),
             status: RwSignal::new(Status::Connecting),
@@ -196,57 +208,92 @@ impl Board {
         self.ahead_ms.set_value(ahead);
     }
 
-    /// Takes rows from the socket. `is_full` is whether they replace all that are known: at the beginning and
-    /// after each lost connection.
+    /// Takes rows from the socket. `is_full` is whether the hub begins its list anew: at the beginning and after each lost
+    /// connection.
     fn take(self, is_full: bool, rows: Vec<ConversationRow>, total: u64) {
         let is_first = self.total.get_untracked().is_none();
+        let is_all = rows.len() < usize::try_from(FIRST_ROWS).unwrap_or(usize::MAX);
+        let last = is_full.then(|| last_of(&rows)).flatten();
+        let listed = rows.iter().map(|row| row.conversation.clone());
+        if is_full {
+            self.confirmed.set_value(Some(listed.collect()));
+        } else {
+            self.confirmed
+                .update_value(|confirmed| confirmed.iter_mut().for_each(|all| all.extend(listed.clone())));
+        }
         self.rows.update_value(|known| {
-            if is_full {
-                known.clear();
-            }
             known.extend(rows.into_iter().map(|row| (row.conversation.clone(), row)));
         });
+        self.total.set(Some(total));
         if is_full {
             self.generation.update_value(|generation| *generation = generation.wrapping_add(1));
-            self.fetch_older();
+            match last.filter(|_| !is_all) {
+                Some(last) => self.fetch_older(last),
+                None => self.forget_unconfirmed(),
+            }
         }
-        self.total.set(Some(total));
         self.changed();
         if is_full || is_first {
             self.sort_now();
         }
     }
 
-    /// Asks for what is older than the rows that the socket began with, page by page, in a task of its own.
-    /// It ends at the last page, at [`ROWS_MAX`], with the first error, and when all rows were replaced
-    /// meanwhile. If the socket gave fewer rows than it may, there are no older ones.
-    fn fetch_older(self) {
-        let generation = self.generation.get_value();
-        let last = self.rows(|rows| {
-            let last = rows.values().max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation));
-            last.map(|last| format!("{}:{}", last.at, last.conversation))
+    /// Takes out the rows of conversations that were deleted: the hub said so, or this page did it.
+    pub(super) fn lose(self, gone: &[ConversationId]) {
+        let has_lost = self.rows.try_update_value(|known| {
+            let gone = gone.iter().filter(|id| known.swap_remove(*id).is_some());
+            gone.count() > 0
         });
-        if self.rows(IndexMap::len) < usize::try_from(FIRST_ROWS).unwrap_or(usize::MAX) {
-            return;
+        self.confirmed.update_value(|confirmed| {
+            let confirmed = confirmed.iter_mut();
+            confirmed.for_each(|all| all.retain(|id| !gone.contains(id)));
+        });
+        if has_lost == Some(true) {
+            self.rows_left();
         }
+    }
+
+    /// Takes out the rows that the list did not have, now that it was read to its end.
+    fn forget_unconfirmed(self) {
+        let Some(confirmed) = self.confirmed.try_update_value(Option::take).flatten() else { return };
+        let has_lost = self.rows.try_update_value(|known| {
+            let before = known.len();
+            known.retain(|id, _| confirmed.contains(id));
+            known.len() < before
+        });
+        if has_lost == Some(true) {
+            self.rows_left();
+        }
+    }
+
+    /// Has the table drawn without the rows that left, at once.
+    fn rows_left(self) {
+        self.removed.update(|count| *count = count.wrapping_add(1));
+        self.sort_now();
+        self.version.update(|version| *version = version.wrapping_add(1));
+    }
+
+    /// Asks for what is older than `last`, where the rows of the socket end, page by page, in a task of its own. It ends at the
+    /// last page, at [`ROWS_MAX`], with the first error, and when the hub began its list anew meanwhile. At its end the rows go
+    /// that are in no page.
+    fn fetch_older(self, last: String) {
+        let generation = self.generation.get_value();
         spawn_local(async move {
-            let mut after = last;
+            let mut after = Some(last);
             while let Some(place) = after.take() {
-                let path = format!("/v1/conversations?limit={PAGE_ROWS}&after={}", encoded(&place));
+                let path =
+                    format!("/v1/conversations?limit={PAGE_ROWS}&archived=all&after={}", encoded(&place));
                 let answer = browser::fetch_text(&path).await;
-                // All rows may have come anew meanwhile.
                 if self.generation.get_value() != generation {
                     return;
                 }
                 match answer.map(|text| serde_json::from_str::<Page>(&text)) {
                     Ok(Ok(Page { conversations, next })) => {
-                        self.rows.update_value(|known| {
-                            for row in conversations {
-                                known.entry(row.conversation.clone()).or_insert(row);
-                            }
-                        });
-                        self.changed();
+                        self.take_page(conversations);
                         after = next.filter(|_| self.rows(IndexMap::len) < ROWS_MAX);
+                        if after.is_none() {
+                            self.forget_unconfirmed();
+                        }
                     }
                     Ok(Err(error)) => self.trouble.set(Some(error.to_string())),
                     Err(why) => self.trouble.set(Some(why)),
@@ -255,6 +302,33 @@ impl Board {
             }
         });
     }
+
+    /// Takes a page of older rows. What the socket said of one of them is newer and stays.
+    fn take_page(self, rows: Vec<ConversationRow>) {
+        let listed = rows.iter().map(|row| row.conversation.clone());
+        self.confirmed
+            .update_value(|confirmed| confirmed.iter_mut().for_each(|all| all.extend(listed.clone())));
+        self.rows.update_value(|known| {
+            for row in rows {
+                match known.get(&row.conversation) {
+                    Some(newer) if (newer.at, newer.head) > (row.at, row.head) => {}
+                    _ => drop(known.insert(row.conversation.clone(), row)),
+                }
+            }
+        });
+        self.changed();
+    }
+}
+
+/// Where the list goes on after `rows`, as the hub wants it. Pinned ones stand before the others, whatever their time; if all are
+/// pinned, more of these follow.
+fn last_of(rows: &[ConversationRow]) -> Option<String> {
+    let oldest = |pinned: bool| {
+        let those = rows.iter().filter(|row| row.pinned == pinned);
+        those.max_by_key(|row| (std::cmp::Reverse(row.at), &row.conversation))
+    };
+    let place = |row: &ConversationRow| format!("{}:{}", row.at, row.conversation);
+    oldest(false).map(place).or_else(|| oldest(true).map(|row| format!("pinned:{}", place(row))))
 }
 
 impl Listener for Board {
@@ -277,8 +351,9 @@ impl Listener for Board {
         Some(match frame {
             Frame::Welcome { hb_ms } => (Input::Welcomed { hb_ms }, None),
             Frame::Bye { reconnect, retry_ms, reason } => (Input::Bye { reconnect, retry_ms, reason }, None),
-            Frame::Fleet { full, rows, total, ts } => {
+            Frame::Fleet { full, rows, gone, total, ts } => {
                 self.hear_time(ts);
+                self.lose(&gone);
                 self.take(full, rows, total);
                 (Input::Heard, None)
             }

@@ -47,6 +47,8 @@ struct Picture {
     /// All lines of the answer, in its order. As long as nothing was put together, the indices are those of
     /// `lines`.
     source: Vec<Line>,
+    /// What the legend calls each line of `source`.
+    names: Vec<String>,
     /// The sum of each line of `source` over the whole time, in the unit of the panel; `None` where the hub
     /// gives none.
     totals: Vec<Option<i64>>,
@@ -73,9 +75,16 @@ impl Picture {
         }
         let currency = source.iter().find_map(|line| line.currency.clone());
         let totals = source.iter().map(|line| line.total).collect();
+        let names = lines.iter().map(|line| line.name.clone()).collect();
         let lines = chart::reduced(lines, spec.shape);
         let chart = chart::chart(&lines, spec.shape, spec.unit);
-        Self { from: series.from, step_ms: series.step_ms, lines, source, totals, currency, chart }
+        Self { from: series.from, step_ms: series.step_ms, lines, source, names, totals, currency, chart }
+    }
+
+    /// The indices in `source` of the lines that have no colour of their own.
+    fn rest(&self) -> std::ops::Range<usize> {
+        let all = self.source.len();
+        if all > chart::COLOURS { chart::COLOURS.saturating_sub(1)..all } else { all..all }
     }
 
     /// How many steps the longest line has.
@@ -231,9 +240,7 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
 /// for all the rest has no runs of its own: its address is that of the whole step.
 fn behind(spec: &PanelSpec, picture: &Picture, line: Option<usize>, step: usize) -> String {
     // What was put together is not one of those that were asked for.
-    let of = line.filter(|line| {
-        picture.lines.len() == picture.source.len() || *line < chart::COLOURS.saturating_sub(1)
-    });
+    let of = line.filter(|line| !picture.rest().contains(line));
     spec.behind(of.and_then(|line| picture.source.get(line)), picture.start(step), picture.step_ms)
 }
 
@@ -261,22 +268,39 @@ fn svg(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
 }
 
 /// The colours with the names and sums of their lines, if there is more than one line. The line that stands
-/// for the rest shows no sum.
+/// for the rest shows no sum: what it stands for is listed by [`more`].
 fn legend(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
-    let is_whole = picture.lines.len() == picture.source.len();
     let item = |(at, line): (usize, &ChartLine)| {
-        let total = picture
-            .totals
-            .get(at)
-            .copied()
-            .flatten()
-            .filter(|_| is_whole || at < chart::COLOURS.saturating_sub(1));
+        let total = picture.totals.get(at).copied().flatten().filter(|_| !picture.rest().contains(&at));
         let total = total.map(|total| told(Some(total), spec.unit, picture.currency.as_deref()));
         view! { <li><i class=format!("swatch s{at}")></i> {line.name.clone()} " " <span class="num">{total}</span></li> }
     };
     (picture.lines.len() > 1).then(
-        || view! { <ul class="legend">{picture.lines.iter().enumerate().map(item).collect_view()}</ul> },
+        || view! { <ul class="legend">{picture.lines.iter().enumerate().map(item).collect_view()}</ul> {more(spec, picture)} },
     )
+}
+
+/// The lines that have no colour of their own, folded: each with its sum, and a link to the runs behind it in the whole time. Nothing
+/// if all lines have a colour.
+fn more(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
+    let rest = picture.rest();
+    let until = (picture.steps() as u64).saturating_mul(picture.step_ms);
+    let item = |at: usize| {
+        let name = picture.names.get(at).cloned().unwrap_or_default();
+        let total = picture.totals.get(at).copied().flatten();
+        let total = total.map(|total| told(Some(total), spec.unit, picture.currency.as_deref()));
+        let runs = spec.behind(picture.source.get(at), picture.from, until);
+        view! { <li><a href=runs>{name}</a> " " <span class="num">{total}</span></li> }
+    };
+    let words = format!("and {} more", rest.len());
+    (!rest.is_empty()).then(|| {
+        view! {
+            <details class="more" data-t="more">
+                <summary class="meta">{words}</summary>
+                <ul class="legend">{rest.map(item).collect_view()}</ul>
+            </details>
+        }
+    })
 }
 
 /// The numbers as a table, newest first, made when it is opened; each time is a link to its runs. It is how a

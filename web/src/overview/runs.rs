@@ -10,13 +10,30 @@ use indexmap::IndexSet;
 use leptos::prelude::*;
 use model::ConversationId;
 
-use super::address::RunsAddress;
+use super::address::{RunsAddress, UNTIL_NOW};
 use super::board::Board;
 use super::grid::Grid;
 use super::selected::Selected;
 use super::table::{self, Column, Wanted};
 use crate::components::icon;
 use crate::{browser, fleet, format};
+
+/// What an order of rows was made for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct OrderedRows {
+    wanted: Wanted,
+    /// How many rows were loaded.
+    count: usize,
+    /// How often rows had left by then.
+    removed: u64,
+}
+
+impl OrderedRows {
+    /// Whether an order that was made for this may stand at `later`, with what came meanwhile at its end.
+    fn keeps_places(&self, later: &Self) -> bool {
+        self.wanted == later.wanted && self.removed == later.removed && self.count <= later.count
+    }
+}
 
 /// Everything that the parts of the table share. A handle: copies share the same signals.
 #[derive(Clone, Copy)]
@@ -45,21 +62,40 @@ impl Table {
         let address = RwSignal::new(RunsAddress::parse(&query));
         let wanted = Memo::new(move |_| address.with(RunsAddress::wanted));
         let is_held = RwSignal::new(false);
-        let made_for = StoredValue::new((Wanted::default(), usize::MAX));
+        let made_for = StoredValue::new(OrderedRows::default());
         let order = Memo::new(move |old: Option<&Vec<usize>>| {
             board.sorting.track();
-            let wanted = wanted.get();
-            let rows = board.rows(indexmap::IndexMap::len);
-            let is_same = made_for.with_value(|(before, count)| *before == wanted && *count <= rows);
+            let now = OrderedRows {
+                wanted: wanted.get(),
+                count: board.rows(indexmap::IndexMap::len),
+                removed: board.removed.get(),
+            };
+            let before = made_for.with_value(OrderedRows::clone);
+            let time = board.hub_time();
+            made_for.set_value(now.clone());
             match old {
-                Some(old) if is_same && is_held.get_untracked() => old.clone(),
-                _ => {
-                    made_for.set_value((wanted.clone(), rows));
-                    board.rows(|rows| wanted.order(rows.values(), board.hub_time()))
+                // Nothing moves under the pointer: what came stands at the end.
+                Some(old) if before.keeps_places(&now) && is_held.get_untracked() => {
+                    let new = board.rows(|rows| now.wanted.order(rows.values().skip(before.count), time));
+                    old.iter()
+                        .copied()
+                        .chain(new.into_iter().map(|at| at.saturating_add(before.count)))
+                        .collect()
                 }
+                _ => board.rows(|rows| now.wanted.order(rows.values(), time)),
             }
         });
         let (selected, current) = (RwSignal::new(IndexSet::new()), RwSignal::new(None));
+        Effect::new(move |_| {
+            board.removed.track();
+            let is_there = |id: &ConversationId| board.rows(|rows| rows.contains_key(id));
+            if selected.with_untracked(|all: &IndexSet<ConversationId>| !all.iter().all(is_there)) {
+                selected.update(|all| all.retain(is_there));
+            }
+            if current.with_untracked(|id| id.as_ref().is_some_and(|id| !is_there(id))) {
+                current.set(None);
+            }
+        });
         Self { board, address, order, selected, current, is_held }
     }
 
@@ -110,8 +146,8 @@ fn FilterField(table: Table) -> impl IntoView {
     let text = Memo::new(move |_| table.address.with(|address| address.filter.clone()));
     let values = move || {
         let typed = text.get();
-        // Values are offered for a condition that is being typed; else nobody reads the rows.
-        let is_wanted = typed.rsplit(char::is_whitespace).next().is_some_and(|word| word.contains(':'));
+        // Something is offered for a word that is being typed; else nobody reads the rows.
+        let is_wanted = !typed.ends_with(char::is_whitespace) && !typed.is_empty();
         let found = if is_wanted {
             table.board.rows(|rows| fleet::completions(&typed, rows.values()))
         } else {
@@ -145,17 +181,30 @@ fn Chips(table: Table) -> impl IntoView {
     view! { <div class="chips" role="group" aria-label="Conditions" data-t="filter-chips">{chips}</div> }
 }
 
-/// The time that the table is reduced to, if it is, as a chip; a click shows all times again. The dashboard
-/// links to the table with a time.
+/// The time that the table is reduced to, if it is, as a chip; a click shows all times again. A second one shows everything since its
+/// beginning. The dashboard links to the table with a time.
 #[component]
 fn Time(table: Table) -> impl IntoView {
     move || {
         table.address.with(|address| address.time).map(|(from, to)| {
-            let words = format!("{} – {}", browser::date_and_time(from), browser::date_and_time(to));
+            let goes_on = to >= UNTIL_NOW;
+            let words = if goes_on {
+                format!("since {}", browser::date_and_time(from))
+            } else {
+                format!("{} – {}", browser::date_and_time(from), browser::date_and_time(to))
+            };
+            let until_now = (!goes_on).then(|| {
+                let press = move |_| table.address.update(|address| address.time = Some((from, UNTIL_NOW)));
+                view! {
+                    <button type="button" class="chip" data-t="time-until-now" title="Shown are runs since the beginning of this time"
+                        on:click=press>"until now"</button>
+                }
+            });
             view! {
                 <button type="button" class="chip" aria-pressed="true" data-t="time"
                     title="Shown are runs of this time; a click shows all"
                     on:click=move |_| table.address.update(|address| address.time = None)>{words} " ✕"</button>
+                {until_now}
             }
         })
     }
@@ -208,17 +257,23 @@ fn Trouble(table: Table) -> impl IntoView {
 /// while that is not all.
 #[component]
 fn Summary(table: Table) -> impl IntoView {
-    let words = Memo::new(move |_| {
-        let Some(total) = table.board.total.get() else { return "Loading…".to_owned() };
-        let told = table.order.with(|order| {
+    let told = Memo::new(move |_| {
+        let total = table.board.total.get()?;
+        Some(table.order.with(|order| {
             table.board.rows(|rows| {
                 let shown = order.iter().filter_map(|at| rows.get_index(*at).map(|(_, row)| row));
                 table::summary(shown, total, table.board.hub_time())
             })
-        });
+        }))
+    });
+    // The sums are made when rows are sorted, not for each row that changes: they read all rows.
+    let words = move || {
+        let (Some(told), Some(total)) = (told.get(), table.board.total.get()) else {
+            return "Loading…".to_owned();
+        };
         table.board.version.track();
         let known = table.board.rows(indexmap::IndexMap::len) as u64;
         if known < total { format!("{told} · {} loaded", format::grouped(known)) } else { told }
-    });
-    view! { <p class="meta num summary" data-t="summary">{move || words.get()}</p> }
+    };
+    view! { <p class="meta num summary" data-t="summary">{words}</p> }
 }

@@ -1,9 +1,10 @@
 //! The table of runs: its columns, what stands in them, and in which order the rows are. A row is a conversation and tells of its
 //! newest run; tokens and money are those of all its runs.
 
-use std::cmp::Ordering;
+use std::borrow::Cow;
+use std::cmp::Reverse;
 
-use model::event::{Cost, RunStatus};
+use model::event::RunStatus;
 use model::frame::ConversationRow;
 
 use crate::fleet::{self, Filter};
@@ -39,6 +40,8 @@ pub enum Column {
     Agents,
     /// How many runs the conversation has.
     Runs,
+    /// How many of its runs and messages people rated good and bad.
+    Rated,
     /// How long ago the newest run began.
     Started,
     /// How long ago the newest event came.
@@ -49,7 +52,7 @@ pub enum Column {
 
 impl Column {
     /// All columns, in the order in which they stand. A reader chooses which are shown, not their order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::State,
         Self::Title,
         Self::Agent,
@@ -63,13 +66,14 @@ impl Column {
         Self::Failed,
         Self::Agents,
         Self::Runs,
+        Self::Rated,
         Self::Started,
         Self::Last,
         Self::Words,
     ];
 
     /// Those that are shown unless the reader chose others.
-    pub const USUAL: [Self; 11] = [
+    pub const USUAL: [Self; 12] = [
         Self::State,
         Self::Title,
         Self::Agent,
@@ -78,6 +82,7 @@ impl Column {
         Self::Call,
         Self::Tokens,
         Self::Cost,
+        Self::Calls,
         Self::Failed,
         Self::Last,
         Self::Words,
@@ -99,6 +104,7 @@ impl Column {
             Self::Failed => "failed",
             Self::Agents => "agents",
             Self::Runs => "runs",
+            Self::Rated => "rated",
             Self::Started => "started",
             Self::Last => "last",
             Self::Words => "words",
@@ -126,6 +132,7 @@ impl Column {
             Self::Failed => "Failed",
             Self::Agents => "Sub-agents",
             Self::Runs => "Runs",
+            Self::Rated => "Rated",
             Self::Started => "Started",
             Self::Last => "Last event",
             Self::Words => "Last words",
@@ -142,7 +149,7 @@ impl Column {
             Self::Agent | Self::Model => "minmax(88px,1fr)",
             Self::Silent | Self::Took | Self::Started => "84px",
             Self::Last => "98px",
-            Self::Agents => "100px",
+            Self::Agents | Self::Rated => "100px",
             Self::Tokens | Self::Cost => "76px",
             Self::Calls | Self::Failed | Self::Runs => "64px",
         }
@@ -175,6 +182,7 @@ impl Column {
             Self::Failed => count(row.failed),
             Self::Agents => count(row.agents),
             Self::Runs => count(row.runs),
+            Self::Rated => rated(row),
             Self::Started if row.started_at == 0 => String::new(),
             Self::Started => format::age(now.saturating_sub(row.started_at)),
             Self::Last => format::age(now.saturating_sub(row.at)),
@@ -182,36 +190,48 @@ impl Column {
         }
     }
 
-    /// How two rows stand to each other in it, at the hub's time `now`; what has nothing there comes first.
-    /// Times and amounts are compared as numbers, not as they are written.
-    fn compare(self, left: &ConversationRow, right: &ConversationRow, now: u64) -> Ordering {
-        let by_text = |read: fn(&ConversationRow) -> &str| read(left).cmp(read(right));
-        let by = |read: &dyn Fn(&ConversationRow) -> Option<u64>| read(left).cmp(&read(right));
+    /// What rows are compared by in it, at the hub's time `now`; what has nothing there comes first. Times and amounts are compared
+    /// as numbers, not as they are written.
+    fn key(self, row: &ConversationRow, now: u64) -> SortKey<'_> {
         match self {
-            Self::State => by(&|row| Some(urgency(row, now))),
-            Self::Title => by_text(fleet::title),
-            Self::Agent => by_text(|row| row.agent.as_deref().unwrap_or_default()),
-            Self::Model => by_text(|row| row.model.as_deref().unwrap_or_default()),
-            Self::Silent => by(&|row| fleet::silent(row, now)),
-            Self::Call => by(&|row| call(row).map(|call| now.saturating_sub(call.since))),
-            Self::Took => by(&|row| took(row, now)),
-            Self::Tokens => by(&tokens),
+            Self::State => SortKey::Number(Some(urgency(row, now))),
+            Self::Title => SortKey::Text(fleet::title(row).into()),
+            Self::Agent => SortKey::Text(row.agent.as_deref().unwrap_or_default().into()),
+            Self::Model => SortKey::Text(row.model.as_deref().unwrap_or_default().into()),
+            Self::Silent => SortKey::Number(fleet::silent(row, now)),
+            Self::Call => SortKey::Number(call(row).map(|call| now.saturating_sub(call.since))),
+            Self::Took => SortKey::Number(took(row, now)),
+            Self::Tokens => SortKey::Number(tokens(row)),
             // Amounts of two currencies cannot be compared: those of each stand together.
             Self::Cost => {
-                let cost = |row: &ConversationRow| row.usage.and_then(|usage| usage.cost);
-                let of = |cost: &Cost| (cost.currency().as_str().to_owned(), cost.picos());
-                cost(left).as_ref().map(of).cmp(&cost(right).as_ref().map(of))
+                let cost = row.usage.and_then(|usage| usage.cost);
+                SortKey::Money(cost.map(|cost| (cost.currency().as_str().to_owned(), cost.picos())))
             }
-            Self::Calls => by(&|row| Some(row.tools)),
-            Self::Failed => by(&|row| Some(row.failed)),
-            Self::Agents => by(&|row| Some(row.agents)),
-            Self::Runs => by(&|row| Some(row.runs)),
+            Self::Calls => SortKey::Number(Some(row.tools)),
+            Self::Failed => SortKey::Number(Some(row.failed)),
+            Self::Agents => SortKey::Number(Some(row.agents)),
+            Self::Runs => SortKey::Number(Some(row.runs)),
+            // The worst first.
+            Self::Rated => SortKey::Number(
+                Some(row.bad.saturating_mul(1_000_000))
+                    .filter(|_| row.bad > 0)
+                    .or((row.good > 0).then_some(row.good)),
+            ),
             // The longer ago, the greater, as they are written.
-            Self::Started => by(&|row| Some(now.saturating_sub(row.started_at))),
-            Self::Last => by(&|row| Some(now.saturating_sub(row.at))),
-            Self::Words => words(left).cmp(&words(right)),
+            Self::Started => SortKey::Number(Some(now.saturating_sub(row.started_at))),
+            Self::Last => SortKey::Number(Some(now.saturating_sub(row.at))),
+            Self::Words => SortKey::Text(words(row).into()),
         }
     }
+}
+
+/// What rows are compared by in one column, made once for each row: a sorting compares each row about 17 times if there are 100,000.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum SortKey<'a> {
+    Number(Option<u64>),
+    Text(Cow<'a, str>),
+    /// The currency, and the amount in its smallest unit.
+    Money(Option<(String, u64)>),
 }
 
 /// The rank of a state by how much it asks for somebody; 0 asks the most.
@@ -227,6 +247,12 @@ fn urgency(row: &ConversationRow, now: u64) -> u64 {
         "cancelled" => 7,
         _ => 8,
     }
+}
+
+/// How many are rated good and bad, in words; empty for none.
+fn rated(row: &ConversationRow) -> String {
+    let words = [(row.good, "good"), (row.bad, "bad")].into_iter().filter(|(count, _)| *count > 0);
+    words.map(|(count, word)| format!("{} {word}", format::grouped(count))).collect::<Vec<_>>().join(" · ")
 }
 
 /// The call that executes. None once the newest run has ended.
@@ -324,17 +350,20 @@ impl Wanted {
     /// The indices in `rows` of those that are shown, in order. Rows that are alike stand by their newest
     /// event, the newest first, then by their ids, so that the order is the same each time.
     pub fn order<'a>(&self, rows: impl Iterator<Item = &'a ConversationRow>, now: u64) -> Vec<usize> {
-        let shown = rows.enumerate().filter(|(_, row)| self.shows(row, now));
-        let mut shown: Vec<(usize, &ConversationRow)> = shown.collect();
         let Sort { column, descending } = self.sort;
-        shown.sort_by(|(_, left), (_, right)| {
-            let order = column.compare(left, right, now);
-            let order = if descending { order.reverse() } else { order };
-            order
-                .then_with(|| right.at.cmp(&left.at))
-                .then_with(|| left.conversation.cmp(&right.conversation))
+        let shown = rows.enumerate().filter(|(_, row)| self.shows(row, now));
+        let mut shown: Vec<(SortKey<'_>, &ConversationRow, usize)> =
+            shown.map(|(at, row)| (column.key(row, now), row, at)).collect();
+        shown.sort_unstable_by(|(left, left_row, _), (right, right_row, _)| {
+            let order = if descending { right.cmp(left) } else { left.cmp(right) };
+            order.then_with(|| {
+                let place = |row: &ConversationRow| Reverse(row.at);
+                place(left_row)
+                    .cmp(&place(right_row))
+                    .then_with(|| left_row.conversation.cmp(&right_row.conversation))
+            })
         });
-        shown.into_iter().map(|(at, _)| at).collect()
+        shown.into_iter().map(|(_, _, at)| at).collect()
     }
 }
 

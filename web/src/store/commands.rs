@@ -83,10 +83,18 @@ impl Store {
 
     /// Changes the label of the open conversation.
     pub(crate) fn label(self, change: LabelChange) {
-        let LabelChange { title, pinned, archived, tags, note, by: _ } = change;
+        let LabelChange { title, pinned, archived, tags, note, .. } = change;
         if let Some(conversation) = self.reading.conversation.get_untracked() {
             let deed = CommandAction::Label { title, pinned, archived, tags, note };
             self.command_in(conversation.clone(), At::Label(conversation), deed);
+        }
+    }
+
+    /// Says that a run of the open conversation is good or bad, and why; without `good` takes that back.
+    pub(crate) fn rate_run(self, run: &RunId, good: Option<bool>, why: Option<String>) {
+        if let Some(conversation) = self.reading.conversation.get_untracked() {
+            let deed = CommandAction::Rate { run: Some(run.clone()), message: None, good, why };
+            self.command_in(conversation, At::Rating(run.clone()), deed);
         }
     }
 

@@ -22,6 +22,7 @@ use crate::find::Sought;
 use crate::model::Model;
 use crate::open::{Choices, Fold, Level, StepsChoice};
 use crate::scroll::Scroller;
+use crate::since::SinceLooked;
 
 mod reads;
 
@@ -87,6 +88,8 @@ pub(crate) struct ReadingStore {
     pub(crate) wanted: RwSignal<Option<(RunId, Vec<Item>)>>,
     /// What the reader has seen of each conversation.
     pub(crate) seen: RwSignal<crate::seen::Seen>,
+    /// What happened in the open conversation since the reader looked, until it is closed.
+    pub(crate) since: RwSignal<Option<SinceLooked>>,
     /// Whether this is the store of a conversation beside another: a snapshot.
     pub(crate) is_beside: bool,
     /// Whether the page is the bare one, with everything unfolded.
@@ -144,6 +147,7 @@ impl ReadingStore {
             only: RwSignal::new(None),
             wanted: RwSignal::new(None),
             seen: RwSignal::new(seen::kept()),
+            since: RwSignal::new(None),
             is_beside: shape == Shape::Beside,
             is_bare: shape == Shape::Bare,
             choice: Trigger::new(),

@@ -39,6 +39,15 @@ impl Store {
         Some(browser::origin() + &route::link(&conversation, &looks))
     }
 
+    /// The address of the conversation as it is shown now: whoever opens it later sees this moment. `None` if no conversation is open.
+    pub(crate) fn link_to_now(self) -> Option<String> {
+        let conversation = self.reading.conversation.get_untracked()?;
+        let shown = self.replay.told.with_untracked(|replay| replay.as_ref().and_then(|replay| replay.clock));
+        let moment = shown.or_else(|| self.reading.model(|model| model.event_at()));
+        let looks = Looks { level: Some(self.reading.level.get_untracked()), moment, ..Looks::default() };
+        Some(browser::origin() + &route::link(&conversation, &looks))
+    }
+
     /// Unfolds everything that hides a call, and scrolls to it.
     pub(crate) fn reveal(self, call: &CallKey) {
         let (run, tool) = call;

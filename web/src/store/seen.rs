@@ -2,9 +2,12 @@
 
 use leptos::prelude::*;
 
+use model::ConversationId;
+
 use super::Store;
 use crate::browser;
 use crate::seen::Seen;
+use crate::since::{self, AWAY_MS};
 
 /// The name of the setting.
 const SETTING: &str = "seen";
@@ -20,6 +23,8 @@ pub(super) fn kept() -> Seen {
 impl Store {
     /// Notes once a second what is seen, for as long as the page is open.
     pub(crate) fn note_seen(self) {
+        // The conversation that was on the screen last, and when, by this browser's clock.
+        let noted = StoredValue::new(None::<(ConversationId, u64)>);
         Effect::new(move |_| {
             self.reading.now.track();
             let is_looked_at =
@@ -32,6 +37,21 @@ impl Store {
                 .model(|model| Some((model.conversation()?.clone(), model.position()?, model.event_at()?)));
             let Some((conversation, position, at)) = looked else { return };
             let mut seen = self.reading.seen.get_untracked();
+            let now = browser::now_ms();
+            let is_open =
+                noted.with_value(|noted| noted.as_ref().is_some_and(|(open, _)| *open == conversation));
+            let is_back = noted.with_value(|noted| {
+                !is_open || noted.as_ref().is_some_and(|(_, last)| now.saturating_sub(*last) >= AWAY_MS)
+            });
+            if is_back {
+                let before = seen.place(&conversation).filter(|(before, _)| before.epoch == position.epoch);
+                let since = before
+                    .and_then(|(before, at)| self.reading.view(|view| since::since(view, before.seq, at)));
+                if since.is_some() || !is_open {
+                    self.reading.since.set(since);
+                }
+            }
+            noted.set_value(Some((conversation.clone(), now)));
             if seen.see(&conversation, &position, at) {
                 self.reading.seen.set(seen);
             }

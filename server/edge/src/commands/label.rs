@@ -1,17 +1,18 @@
-//! The command `label`: an event of the hub in the conversation, with the name of who gave it.
+//! The commands `label` and `rate`: an event of the hub in the conversation, with the name of who gave it.
 
 use event_log::clock;
 use hub::Publication;
 use model::code::ErrorCode;
-use model::event::LabelChange;
+use model::event::{LabelChange, Rating};
 use model::frame::Durability;
-use model::{ConversationId, Envelope, Event, Kind, Position, RunId};
+use model::limits::RATINGS_MAX;
+use model::{ConversationId, Envelope, Event, Kind, Position, RunId, View};
 
 use super::{Arc, Refusal, Shared, blocking, find};
 
 /// Checks `change`, writes it into the conversation in the name of `who`, and waits until the log has it. Returns where the
-/// conversation stood before. Fails with `bad_request` for a change that is empty or over a bound, with `unknown_conversation`, and
-/// with what the hub or its log says.
+/// conversation stood before. Fails with `bad_request` for a change that is empty or over a bound, with `unknown_conversation`, with
+/// `bad_request` for a rating of what is not there, or of more than may be rated, and with what the hub or its log says.
 pub(super) async fn write(
     shared: &Arc<Shared>,
     who: &str,
@@ -27,6 +28,9 @@ pub(super) async fn write(
         let why = format!("nothing was said yet in {:?}: there is nothing to label", conversation.as_str());
         return Err(Refusal::new(ErrorCode::UnknownConversation, why));
     }
+    if let Some(rating) = &change.rating {
+        target.look(|view| is_ratable(view, rating))?;
+    }
     let event = Event::new(&RunId::none(), Kind::Label(change));
     let at = clock::now_ms();
     let event = Envelope { event, seq: 0, at, producer_at: None, publisher: None, by_hub: true };
@@ -38,4 +42,24 @@ pub(super) async fn write(
     let kept = appended.kept(log, level).await;
     kept.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(after)
+}
+
+/// Fails unless what is rated is there, and there is room for one more rating if it is new.
+fn is_ratable(view: &View, rating: &Rating) -> Result<(), Refusal> {
+    let missing = match (&rating.run, &rating.message) {
+        (Some(run), _) if !view.runs.contains_key(run) => Some(format!("no run is named {:?}", run.as_str())),
+        (_, Some(message)) if !view.messages.contains_key(message) => {
+            Some(format!("no message is named {:?}", message.as_str()))
+        }
+        _ => None,
+    };
+    if let Some(missing) = missing {
+        return Err(Refusal::new(ErrorCode::BadRequest, missing));
+    }
+    let known = &view.label.ratings;
+    if rating.good.is_some() && known.len() >= RATINGS_MAX && !known.iter().any(|it| it.is_of_same(rating)) {
+        let why = format!("{RATINGS_MAX} runs and messages are rated, and no conversation has more");
+        return Err(Refusal::new(ErrorCode::BadRequest, why));
+    }
+    Ok(())
 }

@@ -37,7 +37,7 @@ pub(super) fn of(who: &str, deed: &CommandAction) -> Signature {
         CommandAction::Approve { tool, .. } => ("approve", Some(tool)),
         CommandAction::Reject { tool, .. } => ("reject", Some(tool)),
         CommandAction::Retry { .. } => ("retry", None),
-        CommandAction::Label { .. } => ("label", None),
+        CommandAction::Label { .. } | CommandAction::Rate { .. } => ("label", None),
         CommandAction::Fork { .. } => ("fork", None),
     };
     let edited = match deed {

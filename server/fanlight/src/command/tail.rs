@@ -13,6 +13,7 @@ use model::{ConversationId, Envelope, Kind, Lens, Position, View};
 use super::{CommandError, ResultOutput, output, runtime, terminal};
 use crate::args::TailArgs;
 
+mod label;
 mod paint;
 mod pretty;
 

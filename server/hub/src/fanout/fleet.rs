@@ -209,13 +209,13 @@ impl ListViewers {
             }
             let own = own.map(|(gone, rows, seen)| {
                 let total = self.total(Some(seen), rows.len());
-                wire::fleet_without(member.sub, false, &gone, &rows, total)
+                wire::fleet_change(member.sub, &gone, &rows, total)
             });
             let frame = match (&own, &last) {
                 (Some(own), _) => own,
                 (None, Some((sub, frame))) if *sub == member.sub => frame,
                 _ => {
-                    let frame = wire::fleet_without(member.sub, false, gone, rows, total);
+                    let frame = wire::fleet_change(member.sub, gone, rows, total);
                     &last.insert((member.sub, frame)).1
                 }
             };

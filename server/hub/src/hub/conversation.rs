@@ -85,8 +85,10 @@ struct ConversationState {
     marks: RingEffects,
     /// All events so far, folded.
     view: View,
-    /// When the newest event was taken, in milliseconds since 1970. Never goes back.
+    /// When the newest event was taken that is activity ([`Kind::is_activity`]), in milliseconds since 1970. Never goes back.
     at: u64,
+    /// The time that new events get, likewise. Never goes back.
+    clock: u64,
     /// Which frames of which publisher were taken.
     publishers: Publishers,
     /// The newest ephemeral facts.

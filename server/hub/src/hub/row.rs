@@ -21,7 +21,7 @@ const SAID_CHARS_MAX: usize = 120;
 /// What decides where a conversation stands in the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ListStanding {
-    /// When its newest event was taken, in milliseconds since 1970.
+    /// When its newest event was taken that is activity, in milliseconds since 1970.
     pub(super) at: u64,
     /// The status of its newest run.
     pub(super) state: Option<RunStatus>,
@@ -44,6 +44,8 @@ pub(crate) fn row(
         tools.filter(|tool| wanted(tool.state, tool.is_error)).count() as u64
     };
     let mut executing = newest.filter(|run| run.is_running()).map(executing).unwrap_or_default().into_iter();
+    let rated =
+        |good: bool| view.label.ratings.iter().filter(|rating| rating.good == Some(good)).count() as u64;
     ConversationRow {
         conversation: id.clone(),
         title: view.headline().as_deref().map(short),
@@ -76,6 +78,8 @@ pub(crate) fn row(
         pinned: view.label.pinned,
         archived: view.label.archived,
         tags: view.label.tags.clone(),
+        good: rated(true),
+        bad: rated(false),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cases of the list of conversations and the figures of tools.
 
-use model::event::RunStatus;
+use model::event::{LabelChange, RunStatus};
 use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
 use model::testkit;
 
@@ -13,6 +13,7 @@ use crate::{Append, EndedCall, ListQuery, ToolFigures};
 cases! {
     Lasting:
         the_newest_activity_comes_first_and_names_decide_the_rest,
+        what_people_make_of_a_conversation_does_not_move_it,
         the_list_pages_whatever_the_size_of_a_page,
         the_list_narrows_to_a_state,
         the_list_is_narrowed_to_what_people_made_of_conversations,
@@ -62,6 +63,25 @@ fn the_newest_activity_comes_first_and_names_decide_the_rest(trial: &mut LogUnde
     append(trial.log(), "old", 1, &events(2, 2_000));
     settle(trial.log());
     assert_eq!(names(trial.log(), &everything()), ["old", "new", "a", "b", "c"]);
+}
+
+fn what_people_make_of_a_conversation_does_not_move_it(trial: &mut LogUnderTest<'_>) {
+    for (name, time) in [("a", 1), ("b", 5)] {
+        one(trial, name, BEGIN + time);
+    }
+    let mut label = model::Envelope::clone(&status(2, String::from("x")));
+    label.at = BEGIN + 9;
+    label.event = model::Event::new(&model::RunId::none(), model::Kind::Label(LabelChange::default()));
+    append(trial.log(), "a", 1, &[label.into()]);
+    settle(trial.log());
+    assert_eq!(names(trial.log(), &everything()), ["b", "a"]);
+    let rows = trial.log().list(&everything()).expect("it lists");
+    assert_eq!(rows.last().map(|row| (row.head, row.at)), Some((2, BEGIN + 1)));
+    let mut later = model::Envelope::clone(&status(3, String::from("x")));
+    later.at = BEGIN + 10;
+    append(trial.log(), "a", 2, &[later.into()]);
+    settle(trial.log());
+    assert_eq!(names(trial.log(), &everything()), ["a", "b"]);
 }
 
 fn the_list_pages_whatever_the_size_of_a_page(trial: &mut LogUnderTest<'_>) {

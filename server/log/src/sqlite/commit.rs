@@ -21,6 +21,7 @@ use super::ops::{CompactedBlocks, Op, PackedView, Queued, QueuedEvents, StagedIm
 use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
+use crate::rows::active_at;
 use crate::{Attachment, Checkpoint, Document, ImportId, PublisherMark};
 
 /// How many blocks of one conversation may collect before they are packed together.
@@ -179,7 +180,7 @@ impl<'a> Commit<'a> {
         for document in &batch.documents {
             bytes += documents::put(self.connection, place.key, document)?;
         }
-        let at = batch.envelopes.last().map_or(0, |envelope| envelope.at);
+        let at = active_at(&batch.envelopes);
         place.write(self.connection, RowUpdate { at, life: Some(self.life), bytes })?;
         let ended = batch.envelopes.iter().any(|envelope| matches!(envelope.event.kind, Kind::RunEnd(_)));
         if place.loose >= LOOSE_MAX || (ended && place.loose > 1) {

@@ -133,6 +133,8 @@ fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
         model: None,
         answer: None,
         used: Vec::new(),
+        good: 0,
+        bad: 0,
         pinned: view.label.pinned,
         archived: view.label.archived,
         tags: view.label.tags.clone(),

@@ -1,5 +1,5 @@
 //! What people make of a conversation to keep their list in order: a title that they gave, whether it is pinned or archived, tags,
-//! and a note. Only the hub writes these facts, when somebody gives it the command `label`.
+//! a note, and what they think of its runs. Only the hub writes these facts, when somebody gives it the command `label` or `rate`.
 //!
 //! ```json
 //! {"k": "label", "title": "Nightly import", "pinned": true, "tags": ["import", "prod"], "by": "ann"}
@@ -8,6 +8,7 @@
 use compact_str::CompactString;
 use serde::Serialize;
 
+use super::Rating;
 use crate::limits::{
     LABEL_NOTE_BYTES_MAX, LABEL_TAG_CHARS_MAX, LABEL_TAGS_MAX, LABEL_TITLE_BYTES_MAX, NAME_BYTES_MAX,
 };
@@ -32,6 +33,9 @@ pub struct LabelChange {
     /// A note about it; empty for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What somebody thinks of a run or a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rating: Option<Rating>,
     /// The name of the principal who changed it, where the hub knows names.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -54,6 +58,9 @@ pub enum LabelError {
         /// How long it may be, in bytes.
         max: usize,
     },
+    /// A rating names neither a run nor a message, or both.
+    #[error("a rating needs `run` or `message`, and not both")]
+    RatesNothing,
     /// There are too many tags.
     #[error("`tags` has {0} tags, the limit is {LABEL_TAGS_MAX}")]
     TooManyTags(usize),
@@ -67,10 +74,11 @@ pub enum LabelError {
 impl LabelChange {
     /// Checks what somebody wants, and tidies it: spaces around texts go, a title becomes one line, and each tag comes once.
     pub fn checked(mut self) -> Result<Self, LabelError> {
-        if (&self.title, &self.pinned, &self.archived, &self.tags, &self.note)
-            == (&None, &None, &None, &None, &None)
-        {
+        if self == (Self { by: self.by.clone(), ..Self::default() }) {
             return Err(LabelError::Nothing);
+        }
+        if let Some(rating) = &mut self.rating {
+            rating.check()?;
         }
         if let Some(title) = &mut self.title {
             *title = title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -112,6 +120,9 @@ impl LabelChange {
             say(bytes("by", by.len(), NAME_BYTES_MAX));
             *by = beginning(by, NAME_BYTES_MAX).into();
         }
+        if let Some(rating) = &mut self.rating {
+            rating.cut(&mut say);
+        }
         if let Some(tags) = &mut self.tags {
             if tags.len() > LABEL_TAGS_MAX {
                 say(format!("tags: {}, the limit is {LABEL_TAGS_MAX}", tags.len()));
@@ -140,13 +151,13 @@ fn distinct(tags: impl Iterator<Item = CompactString>) -> Vec<CompactString> {
 }
 
 /// Fails if `text` has more than `max` bytes.
-fn fits(field: &'static str, text: &str, max: usize) -> Result<(), LabelError> {
+pub(super) fn fits(field: &'static str, text: &str, max: usize) -> Result<(), LabelError> {
     let bytes = text.len();
     if bytes > max { Err(LabelError::TooLong { field, bytes, max }) } else { Ok(()) }
 }
 
 /// At most the first `bytes` of `text`, cut between characters.
-fn beginning(text: &str, bytes: usize) -> &str {
+pub(super) fn beginning(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or_default()
 }
 
@@ -155,7 +166,9 @@ mod tests {
     //! Tests of the bounds and of what is tidied.
 
     use super::*;
+    use crate::RunId;
     use crate::event::{Kind, bound, parse_event};
+    use crate::limits::RATING_WHY_BYTES_MAX;
 
     fn tags(tags: &[&str]) -> LabelChange {
         LabelChange {
@@ -203,16 +216,37 @@ mod tests {
     }
 
     #[test]
+    fn a_rating_names_one_thing_and_gives_a_short_reason() {
+        let rate = |rating: Rating| LabelChange { rating: Some(rating), ..LabelChange::default() }.checked();
+        let of_run = Rating { run: Some(RunId::new("r")), ..Rating::default() };
+        let rating =
+            Rating { good: Some(true), why: Some("  right ".into()), by: Some("x".into()), ..of_run.clone() };
+        let rated = rate(rating.clone()).unwrap().rating.unwrap();
+        assert_eq!(rated, Rating { why: Some("right".into()), by: None, ..rating.clone() });
+        assert_eq!(rate(Rating::default()), Err(LabelError::RatesNothing));
+        let both = Rating { message: Some(crate::MessageId::new("m")), ..of_run.clone() };
+        assert_eq!(rate(both), Err(LabelError::RatesNothing));
+        let long = Rating { why: Some("x".repeat(RATING_WHY_BYTES_MAX + 1)), ..of_run };
+        assert_eq!(rate(long).unwrap_err().to_string(), "`why` has 1025 bytes, the limit is 1024");
+    }
+
+    #[test]
     fn i7_a_label_over_its_bounds_is_cut_and_named() {
         let tags: Vec<String> = (0..20).map(|number| format!("t{number}")).collect();
         let event = serde_json::json!({
             "k": "label", "title": "é".repeat(LABEL_TITLE_BYTES_MAX), "note": "é".repeat(LABEL_NOTE_BYTES_MAX),
-            "tags": tags, "by": "é".repeat(NAME_BYTES_MAX)
+            "tags": tags, "by": "é".repeat(NAME_BYTES_MAX),
+            "rating": {"run": "r", "good": true, "why": "é".repeat(RATING_WHY_BYTES_MAX)}
         });
         let mut event = parse_event(&event.to_string()).unwrap();
         let said = serde_json::to_string(&bound(&mut event)).unwrap();
-        for field in ["title: 1600 bytes", "note: 8192 bytes", "by: 2048 bytes", "tags: 20, the limit is 16"]
-        {
+        for field in [
+            "title: 1600 bytes",
+            "note: 8192 bytes",
+            "by: 2048 bytes",
+            "tags: 20, the limit is 16",
+            "why: 2048 bytes",
+        ] {
             assert!(said.contains(field), "{field}: {said}");
         }
         let Kind::Label(change) = &event.kind else { panic!("{event:?}") };

@@ -140,6 +140,8 @@ pub(crate) struct WireEvent<'a> {
     #[serde(borrow)]
     note: Option<&'a RawValue>,
     #[serde(borrow)]
+    rating: Option<&'a RawValue>,
+    #[serde(borrow)]
     by: Option<&'a RawValue>,
 }
 
@@ -434,6 +436,7 @@ impl WireEvent<'_> {
                 archived: typed(self.archived)?,
                 tags: typed(self.tags)?,
                 note: typed(self.note)?,
+                rating: typed(self.rating)?,
                 by: typed(self.by)?,
             }),
             "status" => Kind::Status { text: self.owned_text()? },

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::event::{LabelChange, RunStatus, ToolState};
+use crate::event::{LabelChange, Rating, RunStatus, ToolState};
 use crate::ids::AgentId;
 use crate::json::Json;
-use crate::limits::{LABEL_NOTE_BYTES_MAX, LABEL_TAGS_MAX, RAW_BYTES_PER_RUN_MAX};
+use crate::limits::{LABEL_NOTE_BYTES_MAX, LABEL_TAGS_MAX, RATINGS_MAX, RAW_BYTES_PER_RUN_MAX};
 use crate::snapshot;
 use crate::testkit::{folded, history};
 use crate::view::Label;
@@ -452,7 +452,16 @@ proptest! {
         let mut wanted = Label::default();
         for envelope in &history {
             let Kind::Label(change) = &envelope.event.kind else { continue };
-            let LabelChange { title, pinned, archived, tags, note, by } = change.clone();
+            let LabelChange { title, pinned, archived, tags, note, rating, by } = change.clone();
+            let mut ratings = std::mem::take(&mut wanted.ratings);
+            if let Some(rating) = rating {
+                let place = ratings.iter().position(|other| other.is_of_same(&rating));
+                let rated = rating.good.map(|_| Rating { by: by.clone(), ..rating });
+                match place {
+                    Some(place) => drop(ratings.splice(place..=place, rated).collect::<Vec<_>>()),
+                    None => ratings.extend(rated),
+                }
+            }
             let text = |text: String| (!text.is_empty()).then_some(text);
             wanted = Label {
                 title: title.map_or(wanted.title, text),
@@ -460,6 +469,7 @@ proptest! {
                 archived: archived.unwrap_or(wanted.archived),
                 tags: tags.unwrap_or(wanted.tags),
                 note: note.map_or(wanted.note, text),
+                ratings,
                 by,
             };
         }
@@ -479,6 +489,19 @@ fn a_title_that_somebody_gave_counts_before_that_of_the_runs_until_it_is_taken_b
     assert_eq!((view.runs.len(), view.anomalies.total, view.label.by.as_deref()), (1, 0, Some("ann")));
     let view = view_of(&format!("{lines}\n{}", r#"{"k":"label","title":"  "}"#));
     assert_eq!((view.headline().as_deref(), view.label.is_clear()), (Some("theirs"), true));
+}
+
+#[test]
+fn i7_so_many_runs_are_rated_and_no_more_and_each_rating_can_be_taken_back() {
+    let rate = |number: usize, good: &str| {
+        format!("{{\"k\":\"label\",\"rating\":{{\"run\":\"r{number}\"{good}}}}}\n")
+    };
+    let many: String = (0..RATINGS_MAX + 9).map(|number| rate(number, ",\"good\":true")).collect();
+    let label = view_of(&many).label;
+    assert_eq!(label.ratings.len(), RATINGS_MAX);
+    assert!(label.rating_of_run(&RunId::new("r0")).is_some());
+    let label = view_of(&format!("{many}{}", rate(0, ""))).label;
+    assert_eq!((label.ratings.len(), label.rating_of_run(&RunId::new("r0"))), (RATINGS_MAX - 1, None));
 }
 
 #[test]

@@ -5,8 +5,7 @@
 //! {"t": "batch", "sub": 1, "from": 205, "to": 206, "ts": 1795300000000, "ev": [{"k": "…"}, {"k": "…"}]}
 //! ```
 //!
-//! Fields that are not known are ignored on both sides. A frame of a client of an unknown type is an error;
-//! one of a newer hub is [`ServerFrame::Unknown`].
+//! Fields that are not known are ignored on both sides. A frame of a client of an unknown type is an error; of a newer hub it is [`ServerFrame::Unknown`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

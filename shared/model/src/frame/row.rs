@@ -81,6 +81,12 @@ pub struct ConversationRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub used: Vec<CompactString>,
+    /// How many of its runs and messages people rated good.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub good: u64,
+    /// How many they rated bad.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub bad: u64,
     /// Whether somebody pinned it: it stands before the others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use super::{Hideable, Mask};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentEnd, AgentStart, Kind, LabelChange, Message, PartEnd, RunEnd, RunUpdate, ToolProgress, ToolResult,
+    AgentEnd, AgentStart, Kind, LabelChange, Message, PartEnd, Rating, RunEnd, RunUpdate, ToolProgress,
+    ToolResult,
 };
 use crate::ids::ToolCallId;
 use crate::json::Json;
@@ -146,7 +147,8 @@ impl Mask {
             | Kind::ApprovalAnswer { .. } => self.given(kind, mark, run),
             Kind::ToolOutput { .. } | Kind::ToolResult(_) | Kind::ToolProgress(_) => self.got(kind, run),
             Kind::Label(change) if self.hides(Hideable::Users) => {
-                MaskedEvent::Instead(Kind::Label(LabelChange { by: None, ..change.clone() }))
+                let rating = change.rating.clone().map(|rating| Rating { by: None, ..rating });
+                MaskedEvent::Instead(Kind::Label(LabelChange { by: None, rating, ..change.clone() }))
             }
             Kind::Fork { .. }
             | Kind::Label(_)

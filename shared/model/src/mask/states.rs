@@ -19,6 +19,7 @@ impl Mask {
         }
         if self.hides(Hideable::Users) {
             view.label.by = None;
+            view.label.ratings.iter_mut().for_each(|rating| rating.by = None);
         }
         view.runs.values_mut().for_each(|run| self.run(run));
     }

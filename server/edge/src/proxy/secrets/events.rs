@@ -289,6 +289,7 @@ impl Secrets {
             }
             Kind::Label(change) => {
                 self.strike_texts([&mut change.title, &mut change.note]);
+                change.rating.iter_mut().for_each(|rating| self.strike_texts([&mut rating.why]));
                 change.tags.iter_mut().flatten().for_each(|tag| self.strike_word(tag));
             }
             Kind::Unknown(unknown) => {

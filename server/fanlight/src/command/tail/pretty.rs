@@ -25,6 +25,7 @@ use model::flow::{ConversationSection, RunSection, turns};
 use model::view::{Item, NoteBody, RunView, ToolView};
 use model::{AgentId, Envelope, Kind, PartId, RunId, ToolCallId, View};
 
+use super::label;
 use super::paint::{Palette, TextStyle};
 use crate::command::terminal::line;
 
@@ -81,6 +82,9 @@ impl PrettyPrinter {
         let (run_id, agent) = (&event.run, event.agent.as_ref());
         if let Kind::Message(message) = &event.kind {
             return self.message(&message.role, &message.text, out);
+        }
+        if let Kind::Label(change) = &event.kind {
+            return self.line(0, TextStyle::Dim, &format!("✎ {}", label::line(change)), out);
         }
         let Some(run) = view.runs.get(run_id) else { return };
         let depth = depth(run, agent);

@@ -99,6 +99,31 @@ fn who_is_shown_some_rows_hears_nothing_of_the_others() {
 }
 
 #[test]
+fn what_was_deleted_is_named_to_those_who_may_see_it_and_a_new_one_of_that_name_is_there() {
+    let (_log, hub, fleet) = list();
+    say(&hub, "a1", "before");
+    let all = Viewer::of(&fleet);
+    let heard = Arc::<Heard>::default();
+    let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
+    let seen = SeenRows::new(|id| id.as_str().starts_with('a'));
+    let subscription = fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, Some(seen));
+    let some = Viewer { heard, subscription };
+    for viewer in [&all, &some] {
+        fleet.start(&viewer.subscription);
+    }
+    let before = some.heard().len();
+    let gone: ConversationId = "b1".parse().unwrap();
+    fleet.lose(&gone);
+    assert!(all.heard().contains("\"full\":false,\"rows\":[],\"gone\":[\"b1\"]"), "{}", all.heard());
+    assert_eq!(some.heard().len(), before, "not a byte of what it is not shown");
+    say(&hub, "b1", "anew");
+    fleet.lose(&gone);
+    let heard = all.heard();
+    let last = heard.rfind("\"full\":false").unwrap();
+    assert!(place(&heard[last..], "anew") < place(&heard[last..], "\"gone\":[\"b1\"]"), "{heard}");
+}
+
+#[test]
 fn while_the_list_is_read_for_one_the_others_are_told_what_changes() {
     let (log, hub, fleet) = list();
     let watches = Viewer::of(&fleet);

@@ -112,7 +112,10 @@ impl Conversation {
         let kept = state.since_kept;
         let events = publication.events.len() as u64;
         // A clock that was set back must not make durations negative.
-        state.at = state.at.max(now);
+        state.clock = state.clock.max(state.at).max(now);
+        if publication.events.iter().any(|envelope| envelope.event.kind.is_activity()) {
+            state.at = state.clock;
+        }
         let mut entries = log.indexes().then(IndexEntries::default);
         let mut logged = Vec::with_capacity(publication.events.len());
         for mut envelope in std::mem::take(&mut publication.events) {
@@ -209,7 +212,7 @@ impl ConversationState {
         if envelope.producer_at.is_none() && envelope.at != 0 {
             envelope.producer_at = Some(envelope.at);
         }
-        envelope.at = self.at;
+        envelope.at = self.clock;
         if envelope.event.kind.class() == Class::Ephemeral {
             envelope.seq = 0;
             self.ephemera.put(Arc::new(envelope));

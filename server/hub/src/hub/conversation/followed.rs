@@ -162,7 +162,10 @@ impl ConversationState {
 
     /// Folds one event of the hub that has the conversation. Returns its weight, in bytes.
     fn fold_followed(&mut self, envelope: Envelope) -> u64 {
-        self.at = self.at.max(envelope.at);
+        self.clock = self.clock.max(envelope.at);
+        if envelope.event.kind.is_activity() {
+            self.at = self.clock;
+        }
         self.marks.note(&self.view, &envelope, self.ring.begins_after());
         fold(&mut self.view, &envelope, &mut |_| {});
         if matches!(envelope.event.kind, Kind::RunEnd(_)) {

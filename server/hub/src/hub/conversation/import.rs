@@ -94,7 +94,10 @@ impl FoldedHistory {
         while envelopes.len() < PIECE_EVENTS && bytes < PIECE_BYTES {
             let Some(envelope) = self.rest.next().map(Arc::new) else { break };
             let state = &mut self.state;
-            state.at = state.at.max(envelope.at);
+            // What a history begins with counts in any case: it has no other age.
+            if envelope.event.kind.is_activity() || state.at == 0 {
+                state.at = state.at.max(envelope.at);
+            }
             state.marks.note(&state.view, &envelope, state.ring.begins_after());
             let before = CountedBefore::of(&state.view, &envelope.event);
             if self.indexes {

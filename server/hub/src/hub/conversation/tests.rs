@@ -167,6 +167,7 @@ fn a_label_counts_only_when_the_hub_writes_it() {
     conversation.append(&mut Publication::beside(vec![bare(label)]), 8, &log, None).unwrap();
     let row = conversation.row();
     assert_eq!((row.title.as_deref(), row.pinned, row.head), (Some("mine"), true, 2));
+    assert_eq!(row.at, 7, "a label is no activity");
     assert!(conversation.page(1, 1).unwrap().envelopes[0].by_hub);
 }
 

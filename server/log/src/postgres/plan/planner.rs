@@ -14,7 +14,7 @@ use crate::numbers::integer;
 use crate::ops::{Block, CompactedBlocks, Encoding, Op, PackedView, Queued, QueuedEvents};
 use crate::pack::pack;
 use crate::postgres::known::{ConversationHead, WriterCache};
-use crate::rows::StoredRow;
+use crate::rows::{StoredRow, active_at};
 use crate::{Attachment, Checkpoint, Document, PublisherMark, views};
 
 mod imports;
@@ -133,7 +133,7 @@ impl<'a> Planner<'a> {
         let Some(change) = self.touch(id) else { return };
         change.epoch.clone_from(&after.epoch);
         change.head = events.envelopes.last().map_or(head, |envelope| envelope.seq);
-        change.at = change.at.max(events.envelopes.last().map_or(0, |envelope| envelope.at));
+        change.at = change.at.max(active_at(&events.envelopes));
         change.life = Some(life);
         change.envelopes.extend(events.envelopes.iter().map(Arc::clone));
         change.ended +=
