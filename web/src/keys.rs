@@ -106,7 +106,7 @@ const fn with(
 }
 
 /// All commands, in the order of the list of keys.
-pub(crate) const COMMANDS: [Command; 45] = [
+pub(crate) const COMMANDS: [Command; 46] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),

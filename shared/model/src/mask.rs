@@ -226,6 +226,8 @@ impl Mask {
             pinned: row.pinned,
             archived: row.archived,
             tags: row.tags,
+            good: row.good,
+            bad: row.bad,
         }
     }
 
