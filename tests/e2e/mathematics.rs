@@ -19,7 +19,9 @@ $$f(x) = \begin{cases} x & \text{if } x \ge 0 \\ -x & \text{otherwise} \end{case
 
 $$\mathbf{A} = \begin{pmatrix} 1 & 0 \\ 0 & \sqrt{2} \end{pmatrix}, \quad \left( \frac{\hat{y}}{\bar{x}} \right)^2$$
 
-Broken: \( \frac{a \) and \(\href{javascript:alert(1)}{x}\).
+Broken: \( \frac{a \).
+
+Odd: \(\href{javascript:alert(1)}{x}\).
 
 [^1]: As of *May*.
 ";

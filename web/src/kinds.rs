@@ -25,7 +25,8 @@ mod terminal;
 mod tree;
 
 pub use arguments::{
-    Argument, ArgumentValue, ArgumentsGlance, arguments, glance_of_arguments, language_of_arguments,
+    Argument, ArgumentValue, ArgumentsGlance, arguments, current_task, glance_of_arguments,
+    language_of_arguments,
 };
 pub use attached::{Attached, embeds, files};
 pub use changes::{counts, folded};

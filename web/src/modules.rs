@@ -204,7 +204,10 @@ impl Modules {
 pub(crate) fn typeset_formulas() {
     let modules = use_store().modules;
     dom::formula::when_waiting(move || {
-        modules.with(PageModule::Formulas, || drop(at_once(cut::typeset_formulas())));
+        // All that the next painting would show is typeset at once.
+        browser::before_paint(move || {
+            modules.with(PageModule::Formulas, || drop(at_once(cut::typeset_formulas())));
+        });
     });
 }
 

@@ -125,7 +125,11 @@ pub(super) fn preview_of(store: Store, run: &RunId, id: &ToolCallId) -> Memo<Str
         let is_writing = written.get().is_some_and(|(_, is_writing)| is_writing);
         let made = store.reading.view(|view| {
             let text = &view.runs.get(&run)?.tools.get(&id)?.arguments.text;
-            Some(if is_writing { preview::tail(text) } else { preview::arguments(text) })
+            Some(if is_writing {
+                preview::tail(text)
+            } else {
+                kinds::current_task(text).unwrap_or_else(|| preview::arguments(text))
+            })
         });
         made.unwrap_or_default()
     })

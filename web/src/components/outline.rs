@@ -34,7 +34,7 @@ pub(crate) fn OutlineTab() -> impl IntoView {
         (_, left_out) => Some(format!("{left_out} earlier ones are left out")),
     };
     view! {
-        <div class="picks">
+        <div class="outline-ends">
             <button type="button" class="chip" data-t="to-start" on:click=move |_| store.reveal_start()>"↑ Start"</button>
             <button type="button" class="chip" data-t="to-end" on:click=move |_| store.reveal_end()>"↓ End"</button>
         </div>
@@ -53,7 +53,7 @@ fn Row(entry: Entry) -> impl IntoView {
         EntryKind::Question => ("hit outline-of question", None),
         EntryKind::Heading(1 | 2) => ("hit outline-of heading", None),
         EntryKind::Heading(_) => ("hit outline-of heading low", None),
-        EntryKind::FailedCall | EntryKind::FailedRun => ("hit outline-of failure", Some("#cross")),
+        EntryKind::FailedCall | EntryKind::FailedRun => ("hit outline-of failed", Some("#cross")),
     };
     let (kind, text) = (entry.kind.word(), entry.text.clone());
     let show = move |_| store.reveal_entry(&entry);

@@ -182,6 +182,20 @@ fn edits(name: &str, items: &[std::sync::Arc<str>]) -> Option<Vec<Argument>> {
     Some(read)
 }
 
+/// The task that is worked on, or else the next one, of arguments that are a to-do list, in one line.
+pub fn current_task(text: &str) -> Option<String> {
+    if text.len() > GLANCED_BYTES_MAX || !text.contains("\"status\"") {
+        return None;
+    }
+    let tasks = arguments(text)?.into_iter().find_map(|argument| match argument.value {
+        ArgumentValue::Tasks(tasks) => Some(tasks),
+        _ => None,
+    })?;
+    let of = |state: TaskState| tasks.iter().find(|task| task.state == state);
+    let task = of(TaskState::Current).or_else(|| of(TaskState::Pending)).or(tasks.last())?;
+    Some(crate::preview::one_line(&task.text))
+}
+
 /// What the arguments of a call are, for the line of its card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentsGlance {

@@ -64,7 +64,8 @@ impl Masked {
 
     /// `event` with the marks as they were written, if its range in `source` has any.
     pub(super) fn restored<'a>(&self, source: &'a str, event: Event<'a>, range: &Range<usize>) -> Event<'a> {
-        let from = self.marks.partition_point(|mark| *mark < range.start);
+        // A range may begin within a mark: the parser reads dollars one by one.
+        let from = self.marks.partition_point(|mark| mark.saturating_add(2) <= range.start);
         if self.marks.get(from).is_none_or(|mark| *mark >= range.end) {
             return event;
         }

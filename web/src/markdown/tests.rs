@@ -270,6 +270,8 @@ fn formulas_keep_their_source_and_are_told_from_money() {
         text_of(&parse(r"\[x\] is no task, \*not bold\*, \( alone")),
         "[x] is no task, *not bold*, ( alone"
     );
+    let broken = r"Broken: \( \frac{a \) and \(x\), \[ = { \] too.";
+    assert_eq!(text_of(&parse(broken)), broken, "what is no formula after all is as it was written");
     grows("So \\(a\\) and $x$.\n\n\\[ a = b \\]\n\nend\n");
 }
 

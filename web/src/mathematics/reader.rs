@@ -252,7 +252,8 @@ impl<'a> Reader<'a> {
             }
             "sqrt" => self.root()?,
             "text" | "textrm" | "textbf" | "textit" | "texttt" | "textsf" | "mbox" | "tag" => {
-                leaf("mtext", self.raw_group()?)
+                // Spaces at the ends of an element would be dropped.
+                leaf("mtext", &self.raw_group()?.replace(' ', "\u{a0}"))
             }
             "mathrm" | "operatorname" | "mathsf" | "mathtt" | "mathit" | "mathbb" | "mathcal" | "mathscr"
             | "mathfrak" | "mathbf" | "boldsymbol" | "bm" => self.styled_group(name)?,

@@ -32,7 +32,7 @@ fn formulas_become_the_elements_that_they_name() {
         (r"\left( \frac{a}{b} \right)", "mrow(( mfrac(a b) ))"),
         (r"\left. x \right|", "mrow(x |)"),
         (r"\mathbb{R}^n \in \mathcal{A}", "mrow(msup(ℝ n) ∈ 𝓐)"),
-        (r"\text{if } x \ge 0", "mrow(if  x ≥ 0)"),
+        (r"\text{if } x \ge 0", "mrow(if\u{a0} x ≥ 0)"),
         (r"\hat{y}", "mover(y ^)"),
         (
             r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \\ \end{pmatrix}",

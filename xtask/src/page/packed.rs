@@ -24,8 +24,8 @@ const PAGE_BYTES_MAX: usize = 350 << 10;
 const MODULE_BYTES_MAX: [(&str, usize); 10] = [
     ("common", 24 << 10),
     ("conversation", 216 << 10),
-    ("kinds", 48 << 10),
-    ("formulas", 24 << 10),
+    ("kinds", 36 << 10),
+    ("formulas", 12 << 10),
     ("panel", 72 << 10),
     ("dialogs", 32 << 10),
     ("timeline", 36 << 10),

@@ -141,5 +141,5 @@ fn draw_row(row: Row) -> AnyView {
     let stretches = stretches.into_iter().map(|(class, text)| {
         if class.is_empty() { text.into_any() } else { view! { <span class=class>{text}</span> }.into_any() }
     });
-    view! { <span class=format!("row {class}") data-n=number>{stretches.collect_view()}</span> }.into_any()
+    view! { <span class=format!("ln {class}") data-n=number>{stretches.collect_view()}</span> }.into_any()
 }

@@ -93,6 +93,7 @@ fn lists_of_tasks_are_told_by_their_states() {
         {"content":"Mend it","status":"in_progress","priority":"high","id":"2"},{"content":"Test it","status":"pending"}]}"#;
     assert_eq!(kinds_of(todos), ["todos=3 tasks"]);
     assert_eq!(glance_of_arguments(todos).map(ArgumentsGlance::word).as_deref(), Some("1 of 3 done"));
+    assert_eq!(current_task(todos).as_deref(), Some("Mend it"));
     let ArgumentValue::Tasks(tasks) = &read(todos)[0].value else { panic!() };
     assert_eq!((tasks[0].active.as_str(), tasks[1].rest.as_str()), ("Reading it", "priority: high · id: 2"));
     let plan = r#"{"explanation":"Next","plan":[{"step":"Read","status":"completed"}]}"#;
