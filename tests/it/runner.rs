@@ -107,8 +107,8 @@ async fn what_cannot_be_done_is_refused_by_name() {
     let elsewhere = "[agents.far]\nkind = \"agno\"\nmodel = \"weather\"\nurl = \"http://127.0.0.1:9\"";
     let (hub, _place) = hub_with_tools(&origin, "", elsewhere).await;
     let list = json!([
-        {"name": "far", "kind": "agno", "dialect": "agno", "model": "weather"},
-        {"name": "helper", "kind": "runner", "dialect": "runner", "model": "m"},
+        {"name": "far", "kind": "agno", "dialect": "agno", "model": "weather", "files": []},
+        {"name": "helper", "kind": "runner", "dialect": "runner", "model": "m", "files": ["image", "pdf", "text"]},
     ]);
     assert_eq!(hub.json("/v1/agents").await["agents"], list);
     let refusal = async |body: Value| {

@@ -407,9 +407,25 @@ export interface AgentEndEvent {
   seq?: number;
 }
 
+/** A file of a message. */
+export interface MessageFile {
+  /** Its size in bytes; the hub fills it in. */
+  bytes: number;
+  /** Its contents in base64: on its way to the hub, and in exports. The hub keeps them apart. */
+  data?: string;
+  /** The name under which the hub has its contents; absent where it has none. */
+  hash?: string;
+  /** What it is called. */
+  name: string;
+  /** Its media type, as `image/png`. */
+  type: string;
+}
+
 /** A whole message of the history. */
 export interface MessageEvent {
   k: "message";
+  /** What comes with it. */
+  files?: MessageFile[];
   /** Its id; a message that comes again replaces itself. */
   message: string;
   /** `user`, `system`, `assistant`, `developer`, `tool` or what the dialect says. */
@@ -1032,6 +1048,8 @@ export interface SayFrame {
   command: "say";
   /** The agent. */
   agent: string;
+  /** Files that come with it, with their contents. */
+  files?: MessageFile[];
   /** The message. */
   text: string;
   /** Chosen by whoever commands; names the answer. */
@@ -1309,6 +1327,8 @@ export interface Within {
 export interface MessageView {
   /** When the hub took it. */
   at: number;
+  /** What came with it. */
+  files?: MessageFile[];
   /** Who speaks. */
   role: string;
   /** What. */
@@ -1573,10 +1593,10 @@ export interface View {
   forked_from?: Origin;
   /** Whether more runs or messages came than a view holds. */
   full: boolean;
-  /** What people made of it: a title, a pin, tags. */
-  label?: Label;
   /** Messages and runs, in order. */
   items: TopItem[];
+  /** What people made of it: a title, a pin, tags. */
+  label?: Label;
   /** The history. */
   messages: Record<string, MessageView>;
   /** The runs. */

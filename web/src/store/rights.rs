@@ -15,6 +15,15 @@ use crate::rights::{self, Access, Deed};
 /// The most conversations whose answers are kept; the oldest is dropped.
 const KEPT_MAX: usize = 64;
 
+/// Why the hub is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Occasion {
+    /// The hub has welcomed the page.
+    Welcome,
+    /// Another conversation was opened.
+    Opened,
+}
+
 /// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct RightsStore {
@@ -39,9 +48,9 @@ impl RightsStore {
     }
 
     /// Notes an answer; the only one if it came after a welcome.
-    fn note(self, of: Option<ConversationId>, access: Access, is_welcome: bool) {
+    fn note(self, of: Option<ConversationId>, access: Access, occasion: Occasion) {
         self.known.update(|known| {
-            known.retain(|(known, _)| !is_welcome && *known != of);
+            known.retain(|(known, _)| occasion == Occasion::Opened && *known != of);
             if known.len() >= KEPT_MAX {
                 known.remove(0);
             }
@@ -53,7 +62,7 @@ impl RightsStore {
 impl Store {
     /// Asks the hub what the reader may do in the open conversation: `GET /v1/access`, after each welcome.
     pub(super) fn ask_rights(self) {
-        self.ask_rights_of(true);
+        self.ask_rights_of(Occasion::Welcome);
     }
 
     /// Asks the same when another conversation was opened, unless it is known.
@@ -62,12 +71,12 @@ impl Store {
         if self.link.status.with_untracked(crate::link::Status::has_socket)
             && untrack(|| self.rights.read(here.as_ref(), |_| ())).is_none()
         {
-            self.ask_rights_of(false);
+            self.ask_rights_of(Occasion::Opened);
         }
     }
 
     /// Asks the hub. The bare page and one without a session take no commands and do not ask.
-    fn ask_rights_of(self, is_welcome: bool) {
+    fn ask_rights_of(self, occasion: Occasion) {
         if self.reading.is_bare || self.reading.is_beside {
             return;
         }
@@ -76,7 +85,7 @@ impl Store {
             // If the hub cannot be reached for a moment, what is known stays.
             let Ok(answer) = browser::fetch_text(&rights::path(here.as_ref())).await else { return };
             if let Some(access) = Access::read(&answer) {
-                self.rights.note(here, access, is_welcome);
+                self.rights.note(here, access, occasion);
             }
         });
     }

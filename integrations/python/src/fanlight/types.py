@@ -466,6 +466,24 @@ class AgentEndEvent(_AgentEndEvent, total=False):
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
+class _MessageFile(TypedDict):
+    bytes: int
+    """Its size in bytes; the hub fills it in."""
+    name: str
+    """What it is called."""
+    type: str
+    """Its media type, as `image/png`."""
+
+
+class MessageFile(_MessageFile, total=False):
+    """A file of a message."""
+
+    data: str
+    """Its contents in base64: on its way to the hub, and in exports. The hub keeps them apart."""
+    hash: str
+    """The name under which the hub has its contents; absent where it has none."""
+
+
 class _MessageEvent(TypedDict):
     k: Literal["message"]
     message: str
@@ -479,6 +497,8 @@ class _MessageEvent(TypedDict):
 class MessageEvent(_MessageEvent, total=False):
     """A whole message of the history."""
 
+    files: list[MessageFile]
+    """What comes with it."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -1148,9 +1168,7 @@ class PubFrame(_PubFrame, total=False):
     """
 
 
-class SayFrame(TypedDict):
-    """A message to an agent, which answers it. One that is at work here is told with its next request."""
-
+class _SayFrame(TypedDict):
     command: Literal["say"]
     agent: str
     """The agent."""
@@ -1158,6 +1176,13 @@ class SayFrame(TypedDict):
     """The message."""
     id: str
     """Chosen by whoever commands; names the answer."""
+
+
+class SayFrame(_SayFrame, total=False):
+    """A message to an agent, which answers it. One that is at work here is told with its next request."""
+
+    files: list[MessageFile]
+    """Files that come with it, with their contents."""
 
 
 class _StopFrame(TypedDict):
@@ -1483,6 +1508,8 @@ class _MessageView(TypedDict):
 class MessageView(_MessageView, total=False):
     """A message of the history."""
 
+    files: list[MessageFile]
+    """What came with it."""
     within: Within
     """Where it was said, when that was inside a run."""
 

@@ -119,9 +119,9 @@ impl Input {
     /// `messages`. A message with no text adds nothing.
     fn hear(&mut self, message: &Value) {
         let field = |name: &str| message.get(name).and_then(Value::as_str);
-        let is_user = field("role") == Some("user");
-        let (text, files) = content(message.get("content"), is_user, &mut self.left_out);
-        let role = match field("role").unwrap_or_default() {
+        let role = field("role").unwrap_or_default();
+        let (text, files) = content(message.get("content"), role, &mut self.left_out);
+        let role = match role {
             "tool" => {
                 let failed = field("error");
                 let tool = ToolCallId::new(field("toolCallId").unwrap_or_default());
@@ -144,7 +144,7 @@ impl Input {
 
 /// The text and the files of a message. Of a message that is no person's, and of those that are not in the request, files
 /// are replaced by their names, which are added to `left_out`.
-fn content(content: Option<&Value>, is_user: bool, left_out: &mut Vec<String>) -> (String, Vec<MessageFile>) {
+fn content(content: Option<&Value>, role: &str, left_out: &mut Vec<String>) -> (String, Vec<MessageFile>) {
     let parts = match content {
         Some(Value::String(text)) => return (text.clone(), Vec::new()),
         Some(Value::Array(parts)) => parts,
@@ -155,7 +155,7 @@ fn content(content: Option<&Value>, is_user: bool, left_out: &mut Vec<String>) -
         if let Some(text) = part.get("text").and_then(Value::as_str) {
             return Some(text.to_owned());
         }
-        if let Some(file) = super::files::file(part).filter(|_| is_user) {
+        if let Some(file) = super::files::file(part).filter(|_| role == "user") {
             files.push(file);
             return None;
         }

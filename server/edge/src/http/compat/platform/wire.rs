@@ -260,7 +260,7 @@ fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>)
         other => return left_out.push(format!("message of type {other:?}")),
     };
     let id = inner.and_then(|inner| inner.get("id")).or_else(|| message.get("id")).and_then(Value::as_str);
-    let (text, files) = content(field("content"), role == "user", left_out);
+    let (text, files) = content(field("content"), role, left_out);
     if !text.is_empty() {
         let id = id.filter(|id| !id.is_empty()).map(MessageId::new);
         messages.push(Spoken { id, role: role.into(), text, files });
@@ -269,7 +269,7 @@ fn hear(message: &Value, messages: &mut Vec<Spoken>, left_out: &mut Vec<String>)
 
 /// The text and the files of a message's content. Of a message that is no person's, and of those that are not in the
 /// request, files are replaced by their names.
-fn content(content: Option<&Value>, is_user: bool, left_out: &mut Vec<String>) -> (String, Vec<MessageFile>) {
+fn content(content: Option<&Value>, role: &str, left_out: &mut Vec<String>) -> (String, Vec<MessageFile>) {
     let blocks = match content {
         Some(Value::String(text)) => return (text.clone(), Vec::new()),
         Some(Value::Array(blocks)) => blocks,
@@ -280,7 +280,7 @@ fn content(content: Option<&Value>, is_user: bool, left_out: &mut Vec<String>) -
         if let Some(text) = block.as_str().or_else(|| block.get("text").and_then(Value::as_str)) {
             return Some(text.to_owned());
         }
-        if let Some(file) = files::file(block).filter(|_| is_user) {
+        if let Some(file) = files::file(block).filter(|_| role == "user") {
             found.push(file);
             return None;
         }
