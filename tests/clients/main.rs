@@ -15,6 +15,7 @@ mod carries; // what the own packages carry through cuts and deaths, and their w
 mod chats; // a page with useChat asks an agent of the hub
 mod conforms; // a client written from the documents alone
 mod elsewhere; // published servers that the hub asks as agents elsewhere
+mod lends; // with a token of the hub in place of a key
 mod lines; // the lines for coding agents
 mod logs_in; // a person logs in at a provider of identities
 mod loops; // agents whose calls go through the proxy

@@ -58,6 +58,7 @@ mod proxy_again; // connections that end while a request is on its way
 mod proxy_detour; // through the proxy of the environment
 mod proxy_faults; // upstreams that fail, callers that hang up
 mod proxy_keys; // keys stay nowhere
+mod proxy_lent; // with the hub's own key, and a budget
 mod proxy_many; // many agents with one key
 mod proxy_narrow; // few calls on a connection
 mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS

@@ -1260,7 +1260,7 @@ export interface ConversationRow {
 }
 
 /** What went wrong with one request, frame or subscription. Never closes the socket by itself. */
-export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "unauthenticated" | "forbidden" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "elsewhere" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "still_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
+export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "unauthenticated" | "forbidden" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "elsewhere" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "over_budget" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "still_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
 
 export interface ErrorFact {
   /** The name of the failure, as the source has it. */

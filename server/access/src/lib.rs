@@ -13,10 +13,11 @@
 //! It depends on `model` and no other crate of the workspace.
 //!
 //! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `offers` →
-//! `secret` → `tokens`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `cookie`, `oidc`,
+//! `secret` → `tokens`, `budget`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `cookie`, `oidc`,
 //! `quota`, `audit`.
 
 pub mod audit;
+mod budget;
 pub mod cookie;
 mod denial;
 pub mod frames;
@@ -39,6 +40,7 @@ mod shares;
 mod tokens;
 mod vouched;
 
+pub use budget::{Budget, BudgetError, BudgetPeriod, Spending, Spent};
 pub use denial::Denial;
 pub use grant::{Grant, GrantError};
 pub use mapping::{IDENTITY_RULES_MAX, IdentityMapping, IdentityRule, MappingError};

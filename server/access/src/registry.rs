@@ -216,6 +216,14 @@ impl Registry {
         self.sessions.end(&session.hash())
     }
 
+    /// The token that admitted a caller, if it was one of the hub's own; `None` also once it is revoked.
+    pub fn record(&self, admission: &Admission) -> Option<&TokenRecord> {
+        match &admission.proof {
+            Proof::Token(hash) => self.token(hash).ok(),
+            Proof::None | Proof::Session(_) | Proof::Vouched(_) => None,
+        }
+    }
+
     /// The token with this hash, from the file or of the process.
     fn token(&self, hash: &Hash) -> Result<&TokenRecord, Denial> {
         self.tokens.find(hash).or_else(|| self.own.find(hash)).ok_or(Denial::Unknown)

@@ -77,6 +77,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/ws", Need::Greeting, Masked),
     on("GET", "/v1/access", Need::Known, Nothing),
     on("GET", "/v1/audit", Need::OnAll(&[Admin]), Everything),
+    on("GET", "/v1/budgets", Need::OnAll(&[Admin]), Nothing),
     // Requests about one conversation.
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
     on("DELETE", "/v1/conversations/{conversation}", Need::OnNamed(&[Admin]), Nothing),

@@ -7,8 +7,10 @@
 //! ```
 
 use compact_str::CompactString;
+use model::wildcard::matches;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Budget;
 use crate::denial::Denial;
 use crate::grant::Grant;
 use crate::principal::Principal;
@@ -20,6 +22,9 @@ pub const TOKENS_MAX: usize = 1_000;
 
 /// The most grants of one token.
 const GRANTS_MAX: usize = 64;
+
+/// The most upstreams that one token names.
+const UPSTREAMS_MAX: usize = 64;
 
 /// The longest name of a token or a role, in bytes.
 const NAME_BYTES_MAX: usize = 100;
@@ -40,6 +45,13 @@ pub struct TokenRecord {
     /// The role, which names what is hidden from the principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<CompactString>,
+    /// The names of the upstreams that it may call, `*` for any characters; empty for all of them, with keys of the
+    /// caller's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub upstreams: Vec<CompactString>,
+    /// How much its calls with the hub's keys may cost; `None` for no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
     /// When it expires, in milliseconds since 1970; `None` for never.
@@ -57,6 +69,11 @@ pub struct NewToken<'a> {
     /// The role, which names what is hidden from the principal. Whether the hub has it is checked when the
     /// token is used.
     pub role: Option<CompactString>,
+    /// The names of the upstreams that it may call, with the hub's keys where the hub has any; empty for all of
+    /// them, with keys of the caller's own.
+    pub upstreams: Vec<CompactString>,
+    /// How much its calls with the hub's keys may cost; `None` for no limit.
+    pub budget: Option<Budget>,
     /// The lifetime in milliseconds; `None` for no end.
     pub lives_ms: Option<u64>,
 }
@@ -84,6 +101,14 @@ pub enum TokenError {
     /// The token has no grant or too many.
     #[error("a token has 1 to {GRANTS_MAX} grants, not {0}")]
     Grants(usize),
+    /// The token names an upstream that cannot be, or too many.
+    #[error(
+        "a token names at most {UPSTREAMS_MAX} upstreams, by letters, digits, `.`, `-`, `_` and `*`; {0:?} does not fit"
+    )]
+    Upstreams(String),
+    /// A budget is for the hub's keys, which only a token with upstreams is lent.
+    #[error("a budget is for calls with the hub's keys: name the upstreams for which it is, or `*`")]
+    BudgetAlone,
     /// There are [`TOKENS_MAX`] tokens.
     #[error("there are {TOKENS_MAX} tokens already; revoke those that nobody needs")]
     Full,
@@ -135,12 +160,15 @@ impl Tokens {
             hash,
             grants: new.grants,
             role: new.role,
+            upstreams: new.upstreams,
+            budget: new.budget,
             created: now,
             expires: new.lives_ms.map(|lives| now.saturating_add(lives)),
         })
     }
 
-    /// Adds a stored token. Fails for a bad name, for no or too many grants, for a name or secret that
+    /// Adds a stored token. Fails for a bad name, for no or too many grants, for upstreams that cannot be and a
+    /// budget without one, for a name or secret that
     /// another token has, and with `Full`.
     pub fn add(&mut self, record: TokenRecord) -> Result<(), TokenError> {
         check_name(&record.name)?;
@@ -150,6 +178,7 @@ impl Tokens {
         if record.grants.is_empty() || record.grants.len() > GRANTS_MAX {
             return Err(TokenError::Grants(record.grants.len()));
         }
+        check_upstreams(&record)?;
         if self.records.iter().any(|other| other.name == record.name || other.hash == record.hash) {
             return Err(TokenError::NameTaken(record.name.to_string()));
         }
@@ -188,6 +217,32 @@ impl TokenRecord {
         }
         Ok(Principal::new(&self.name, self.grants.clone(), roles.of(self.role.as_deref())?))
     }
+
+    /// Whether it may call the upstream `name`: it names that one, or none at all.
+    pub fn may_call(&self, name: &str) -> bool {
+        self.upstreams.is_empty() || self.names(name)
+    }
+
+    /// Whether it names the upstream `name`, so that it is lent the hub's key.
+    pub fn names(&self, name: &str) -> bool {
+        self.upstreams.iter().any(|pattern| matches(pattern, name))
+    }
+}
+
+/// Checks which upstreams a token names.
+fn check_upstreams(record: &TokenRecord) -> Result<(), TokenError> {
+    let fits = |name: &CompactString| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '*');
+        !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain)
+    };
+    let beyond = record.upstreams.get(UPSTREAMS_MAX);
+    if let Some(wrong) = record.upstreams.iter().find(|name| !fits(name)).or(beyond) {
+        return Err(TokenError::Upstreams(wrong.chars().take(NAME_BYTES_MAX).collect()));
+    }
+    if record.budget.is_some() && record.upstreams.is_empty() {
+        return Err(TokenError::BudgetAlone);
+    }
+    Ok(())
 }
 
 /// Checks the name of a token.

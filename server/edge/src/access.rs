@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::audit::Audited;
-use access::{Admission, Denial, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, Tokens};
+use access::{
+    Admission, Denial, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, TokenRecord, Tokens,
+};
 use compact_str::CompactString;
 use model::{ConversationId, Mask};
 use parking_lot::RwLock;
@@ -32,6 +34,7 @@ mod audit;
 mod bounds;
 mod fetch;
 mod keys;
+mod ledger;
 mod login;
 mod store;
 mod trusted;
@@ -43,6 +46,8 @@ pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, verify};
 pub(crate) use bounds::{Counted, Seat};
 use keys::KeyRing;
 pub use keys::{JwtSource, KeySource};
+pub use ledger::spending;
+pub(crate) use ledger::{Ledger, NotLent, OpenCall};
 pub use login::OidcConfig;
 pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
@@ -106,6 +111,8 @@ struct Guarded {
     provider: Option<Provider>,
     /// How much each address and principal does.
     counted: Counted,
+    /// What tokens with a budget have spent.
+    ledger: Ledger,
     /// The log of who did what.
     audit: AuditLog,
     /// Rises with every change of who is known, so that admissions are checked again.
@@ -132,13 +139,25 @@ impl Gate {
             );
         }
         warn_of_unknown_roles(&registry);
+        let ledger = Ledger::open(&config.folder, registry.tokens())?;
         let audit = AuditLog::open(&config.folder, registry.tokens())?;
         let (changes, _) = watch::channel(0);
         let registry = RwLock::new(registry);
         let (proxies, trusted) = (config.proxies.clone(), config.trusted.clone());
         let counted = Counted::new(config.quotas);
-        let guarded =
-            Guarded { registry, tokens, shares, proxies, keys, trusted, provider, counted, audit, changes };
+        let guarded = Guarded {
+            registry,
+            tokens,
+            shares,
+            proxies,
+            keys,
+            trusted,
+            provider,
+            counted,
+            ledger,
+            audit,
+            changes,
+        };
         Ok(Self { guarded: Some(guarded) })
     }
 
@@ -150,6 +169,31 @@ impl Gate {
     /// How much each address and principal does; `None` while access control is off.
     pub(crate) fn counted(&self) -> Option<&Counted> {
         self.guarded.as_ref().map(|guarded| &guarded.counted)
+    }
+
+    /// What tokens with a budget have spent; `None` while access control is off.
+    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+        self.guarded.as_ref().map(|guarded| &guarded.ledger)
+    }
+
+    /// The token that admitted a caller, if it was one of the hub's own.
+    pub(crate) fn record(&self, admission: &Admission) -> Option<TokenRecord> {
+        self.guarded.as_ref()?.registry.read().record(admission).cloned()
+    }
+
+    /// The tokens of the file that have a budget.
+    pub(crate) fn budgeted(&self) -> Vec<TokenRecord> {
+        let Some(guarded) = &self.guarded else { return Vec::new() };
+        let registry = guarded.registry.read();
+        registry.tokens().all().filter(|record| record.budget.is_some()).cloned().collect()
+    }
+
+    /// Writes down what was spent since the last time. Waits for the disk.
+    pub(crate) fn save_spending(&self) {
+        if let Some(guarded) = &self.guarded {
+            let tokens = guarded.registry.read().tokens().clone();
+            guarded.ledger.save(&tokens);
+        }
     }
 
     /// Writes what somebody did into the audit log, where there is one. Waits for the disk.

@@ -30,8 +30,8 @@ use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
 use crate::http::{
-    audit, commands, compat, conversations, delete, events, export, figures, guard, health, help, hubs,
-    import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
+    audit, budgets, commands, compat, conversations, delete, events, export, figures, guard, health, help,
+    hubs, import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
 };
 use crate::state::Shared;
 use crate::ws;
@@ -227,6 +227,7 @@ fn compressed() -> Router<Arc<Shared>> {
         .route("/v1/conversations", get(conversations::list))
         .route("/v1/access", get(access::whoami))
         .route("/v1/audit", get(audit::audit))
+        .route("/v1/budgets", get(budgets::budgets))
         .route("/v1/shares", get(access::shares).post(access::share))
         .route("/v1/conversations/{conversation}", get(conversations::one).delete(delete::delete))
         .route(

@@ -8,6 +8,7 @@
 pub(crate) mod access;
 pub(crate) mod audit;
 pub(crate) mod body;
+pub(crate) mod budgets;
 pub(crate) mod commands;
 pub(crate) mod compat;
 pub(crate) mod conversations;

@@ -131,7 +131,14 @@ fn let_hubs_in(config: &mut Config) -> Result<(), TokenError> {
     config.hosts.extend(peers.host().map(str::to_owned));
     if let Some(access) = &mut config.access {
         let grants = vec![Grant::new(Right::ALL, Pattern::any())];
-        let new = NewToken { name: "another hub", grants, role: None, lives_ms: None };
+        let new = NewToken {
+            name: "another hub",
+            grants,
+            role: None,
+            upstreams: Vec::new(),
+            budget: None,
+            lives_ms: None,
+        };
         access.own.create(new, peers.token().hash(), clock::now_ms())?;
     }
     Ok(())

@@ -13,7 +13,7 @@
 //! in the recording alone. Keys are passed on and never stored.
 //!
 //! Reading order: `target`, `headers` and `browser` (what may pass), `call` and `copied` (passing on),
-//! `calls` (what all calls share), `tape` and `record` (the recording), `order` and `quiet` (when recorders
+//! `lent` (calls with the hub's own key), `calls` (what all calls share), `tape` and `record` (the recording), `order` and `quiet` (when recorders
 //! run), `secrets` (removal of keys), `inflate`, `socket` (`WebSockets`).
 
 mod browser;
@@ -22,6 +22,7 @@ mod calls;
 mod copied;
 mod headers;
 mod inflate;
+mod lent;
 mod order;
 mod quiet;
 mod record;
@@ -33,5 +34,5 @@ mod target;
 
 pub(crate) use call::call;
 pub(crate) use calls::{COPIES_LOST, PROXIED, Proxy};
-pub(crate) use headers::keys;
+pub(crate) use headers::{KEYS, keys};
 pub(crate) use record::{close, keep_up};

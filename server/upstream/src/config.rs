@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use compact_str::CompactString;
+use hyper::http::HeaderValue;
 use hyper::http::Uri;
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use rustls::pki_types::CertificateDer;
@@ -44,6 +45,12 @@ impl Api {
     }
 }
 
+/// The shortest key of a vendor, in bytes: shorter ones could not be told from words.
+const KEY_BYTES_MIN: usize = 8;
+
+/// The longest key of a vendor, in bytes.
+const KEY_BYTES_MAX: usize = 8 << 10;
+
 /// The upstreams that are known without settings: name, URL and API.
 const KNOWN: [(&str, &str, Api); 16] = [
     ("openai", "https://api.openai.com", Api::OpenAi),
@@ -74,6 +81,8 @@ pub struct Upstream {
     /// The prefix of all paths, without a slash at its end.
     path: String,
     api: Api,
+    /// The hub's own key for it, which callers may be lent. Marked as sensitive, so nothing prints it.
+    key: Option<HeaderValue>,
     /// Certificates that are trusted for it, in addition to the usual ones.
     certificates: Vec<CertificateDer<'static>>,
 }
@@ -104,6 +113,11 @@ pub enum UpstreamError {
         #[source]
         cause: pem::Error,
     },
+    /// The key cannot be one.
+    #[error(
+        "the key of the upstream {0:?} has fewer than {KEY_BYTES_MIN} bytes, more than {KEY_BYTES_MAX}, or characters that no header has"
+    )]
+    Key(String),
     /// The file contains no certificate.
     #[error("the file {file:?} of the upstream {upstream:?} has no certificate")]
     NoCertificates {
@@ -134,7 +148,7 @@ impl Upstream {
             return Err(UpstreamError::Extra(name.to_owned()));
         }
         let path = target.path().trim_end_matches('/').to_owned();
-        Ok(Self { name: name.into(), scheme, authority, path, api, certificates: Vec::new() })
+        Ok(Self { name: name.into(), scheme, authority, path, api, key: None, certificates: Vec::new() })
     }
 
     /// Trusts the certificates in the file `ca` (PEM) in addition to the usual ones; without a file changes nothing. Fails if the
@@ -154,6 +168,28 @@ impl Upstream {
         }
         self.certificates = found;
         Ok(self)
+    }
+
+    /// Holds `key`, with which callers of the proxy may be let through. Fails for a text that cannot be one; the
+    /// error does not show it.
+    pub fn holding(mut self, key: &str) -> Result<Self, UpstreamError> {
+        let wrong = || UpstreamError::Key(self.name.to_string());
+        let fits = |key: &&str| (KEY_BYTES_MIN..=KEY_BYTES_MAX).contains(&key.len()) && !key.contains(' ');
+        let key = Some(key.trim()).filter(fits).ok_or_else(wrong)?;
+        let mut key = HeaderValue::from_str(key).map_err(|_not_shown| wrong())?;
+        key.set_sensitive(true);
+        self.key = Some(key);
+        Ok(self)
+    }
+
+    /// The key that it holds.
+    pub fn key(&self) -> Option<&HeaderValue> {
+        self.key.as_ref()
+    }
+
+    /// The URL of the known upstream `name`.
+    pub fn url_of_known(name: &str) -> Option<&'static str> {
+        KNOWN.iter().find(|(known, ..)| *known == name).map(|(_, url, _)| *url)
     }
 
     /// Whether an upstream with this name is known without settings.

@@ -145,6 +145,8 @@ error_codes! {
     UnknownUpstream = "unknown_upstream", 404;
     /// The proxy passes requests, answers and `WebSocket`s, and no tunnels.
     UpgradeRefused = "upgrade_refused", 501;
+    /// The budget of the token is used up; another call is taken when it begins anew.
+    OverBudget = "over_budget", 429;
     /// No agent of that name.
     UnknownAgent = "unknown_agent", 404;
     /// The agent cannot be asked: of a kind that is not called yet, or without a way to its model.

@@ -256,6 +256,9 @@ pub const USAGE_ROWS_MAX: usize = 10_000;
 /// Most ephemeral facts (progress, rates) kept by one conversation, one for each key.
 pub const EPHEMERA_MAX: usize = 256;
 
+/// Most calls of one token with a budget that go on at the same time: what they cost may be spent beyond it.
+pub const BUDGETED_CALLS_MAX: u32 = 64;
+
 /// Most events in one `pub` frame or one body of native events.
 pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
 

@@ -1424,7 +1424,7 @@ class ConversationRow(_ConversationRow, total=False):
     written: int
     """Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it."""
 
-ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "elsewhere", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "still_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
+ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "elsewhere", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "over_budget", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "still_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""
 
 

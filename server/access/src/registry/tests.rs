@@ -12,8 +12,14 @@ fn with(tokens: &[(u8, &str, Option<u64>)]) -> Tokens {
     let mut all = Tokens::default();
     for (number, grant, lives_ms) in tokens {
         let name = format!("t{number}");
-        let new =
-            NewToken { name: &name, grants: vec![grant.parse().unwrap()], role: None, lives_ms: *lives_ms };
+        let new = NewToken {
+            name: &name,
+            grants: vec![grant.parse().unwrap()],
+            role: None,
+            upstreams: Vec::new(),
+            budget: None,
+            lives_ms: *lives_ms,
+        };
         all.create(new, secret(SecretKind::Token, *number).hash(), 0).unwrap();
     }
     all

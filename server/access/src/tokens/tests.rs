@@ -8,7 +8,14 @@ fn hash(number: u8) -> Hash {
 }
 
 fn new(name: &str) -> NewToken<'_> {
-    NewToken { name, grants: vec!["view:*".parse().unwrap()], role: None, lives_ms: None }
+    NewToken {
+        name,
+        grants: vec!["view:*".parse().unwrap()],
+        role: None,
+        upstreams: Vec::new(),
+        budget: None,
+        lives_ms: None,
+    }
 }
 
 #[test]
@@ -105,4 +112,29 @@ fn a_file_that_is_none_is_refused_and_says_why() {
     for bad in ["\"5\"", "5.5", "-1", "1e400", "true", "{}"] {
         assert!(Tokens::read(&record(bad)).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn a_token_names_the_upstreams_that_it_may_call_and_what_it_may_spend_there() {
+    let mut tokens = Tokens::default();
+    tokens.create(new("free"), hash(1), 0).unwrap();
+    let named = |upstreams: &[&str], budget: Option<&str>| NewToken {
+        upstreams: upstreams.iter().map(|name| (*name).into()).collect(),
+        budget: budget.map(|budget| budget.parse().unwrap()),
+        ..new("ci")
+    };
+    assert_eq!(tokens.create(named(&[], Some("1usd")), hash(2), 0), Err(TokenError::BudgetAlone));
+    for bad in ["", "a/b", "ä", "a b"] {
+        assert_eq!(
+            tokens.create(named(&[bad], None), hash(2), 0),
+            Err(TokenError::Upstreams(bad.to_owned()))
+        );
+    }
+    let many = vec!["a"; UPSTREAMS_MAX + 1];
+    assert_eq!(tokens.create(named(&many, None), hash(2), 0), Err(TokenError::Upstreams("a".to_owned())));
+    tokens.create(named(&["openai", "local-*"], Some("5usd/day")), hash(2), 0).unwrap();
+    assert_eq!(Tokens::read(&tokens.written()).unwrap(), tokens);
+    let (free, ci) = (tokens.find(&hash(1)).unwrap(), tokens.find(&hash(2)).unwrap());
+    assert!(free.may_call("openai") && !free.names("openai"), "with a key of its own");
+    assert!(ci.may_call("openai") && ci.names("local-one") && !ci.may_call("anthropic"));
 }

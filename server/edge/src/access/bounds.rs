@@ -49,7 +49,7 @@ impl<K: Ord + Clone> Drop for Seat<K> {
 }
 
 /// Takes a place; `None` if all are taken.
-fn seat<K: Ord + Clone>(among: &Arc<Mutex<InUse<K>>>, whose: K) -> Option<Seat<K>> {
+pub(super) fn seat<K: Ord + Clone>(among: &Arc<Mutex<InUse<K>>>, whose: K) -> Option<Seat<K>> {
     among.lock().take(&whose).then(|| Seat { whose, among: Arc::clone(among) })
 }
 

@@ -41,6 +41,14 @@ pub enum StoreError {
         /// What is wrong with it.
         error: String,
     },
+    /// The file does not say what was spent.
+    #[error("{path}: {error}")]
+    Spending {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: String,
+    },
     /// The file is not a valid list of links.
     #[error("{path}: {error}")]
     Json {
@@ -190,7 +198,7 @@ pub(crate) fn private() -> OpenOptions {
 }
 
 /// Replaces the contents of a file at once. They are on the disk when this returns.
-fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
+pub(super) fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
     let fresh = path.with_extension("new");
     let write = || {
         // A file that an earlier attempt left behind may have other permissions.

@@ -11,7 +11,14 @@ fn config(folder: &std::path::Path) -> AccessConfig {
 }
 
 fn view(name: &str) -> NewToken<'_> {
-    NewToken { name, grants: vec!["view:*".parse().unwrap()], role: None, lives_ms: None }
+    NewToken {
+        name,
+        grants: vec!["view:*".parse().unwrap()],
+        role: None,
+        upstreams: Vec::new(),
+        budget: None,
+        lives_ms: None,
+    }
 }
 
 #[cfg(unix)]

@@ -4,7 +4,7 @@
 //!
 //! A program sends its token as `Authorization: Bearer`, a browser its session in a cookie. In calls through
 //! the proxy `Authorization` has the vendor's key, so there the token is in `Fanlight-Token`, which is not
-//! passed on.
+//! passed on; or it stands in the place of that key (see `proxied`).
 //!
 //! ```text
 //! request ─▶ another hub? ─▶ line of the route ─▶ credential ─▶ grant, role ─▶ bounds ─▶ handler
@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use access::audit::{Audited, Deed};
 use access::cookie::{self, Channel};
-use access::{Admission, Denial, Need, Principal, Right, SecretKind, Shows, beginnings, offers, routes};
+use access::{Admission, Denial, Need, Principal, Right, Shows, beginnings, offers, routes};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
@@ -37,6 +37,7 @@ use super::hubs::known::FromHub;
 use super::params::{self, Query};
 use super::problem::Problem;
 use crate::access::Seat;
+use crate::proxy::KEYS;
 use crate::state::Shared;
 
 mod ending;
@@ -44,11 +45,13 @@ pub(crate) mod fair;
 mod identity;
 mod login;
 mod provider;
+mod proxied;
 mod shares;
 
 use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
 pub(crate) use provider::{begin_login, end_login};
+pub(crate) use proxied::KeyPlace;
 pub(crate) use shares::{follow, share, shares, unshare};
 
 /// The header with the token of a call through the proxy.
@@ -161,7 +164,7 @@ fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows)>
 
 /// Marks header values with secrets as sensitive, so that nothing that prints headers prints them.
 fn hide(headers: &mut HeaderMap) {
-    for name in [header::AUTHORIZATION, header::COOKIE, TOKEN] {
+    for name in KEYS.into_iter().chain([header::COOKIE, TOKEN]) {
         if let header::Entry::Occupied(mut values) = headers.entry(name) {
             values.iter_mut().for_each(|value| value.set_sensitive(true));
         }
@@ -327,13 +330,12 @@ pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
 async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admission>, Denial> {
     let claims = identity::take(shared, parts)?;
     let token = if parts.uri.path().starts_with(PROXY) {
-        refuse_mistaken(parts)?;
-        one(&parts.headers, &TOKEN)?
+        proxied::token(parts)?
     } else {
-        one(&parts.headers, &header::AUTHORIZATION)?.map(bearer).transpose()?
+        one(&parts.headers, &header::AUTHORIZATION)?.map(bearer).transpose()?.map(str::to_owned)
     };
     if let Some(token) = token {
-        return shared.gate.by_token_in_time(token).await.map(Some);
+        return shared.gate.by_token_in_time(&token).await.map(Some);
     }
     // Credentials that a browser or its proxy adds by itself count only for the hub's own page.
     if guard::is_of_another_page(&parts.headers) {
@@ -366,20 +368,6 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     if values.next().is_some() { Err(Denial::Malformed) } else { Ok(value) }
 }
 
-/// Refuses a call through the proxy that would pass a secret of the hub on to the upstream: a token or a
-/// session in a header other than `Fanlight-Token`, or in the query.
-fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
-    // A session is in a cookie with the hub's name.
-    let ours = [SecretKind::Token.prefix(), "fanlight=fls_"];
-    let has_ours = |text: &[u8]| {
-        ours.iter().any(|ours| text.windows(ours.len()).any(|window| window == ours.as_bytes()))
-    };
-    let others = parts.headers.iter().filter(|(name, _)| **name != TOKEN);
-    let in_headers = others.map(|(_, value)| value.as_bytes()).any(has_ours);
-    let in_query = parts.uri.query().is_some_and(|query| has_ours(query.as_bytes()));
-    if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
-}
-
 /// The answer to a sender that is not admitted, which the audit log notes: a login form for a person's
 /// browser, otherwise a problem. The failure counts against the sender's address.
 fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
@@ -399,7 +387,7 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     let problem = if parts.uri.path().starts_with(PROXY) && denial.is_about_credentials() {
         let detail = format!(
             "{denial}. For calls through the proxy the token goes into the header Fanlight-Token, and the vendor's key \
-             where it always was"
+             where it always was; or the token goes there, for upstreams of which the hub has the key"
         );
         Problem::new(ErrorCode::Unauthenticated, detail)
     } else {

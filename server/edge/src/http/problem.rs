@@ -42,6 +42,9 @@ pub(crate) struct Problem {
     /// Whether the same request may succeed in a moment; the answer then has `Retry-After`.
     #[serde(skip)]
     passes: bool,
+    /// After how many seconds a budget begins anew; the answer then has `Retry-After`.
+    #[serde(skip)]
+    left_s: Option<u64>,
     /// The vendor whose clients are told, besides the hub's own form.
     #[serde(skip)]
     vendor: Option<Vendor>,
@@ -65,6 +68,8 @@ impl Vendor {
     fn fields(self, problem: &Problem) -> Value {
         let (code, detail) = (problem.code.as_str(), problem.detail.as_str());
         match self {
+            Self::Ollama => json!({"error": detail}),
+            _ if problem.code == ErrorCode::OverBudget => self.fields_of_budget(problem.status, detail),
             Self::OpenAi => {
                 json!({"error": {"message": detail, "type": "fanlight", "param": null, "code": code}})
             }
@@ -73,7 +78,24 @@ impl Vendor {
                 let status = code.to_ascii_uppercase();
                 json!({"error": {"code": problem.status, "message": detail, "status": status}})
             }
-            Self::Ollama => json!({"error": detail}),
+        }
+    }
+}
+
+impl Vendor {
+    /// The fields in which this vendor says that there is no money left.
+    fn fields_of_budget(self, status: u16, detail: &str) -> Value {
+        match self {
+            Self::Anthropic => {
+                json!({"type": "error", "error": {"type": "billing_error", "message": detail}})
+            }
+            Self::Gemini => {
+                json!({"error": {"code": status, "message": detail, "status": "RESOURCE_EXHAUSTED"}})
+            }
+            Self::OpenAi | Self::Ollama => {
+                let named = "insufficient_quota";
+                json!({"error": {"message": detail, "type": named, "param": null, "code": named}})
+            }
         }
     }
 }
@@ -89,13 +111,23 @@ impl Problem {
             detail: detail.into(),
             expected: None,
             passes: false,
+            left_s: None,
             vendor: None,
         }
     }
 
     /// Adds the fields in which clients of `vendor` look for errors. Without them they print only the status.
     pub(crate) fn told_to(self, vendor: Vendor) -> Self {
-        Self { vendor: Some(vendor), ..self }
+        // Anthropic has a status of its own for it, which its clients do not try again.
+        let is_billing = vendor == Vendor::Anthropic && self.code == ErrorCode::OverBudget;
+        let status = if is_billing { StatusCode::PAYMENT_REQUIRED.as_u16() } else { self.status };
+        Self { vendor: Some(vendor), status, ..self }
+    }
+
+    /// The budget of a token is used up, for `left_s` seconds or for ever. Clients are told not to try again by
+    /// themselves.
+    pub(crate) fn over_budget(detail: String, left_s: Option<u64>) -> Self {
+        Self { left_s, ..Self::new(ErrorCode::OverBudget, detail) }
     }
 
     /// A problem that passes: the hub does, or holds, as much as it may at a time. `too_many`, 429, with
@@ -171,6 +203,13 @@ impl IntoResponse for Problem {
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         if self.passes || status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if self.code == ErrorCode::OverBudget {
+            // Read by the packages of OpenAI and Anthropic, which would try again otherwise.
+            response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+            if let Some(seconds) = self.left_s {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            }
         }
         response
     }

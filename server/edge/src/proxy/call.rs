@@ -22,6 +22,7 @@ use upstream::{ResponseBody, SendError, Upstream, retry_after_ms};
 
 use super::copied::{AnswerBody, RequestBody};
 use super::inflate::encodings;
+use super::lent::{self, Lent};
 use super::record::{self, Facts, Started};
 use super::secrets::Secrets;
 use super::socket::Wanted;
@@ -92,10 +93,10 @@ fn vendor(upstream: &Upstream) -> Vendor {
 
 /// Passes a call on; a problem if it is refused before it is sent.
 async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     browser::refuse(&parts)?;
-    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    let target = Target::parse(path)?;
+    let path = parts.uri.path_and_query().cloned();
+    let target = Target::parse(path.as_ref().map_or("", |path| path.as_str()))?;
     let (upstream, sender) = shared.proxy.find(target.upstream)?;
     if parts.method == Method::CONNECT {
         let detail = "the proxy passes requests, answers and WebSockets, no tunnels; call the upstream itself for those";
@@ -105,6 +106,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
         let detail = format!("the path of this call fits nowhere below {}", upstream.place());
         return Err(Problem::bad_request(detail));
     };
+    let mut lent = lent::lend(shared, &mut parts, upstream, target.rest)?;
     // Other protocols may be offered, such as `h2c`; their clients can do without them.
     if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
         let facts =
@@ -113,7 +115,11 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
         return socket::open(Wanted { shared, upstream, model, parts, uri, facts }).await;
     }
     let facts = facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api)?;
-    let mut recording = facts.map(|facts| record::start(shared, facts));
+    let meter = lent.as_mut().and_then(|lent| lent.meter(shared));
+    let mut recording = facts.map(|facts| {
+        let caller = lent.as_ref().map(|lent| shared.proxy.fingerprints.of_token(&lent.token));
+        record::start(shared, Facts { caller: caller.unwrap_or(facts.caller), ..facts }, meter)
+    });
     let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
     let mut outgoing = Request::new(RequestBody::new(body, tape));
@@ -126,7 +132,10 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     PROXIED.one();
     shared.proxy.quiet.note_call();
     let answer = match sender.send(outgoing).await {
-        Ok(answer) => pass(answer, &mut recording, line),
+        Ok(answer) => match lent.as_ref().and_then(|_| Lent::withheld(&answer)) {
+            Some(why) => withhold(upstream, why, recording),
+            None => pass(answer, &mut recording, line, lent.as_ref().map(|lent| &lent.key)),
+        },
         Err(fault) => refuse(upstream, fault, recording),
     };
     Ok(answer)
@@ -169,12 +178,23 @@ fn facts(
     }))
 }
 
-/// Makes the answer for the caller: everything that came, except headers of the connection and the hub's own.
+/// The answer in place of one to a call with the hub's key that the caller must not get, 502. The upstream did the
+/// call, so it is charged as one that broke off.
+fn withhold(upstream: &Upstream, why: &str, recording: Option<Started>) -> Response {
+    if let Some(started) = &recording {
+        started.recorded.tape().end(End::Cut(why.to_owned()));
+    }
+    refuse(upstream, SendError::Failed(why.to_owned()), recording)
+}
+
+/// Makes the answer for the caller: everything that came, except headers of the connection and the hub's own, and
+/// without the key that was `lent`.
 /// From here on the upstream decides how long the caller may take no byte.
 fn pass(
     answer: axum::http::Response<ResponseBody>,
     recording: &mut Option<Started>,
     line: Option<Arc<ConnectionInfo>>,
+    lent: Option<&HeaderValue>,
 ) -> Response {
     let (parts, body) = answer.into_parts();
     if let Some(started) = recording {
@@ -185,6 +205,9 @@ fn pass(
         });
     }
     let mut headers = headers::incoming(&parts.headers);
+    if let Some(key) = lent {
+        lent::mask_headers(&mut headers, key);
+    }
     if let Some(started) = recording {
         tell(&mut headers, started);
     }
@@ -192,7 +215,8 @@ fn pass(
         line.be_lenient(true);
     }
     let recorded = recording.take().map(|started| started.recorded);
-    let mut response = Response::new(axum::body::Body::new(AnswerBody::new(body, recorded, line)));
+    let mut response =
+        Response::new(axum::body::Body::new(AnswerBody::new(body, recorded, line).masked(lent)));
     *response.status_mut() = parts.status;
     *response.headers_mut() = headers;
     // The extensions contain the reason phrase and the case of the header names.

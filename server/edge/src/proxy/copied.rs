@@ -10,10 +10,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderMap, HeaderValue};
 use hyper::body::{Frame, SizeHint};
 use upstream::ResponseBody;
 
 use super::headers::strike_trailers;
+use super::lent::KeyMask;
 use super::tape::{End, RequestState, Tape};
 use crate::http::patience::ConnectionInfo;
 
@@ -102,6 +104,8 @@ pub(super) struct AnswerBody {
     tape: Option<Recorded>,
     /// The caller's connection, which is lenient as long as this lives.
     line: Option<Arc<ConnectionInfo>>,
+    /// Keeps the hub's key out of the body; `None` if the caller's own was sent.
+    mask: Option<KeyMask>,
     /// Set once the upstream's body broke off and the caller is to learn of it.
     cut: Option<Cut>,
 }
@@ -141,11 +145,32 @@ impl Drop for Recorded {
 impl AnswerBody {
     /// Wraps `body`, which is copied to `tape` if there is one. `line` is the caller's connection.
     pub(super) fn new(body: ResponseBody, tape: Option<Recorded>, line: Option<Arc<ConnectionInfo>>) -> Self {
-        let answering = Self { body, tape, line, cut: None };
+        let answering = Self { body, tape, line, mask: None, cut: None };
         if answering.body.is_end_stream() {
             answering.over(End::Whole);
         }
         answering
+    }
+
+    /// The same without the key that was `lent`, whose bytes become stars.
+    pub(super) fn masked(mut self, lent: Option<&HeaderValue>) -> Self {
+        self.mask = lent.map(KeyMask::new);
+        self
+    }
+
+    /// A piece of the body as the caller gets it.
+    fn shown(&mut self, frame: Frame<Bytes>) -> Frame<Bytes> {
+        let is_last = self.body.is_end_stream();
+        let Some(mask) = &mut self.mask else { return frame };
+        match frame.into_data() {
+            Ok(bytes) if is_last => {
+                let shown = mask.feed(&bytes);
+                Frame::data(mask.rest().map_or(shown.clone(), |rest| [shown, rest].concat().into()))
+            }
+            Ok(bytes) => Frame::data(mask.feed(&bytes)),
+            // Trailers: nothing that the upstream says after its answer is worth a key.
+            Err(_trailers) => Frame::trailers(HeaderMap::new()),
+        }
     }
 
     /// Tells the tape how the answer ended.
@@ -182,7 +207,8 @@ impl HttpBody for AnswerBody {
         match std::task::ready!(Pin::new(&mut this.body).poll_frame(context)) {
             None => {
                 this.over(End::Whole);
-                Poll::Ready(None)
+                let rest = this.mask.as_mut().and_then(KeyMask::rest);
+                Poll::Ready(rest.map(|rest| Ok(Frame::data(rest))))
             }
             Some(Ok(mut frame)) => {
                 if let Some(trailers) = frame.trailers_mut() {
@@ -194,7 +220,7 @@ impl HttpBody for AnswerBody {
                 if this.body.is_end_stream() {
                     this.over(End::Whole);
                 }
-                Poll::Ready(Some(Ok(frame)))
+                Poll::Ready(Some(Ok(this.shown(frame))))
             }
             Some(Err(error)) => {
                 let reason = upstream::reason(&error);
@@ -211,7 +237,8 @@ impl HttpBody for AnswerBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.cut.is_none() && self.body.is_end_stream()
+        let is_held = self.mask.as_ref().is_some_and(KeyMask::is_holding);
+        self.cut.is_none() && !is_held && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

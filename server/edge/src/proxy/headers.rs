@@ -3,6 +3,7 @@
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
+use access::Hash;
 use axum::http::header::{
     AUTHORIZATION, CONNECTION, HOST, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
 };
@@ -20,7 +21,7 @@ const OF_THE_HOP: [HeaderName; 7] = [
 ];
 
 /// Headers in which callers send keys.
-pub(super) const KEYS: [HeaderName; 4] = [
+pub(crate) const KEYS: [HeaderName; 4] = [
     AUTHORIZATION,
     HeaderName::from_static("x-api-key"),
     HeaderName::from_static("x-goog-api-key"),
@@ -183,6 +184,11 @@ impl Fingerprints {
             hasher.write_u8(0xff);
         }
         hasher.finish()
+    }
+
+    /// The fingerprint of a caller that is known by its token, since many callers share the hub's key.
+    pub(super) fn of_token(&self, token: &Hash) -> u64 {
+        self.0.hash_one(String::from(*token))
     }
 }
 

@@ -16,12 +16,14 @@ use dialects::Decoded;
 use event_log::{blocking, room};
 use exchange::{AnswerReader, AnswerSummary, ModelRequest, Placement, RequestDigest};
 use model::ConversationId;
+use model::limits::PROXY_REQUEST_BYTES_MAX;
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
+use super::lent::Meter;
 use super::order::Turn;
 use super::secrets::{Striker, said_bytes};
-use super::tape::{End, Reading, Tape};
+use super::tape::{End, Reading, RequestState, Tape};
 use crate::state::Shared;
 use event_log::clock;
 use hub::{Attendant, Publication};
@@ -64,7 +66,8 @@ impl Started {
 }
 
 /// Begins to record a call. The recorder is a task of its own, on the recording threads.
-pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
+/// `meter` measures what the call costs, if that is charged to somebody.
+pub(super) fn start(shared: &Arc<Shared>, facts: Facts, meter: Option<Meter>) -> Started {
     let tape = Arc::new(Tape::new(&shared.proxy.budget));
     let (tell, told) = oneshot::channel();
     let known = facts.conversation.clone();
@@ -79,6 +82,7 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts) -> Started {
         striker,
         attendant,
         tell: Some(tell),
+        meter,
     };
     shared.proxy.recorders.spawn(&shared.tasks, recording.run());
     Started { recorded: Recorded::new(tape), known, told }
@@ -97,6 +101,8 @@ struct Recording {
     attendant: Attendant,
     /// Tells the call its conversation; `None` once it has.
     tell: Option<oneshot::Sender<ConversationId>>,
+    /// Measures what the call costs; `None` if it is charged to nobody.
+    meter: Option<Meter>,
 }
 
 impl Recording {
@@ -105,7 +111,12 @@ impl Recording {
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
         self.shared.proxy.quiet.wait().await;
+        // Of a request that was too large nothing is kept, and it has at least so many bytes.
+        let bytes = if asked == RequestState::TooLarge { PROXY_REQUEST_BYTES_MAX } else { body.len() };
         let request = self.facts.read(body, asked, &mut held);
+        if let Some(meter) = &mut self.meter {
+            meter.asked(bytes, request.model.as_ref());
+        }
         self.turn.comes().await;
         let answer = self.place(&request);
         drop(request);
@@ -165,6 +176,10 @@ impl Recording {
     async fn decode(&mut self, decoder: &mut AnswerDecoder, reading: Reading) {
         room(self.shared.hub.log()).await;
         let mut out = Decoded::default();
+        if let Some(meter) = &mut self.meter {
+            reading.head.iter().for_each(|head| meter.begun(head.status));
+            meter.came(reading.answer.len() as u64);
+        }
         if let Some(head) = reading.head {
             decoder.begin(&head, &self.facts.secrets, &mut out);
         }
@@ -172,6 +187,7 @@ impl Recording {
             self.shared.proxy.quiet.wait().await;
             for step in stretch.chunks(STEP_BYTES) {
                 decoder.feed(step, &mut out);
+                self.measure(&out);
                 self.publish(decoder.answer.conversation(), std::mem::take(&mut out));
                 tokio::task::yield_now().await;
             }
@@ -191,6 +207,7 @@ impl Recording {
     fn settle(&mut self, decoder: &mut AnswerDecoder) {
         let mut out = Decoded::default();
         let heard = decoder.answer.settle(&mut out);
+        self.measure(&out);
         self.conclude(heard, out);
     }
 
@@ -199,9 +216,22 @@ impl Recording {
         let mut out = Decoded::default();
         decoder.feed_rest(&mut out);
         let conversation = decoder.answer.conversation().clone();
-        match decoder.answer.end(ending(end), &mut out) {
+        let (is_whole, is_answered) = (end == End::Whole, !matches!(end, End::Nothing(_)));
+        let heard = decoder.answer.end(ending(end), &mut out);
+        self.measure(&out);
+        if let Some(meter) = &mut self.meter {
+            meter.ended(is_whole, is_answered);
+        }
+        match heard {
             Some(heard) => self.conclude(heard, out),
             None => self.publish(&conversation, out),
+        }
+    }
+
+    /// Lets the meter see what was read of the answer.
+    fn measure(&mut self, out: &Decoded) {
+        if let Some(meter) = &mut self.meter {
+            meter.read(out);
         }
     }
 
@@ -255,6 +285,8 @@ pub(crate) async fn keep_up(shared: Arc<Shared>) {
             let mut joiner = shared.proxy.joiner.lock();
             let placed = joiner.tick(clock::now_ms());
             say(&shared, placed);
+            drop(joiner);
+            shared.gate.save_spending();
         });
     }
 }
@@ -264,6 +296,8 @@ pub(crate) fn close(shared: &Shared) {
     let mut joiner = shared.proxy.joiner.lock();
     let placed = joiner.close();
     say(shared, placed);
+    drop(joiner);
+    shared.gate.save_spending();
 }
 
 /// Publishes what the joiner says by itself. The caller must hold the joiner, so that nothing comes between.

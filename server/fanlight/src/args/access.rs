@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use access::{Grant, Quotas};
+use access::{Budget, Grant, Quotas};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::amount::LengthOfTime;
@@ -150,6 +150,13 @@ pub(crate) struct CreateArgs {
     /// The role that says what is hidden from it, as [access.roles.NAME] of the hub's fanlight.toml has it
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<String>,
+    /// An upstream of the proxy that it may call, * being any characters, with the hub's key where the hub has one; may be
+    /// repeated [default: all of them, with keys of the caller's own]
+    #[arg(long = "upstream", value_name = "NAME")]
+    pub(crate) upstreams: Vec<String>,
+    /// How much its calls with the hub's keys may cost: 5.00usd/day, 0.5usd/hour, 100eur/month, or 20usd for all time
+    #[arg(long, value_name = "MONEY/PERIOD", requires = "upstreams")]
+    pub(crate) budget: Option<Budget>,
     /// How long it is good for: 12h, 7d [default: until it is revoked]
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<LengthOfTime>,

@@ -10,14 +10,21 @@ use upstream::{Api, Upstream};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpstreamSettings {
-    /// The URL; the paths of calls are appended to it.
-    url: String,
+    /// The URL; the paths of calls are appended to it. Upstreams that are known by name have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    url: Option<String>,
     /// Its API, if that does not follow from its name: openai, anthropic, gemini or ollama.
     #[serde(default)]
     api: Option<String>,
     /// A PEM file with certificates that are trusted for it.
     #[serde(default)]
     ca: Option<PathBuf>,
+    /// The environment variable with the hub's own key, which tokens may be lent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key_env: Option<String>,
+    /// The file with that key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key_file: Option<PathBuf>,
 }
 
 impl UpstreamSettings {
@@ -29,11 +36,39 @@ impl UpstreamSettings {
                 format!("the api of {name:?} is {api:?}; there are openai, anthropic, gemini and ollama")
             })?,
         };
-        let upstream = Upstream::new(name, &self.url, api).map_err(|error| error.to_string())?;
+        let url = self.url.as_deref().or_else(|| Upstream::url_of_known(name));
+        let url = url.ok_or_else(|| format!("the upstream {name:?} has no url"))?;
+        let mut upstream = Upstream::new(name, url, api).map_err(|error| error.to_string())?;
+        if let Some(key) = self.key(name)? {
+            upstream = upstream.holding(&key).map_err(|error| error.to_string())?;
+        }
         upstream.with_ca(self.ca.as_deref()).map_err(|error| {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             format!("{error}{}", cause.unwrap_or_default())
         })
+    }
+}
+
+impl UpstreamSettings {
+    /// Whether the hub holds a key for it.
+    pub(crate) fn has_key(&self) -> bool {
+        self.key_env.is_some() || self.key_file.is_some()
+    }
+
+    /// The key, from where the settings say. No error shows it.
+    fn key(&self, name: &str) -> Result<Option<String>, String> {
+        match (&self.key_env, &self.key_file) {
+            (None, None) => Ok(None),
+            (Some(_), Some(_)) => {
+                Err(format!("the upstream {name:?} has both key_env and key_file; give one"))
+            }
+            (Some(variable), None) => std::env::var(variable).map(Some).map_err(|_not_shown| {
+                format!("the environment has no {variable}, which is key_env of the upstream {name:?}")
+            }),
+            (None, Some(file)) => std::fs::read_to_string(file).map(Some).map_err(|error| {
+                format!("{}, which is key_file of the upstream {name:?}: {error}", file.display())
+            }),
+        }
     }
 }
 

@@ -64,6 +64,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
         what,
         mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
     })?;
+    access::keys_are_for_tokens(settings)?;
     let (agents, tools) = agents(settings, &upstreams)?;
     let compat = compat(settings)?;
     let prices = prices(settings)?;

@@ -1,7 +1,7 @@
 //! What models cost. If a publisher tells tokens and not their cost, the hub adds the cost.
 
 use compact_str::CompactString;
-use model::event::{Kind, Usage};
+use model::event::{Currency, Kind, Usage};
 use model::price::{self, Price};
 use model::wildcard::matches;
 use model::{Event, View};
@@ -22,8 +22,21 @@ impl Prices {
         Self(prices)
     }
 
+    /// The highest of all prices in `currency`, each kind of token for itself: what a call costs at most if nobody
+    /// knows its model. `None` if there is no price in that currency.
+    pub fn dearest(&self, currency: Currency) -> Option<Price> {
+        let all = self.0.iter().map(|(_, price)| *price).filter(|price| price.currency == currency);
+        all.reduce(|one, other| Price {
+            input: one.input.max(other.input),
+            output: one.output.max(other.output),
+            cached: one.cached.max(other.cached),
+            reasoning: one.reasoning.max(other.reasoning),
+            currency,
+        })
+    }
+
     /// The price of `model`, if a pattern fits it.
-    fn of(&self, model: &str) -> Option<Price> {
+    pub fn of(&self, model: &str) -> Option<Price> {
         self.0.iter().find(|(pattern, _)| matches(pattern, model)).map(|(_, price)| *price)
     }
 

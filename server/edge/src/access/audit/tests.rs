@@ -108,7 +108,14 @@ fn tokens_that_come_and_go_are_noted_also_while_no_hub_runs() {
     let mut tokens = Tokens::default();
     let make = |tokens: &mut Tokens, name: &str, number: u8| {
         let hash = Secret::mint(SecretKind::Token, &[number; 32]).hash();
-        let new = NewToken { name, grants: vec!["view:*".parse().unwrap()], role: None, lives_ms: None };
+        let new = NewToken {
+            name,
+            grants: vec!["view:*".parse().unwrap()],
+            role: None,
+            upstreams: Vec::new(),
+            budget: None,
+            lives_ms: None,
+        };
         tokens.create(new, hash, u64::MAX).unwrap();
     };
     let first = AuditLog::open(place.path(), &tokens).unwrap();

@@ -124,6 +124,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ])
         .answers(json!("A page of the log.", "AuditPage"))
         .fails(&[NotFound]),
+    Operation::new("GET", "/v1/budgets", "proxy", "What tokens may spend with the hub's keys, and have spent")
+        .answers(json!("The budgets.", "Budgets"))
+        .fails(&[NotFound]),
     Operation::new("GET", "/v1/agents", "hub", "The agents of this hub that can be asked")
         .answers(json!("The agents.", "AgentList")),
     Operation::new("GET", "/v1/upstreams", "proxy", "The model APIs to which the hub passes calls on")

@@ -1,6 +1,6 @@
 //! The page, logging in to it, links, and the proxy.
 
-use model::code::ErrorCode::{BodyTimeout, Elsewhere, UnsupportedEncoding};
+use model::code::ErrorCode::{BodyTimeout, Elsewhere, OverBudget, UnsupportedEncoding};
 use model::code::ErrorCode::{
     NotFound, ShuttingDown, TooLarge, TooMany, Unauthenticated, UnknownUpstream, UpgradeRefused,
     UpstreamFailed, UpstreamUnreachable,
@@ -42,12 +42,13 @@ const ANYTHING: &[Content] = &[Content::json("").optional(), Content::new("*/*",
 /// A call through the proxy.
 const fn proxied(path: &'static str) -> Operation {
     Operation::new("*", path, "proxy", "Passes a call of a model API on, and records it")
-        .about("The request and the answer stay as they are, byte for byte.")
+        .about("The request and the answer stay as they are, byte for byte, but for keys: a token in the place of the vendor's key is replaced by the hub's.")
         .headers(OF_A_CALL)
         .takes(ANYTHING)
         .fails(&[
             BodyTimeout,
             Elsewhere,
+            OverBudget,
             ShuttingDown,
             TooLarge,
             UnknownUpstream,

@@ -202,7 +202,7 @@ impl Talk {
         if self.calls.len() >= PROXY_SOCKET_ANSWERS_MAX {
             return;
         }
-        let started = record::start(&self.shared, self.facts.clone());
+        let started = record::start(&self.shared, self.facts.clone(), None);
         let tape = started.recorded.tape();
         tape.ask(request);
         tape.asked(RequestState::Whole);

@@ -51,6 +51,21 @@ fn without_access() -> CommandError {
     }
 }
 
+/// Fails if the hub holds a key and has no access control, since then there is nobody to whom it could be lent.
+pub(super) fn keys_are_for_tokens(settings: &ServeSettings) -> Result<(), CommandError> {
+    match settings.upstreams.iter().find(|(_, upstream)| upstream.has_key()) {
+        Some((name, _)) if settings.access.is_none() => Err(CommandError::Usage {
+            what: format!(
+                "the hub has a key for the upstream {name:?}, and without access control it is lent to nobody"
+            ),
+            mend: String::from(
+                "add --access tokens, and make tokens with --upstream: docs/integrations/proxy.md",
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// What roles hide. Fails for a word that hides nothing and for two roles of one name.
 fn roles(settings: &AccessSettings) -> Result<Roles, CommandError> {
     let wrong = |name: &str, error: String| CommandError::Usage {
@@ -107,7 +122,14 @@ pub(super) fn demo_token(access: &mut AccessConfig) -> Result<String, CommandErr
     let secret = ::access::Secret::mint(::access::SecretKind::Token, &random());
     let wrong = |error: String| CommandError::new(error, "leave --demo out");
     let grant = DEMO_GRANT.parse().map_err(|error: ::access::GrantError| wrong(error.to_string()))?;
-    let new = NewToken { name: "demo of this hub", grants: vec![grant], role: None, lives_ms: None };
+    let new = NewToken {
+        name: "demo of this hub",
+        grants: vec![grant],
+        role: None,
+        upstreams: Vec::new(),
+        budget: None,
+        lives_ms: None,
+    };
     let made = access.own.create(new, secret.hash(), clock::now_ms());
     made.map_err(|error| wrong(error.to_string()))?;
     Ok(secret.reveal().to_owned())

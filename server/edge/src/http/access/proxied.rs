@@ -1,0 +1,74 @@
+//! The token of a call through the proxy. It is in `Fanlight-Token` beside the vendor's key, or in the place of
+//! that key, where every client of the vendor can put it. In both cases it is taken out of what goes on.
+//!
+//! ```text
+//! Fanlight-Token: fanlight_…        Authorization: Bearer sk-…     the key of the caller goes on
+//! Authorization: Bearer fanlight_…, x-api-key, x-goog-api-key      the key of the hub goes out instead
+//! ```
+
+use access::{Denial, Secret, SecretKind};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+
+use super::{TOKEN, one};
+use crate::proxy::KEYS;
+
+/// The token of this call stood in the place of the vendor's key. An extension of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyPlace;
+
+/// The token of a call; `None` if it has none. One in the place of the key is taken out with everything that
+/// stands in such a place. Fails with `Malformed` for two tokens, and for one in any other place: it would reach
+/// the upstream.
+pub(super) fn token(parts: &mut Parts) -> Result<Option<String>, Denial> {
+    let beside = one(&parts.headers, &TOKEN)?.map(str::to_owned);
+    let token = match beside {
+        Some(token) => Some(token),
+        None => in_place(parts)?,
+    };
+    refuse_mistaken(parts)?;
+    Ok(token)
+}
+
+/// The token in the place of the key.
+fn in_place(parts: &mut Parts) -> Result<Option<String>, Denial> {
+    let mut found: Option<String> = None;
+    for name in &KEYS {
+        for text in parts.headers.get_all(name).iter().filter_map(|value| value.to_str().ok()) {
+            let text = match text.split_once(' ') {
+                Some((scheme, text)) if *name == AUTHORIZATION && scheme.eq_ignore_ascii_case("bearer") => {
+                    text
+                }
+                _ => text,
+            };
+            if Secret::parse(SecretKind::Token, text.trim()).is_none() {
+                continue;
+            }
+            if found.as_ref().is_some_and(|found| found != text.trim()) {
+                return Err(Denial::Malformed);
+            }
+            found = Some(text.trim().to_owned());
+        }
+    }
+    if found.is_some() {
+        for name in &KEYS {
+            parts.headers.remove(name);
+        }
+        parts.extensions.insert(KeyPlace);
+    }
+    Ok(found)
+}
+
+/// Refuses a call through the proxy that would pass a secret of the hub on to the upstream: a token or a
+/// session in a header other than `Fanlight-Token`, or in the query.
+fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
+    // A session is in a cookie with the hub's name.
+    let ours = [SecretKind::Token.prefix(), "fanlight=fls_"];
+    let has_ours = |text: &[u8]| {
+        ours.iter().any(|ours| text.windows(ours.len()).any(|window| window == ours.as_bytes()))
+    };
+    let others = parts.headers.iter().filter(|(name, _)| **name != TOKEN);
+    let in_headers = others.map(|(_, value)| value.as_bytes()).any(has_ours);
+    let in_query = parts.uri.query().is_some_and(|query| has_ours(query.as_bytes()));
+    if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
+}
