@@ -186,6 +186,20 @@ export interface ForkEvent {
   seq?: number;
 }
 
+/** What somebody thinks of one run or one message. Of each the last rating counts. */
+export interface Rating {
+  /** Who rated, where the hub knows names. In an event it stands beside the rating. */
+  by?: string;
+  /** Whether it is good. Absent takes a rating back. */
+  good?: boolean;
+  /** The message that is meant, in the place of a run. */
+  message?: string;
+  /** The run that is meant. */
+  run?: string;
+  /** Why, in a few words; absent for no reason. */
+  why?: string;
+}
+
 /** Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it. */
 export interface LabelEvent {
   k: "label";
@@ -197,6 +211,8 @@ export interface LabelEvent {
   note?: string;
   /** Whether it stands before the others in the list. */
   pinned?: boolean;
+  /** What somebody thinks of a run or a message. */
+  rating?: Rating;
   /** All its tags, in order: single words, at most `LABEL_TAGS_MAX`. */
   tags?: string[];
   /** The title that somebody gives it; empty to go back to the title that its runs say. */
@@ -1101,6 +1117,21 @@ export interface LabelFrame {
   id: string;
 }
 
+/** Somebody thinks that a run or a message is good or bad. Of each the last rating counts. */
+export interface RateFrame {
+  command: "rate";
+  /** Whether it is good; absent takes the rating back. */
+  good?: boolean;
+  /** The message, in the place of a run. */
+  message?: string;
+  /** The run. */
+  run?: string;
+  /** Why, in a few words. */
+  why?: string;
+  /** Chosen by whoever commands; names the answer. */
+  id: string;
+}
+
 /**
  * A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
  * so a message is edited and run again, and what was is as it was.
@@ -1122,7 +1153,7 @@ export interface ForkFrame {
 }
 
 /** See the module. */
-export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | LabelFrame | ForkFrame;
+export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | LabelFrame | RateFrame | ForkFrame;
 
 /** Have something done in a conversation; see `crate::command`. */
 export interface CommandFrame {
@@ -1195,6 +1226,8 @@ export interface ConversationRow {
   asks?: string;
   /** When the newest event was taken. */
   at: number;
+  /** How many they rated bad. */
+  bad?: number;
   /** The call of the newest run that executes longest. */
   call?: RowCall;
   /** Its name. */
@@ -1207,6 +1240,8 @@ export interface ConversationRow {
   failed: number;
   /** Where it was taken from, when it is a fork. */
   forked_from?: Origin;
+  /** How many of its runs and messages people rated good. */
+  good?: number;
   /** The newest seq. */
   head: number;
   /** The model of the newest run. */
@@ -1261,6 +1296,8 @@ export interface Label {
   note?: string;
   /** Whether it stands before the others in the list. */
   pinned?: boolean;
+  /** What they think of runs and messages, at most `RATINGS_MAX`, each once. */
+  ratings?: Rating[];
   /** Its tags, at most `crate::limits::LABEL_TAGS_MAX`. */
   tags?: string[];
   /** The title that somebody gave it. It counts before the title that its runs say. */
@@ -1569,10 +1606,10 @@ export interface View {
   forked_from?: Origin;
   /** Whether more runs or messages came than a view holds. */
   full: boolean;
-  /** What people made of it: a title, a pin, tags. */
-  label?: Label;
   /** Messages and runs, in order. */
   items: TopItem[];
+  /** What people made of it: a title, a pin, tags. */
+  label?: Label;
   /** The history. */
   messages: Record<string, MessageView>;
   /** The runs. */
@@ -1651,6 +1688,8 @@ export interface FleetFrame {
   t: "fleet";
   /** Whether these are all; else only those that changed. */
   full: boolean;
+  /** Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again. */
+  gone?: string[];
   /** The rows. */
   rows: ConversationRow[];
   /** The subscription. */

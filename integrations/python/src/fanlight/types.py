@@ -227,6 +227,21 @@ class ForkEvent(_ForkEvent, total=False):
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
+class Rating(TypedDict, total=False):
+    """What somebody thinks of one run or one message. Of each the last rating counts."""
+
+    by: str
+    """Who rated, where the hub knows names. In an event it stands beside the rating."""
+    good: bool
+    """Whether it is good. Absent takes a rating back."""
+    message: str
+    """The message that is meant, in the place of a run."""
+    run: str
+    """The run that is meant."""
+    why: str
+    """Why, in a few words; absent for no reason."""
+
+
 class _LabelEvent(TypedDict):
     k: Literal["label"]
 
@@ -242,6 +257,8 @@ class LabelEvent(_LabelEvent, total=False):
     """A note about it; empty for none."""
     pinned: bool
     """Whether it stands before the others in the list."""
+    rating: Rating
+    """What somebody thinks of a run or a message."""
     tags: list[str]
     """All its tags, in order: single words, at most `LABEL_TAGS_MAX`."""
     title: str
@@ -1243,6 +1260,25 @@ class LabelFrame(_LabelFrame, total=False):
     """The title; empty to go back to the one that its runs say."""
 
 
+class _RateFrame(TypedDict):
+    command: Literal["rate"]
+    id: str
+    """Chosen by whoever commands; names the answer."""
+
+
+class RateFrame(_RateFrame, total=False):
+    """Somebody thinks that a run or a message is good or bad. Of each the last rating counts."""
+
+    good: bool
+    """Whether it is good; absent takes the rating back."""
+    message: str
+    """The message, in the place of a run."""
+    run: str
+    """The run."""
+    why: str
+    """Why, in a few words."""
+
+
 class _ForkFrame(TypedDict):
     command: Literal["fork"]
     id: str
@@ -1265,7 +1301,7 @@ class ForkFrame(_ForkFrame, total=False):
     text: str
     """What it is told."""
 
-Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, LabelFrame, ForkFrame]
+Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, LabelFrame, RateFrame, ForkFrame]
 """See the module."""
 
 
@@ -1376,10 +1412,14 @@ class ConversationRow(_ConversationRow, total=False):
     """Whether somebody archived it: lists leave it out unless it is asked for."""
     asks: str
     """The tool of the first call of the newest run that waits for a person."""
+    bad: int
+    """How many they rated bad."""
     call: RowCall
     """The call of the newest run that executes longest."""
     forked_from: Origin
     """Where it was taken from, when it is a fork."""
+    good: int
+    """How many of its runs and messages people rated good."""
     model: str
     """The model of the newest run."""
     pinned: bool
@@ -1424,6 +1464,8 @@ class Label(TypedDict, total=False):
     """A note about it."""
     pinned: bool
     """Whether it stands before the others in the list."""
+    ratings: list[Rating]
+    """What they think of runs and messages, at most `RATINGS_MAX`, each once."""
     tags: list[str]
     """Its tags, at most `crate::limits::LABEL_TAGS_MAX`."""
     title: str
@@ -1851,9 +1893,7 @@ class PresenceFrame(_PresenceFrame, total=False):
     """Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them."""
 
 
-class FleetFrame(TypedDict):
-    """Rows of the list of conversations."""
-
+class _FleetFrame(TypedDict):
     t: Literal["fleet"]
     full: bool
     """Whether these are all; else only those that changed."""
@@ -1865,6 +1905,13 @@ class FleetFrame(TypedDict):
     """How many conversations there are."""
     ts: int
     """When the hub wrote the frame, in milliseconds since 1970."""
+
+
+class FleetFrame(_FleetFrame, total=False):
+    """Rows of the list of conversations."""
+
+    gone: list[str]
+    """Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again."""
 
 
 class HbFrame(TypedDict):
