@@ -34,7 +34,7 @@ const FIRST: [&str; 6] = ["readme", "protocol", "commands", "operations", "acces
 /// The project's README, which stands beside `docs/`.
 const README: &str = include_str!("../../../../README.md");
 
-/// The style of all pages of the help. The policy names its hash.
+/// The style sheet of the help, which stands in each of its pages. [`policy`] names its hash.
 const STYLE: &str = include_str!("help/style.css");
 
 /// One document.
