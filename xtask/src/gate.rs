@@ -72,7 +72,7 @@ const SLOW: [GateStep; 9] = [
 pub(crate) fn test(ws: &Workspace) -> CommandResult {
     let steps: Vec<&GateStep> = QUICK.iter().chain(&SLOW).collect();
     let mut counts = TestCounts::default();
-    let verdict = walk(ws, &steps, &mut counts);
+    let verdict = run_steps(ws, &steps, &mut counts);
     if verdict.is_err() && counts.failed == 0 {
         // A step without tests of its own counts as one failure, so that the last line never looks green.
         counts.failed = 1;
@@ -86,7 +86,7 @@ pub(crate) fn test(ws: &Workspace) -> CommandResult {
 
 /// The quick half of the gate: `cargo xtask lint`.
 pub(crate) fn lint(ws: &Workspace) -> CommandResult {
-    walk(ws, &QUICK.iter().collect::<Vec<_>>(), &mut TestCounts::default())
+    run_steps(ws, &QUICK.iter().collect::<Vec<_>>(), &mut TestCounts::default())
 }
 
 /// Only the project's own rules: `cargo xtask tidy`.
@@ -117,7 +117,7 @@ pub(crate) fn schema(ws: &Workspace) -> CommandResult {
 }
 
 /// Runs `steps` one after the other and stops at the first that fails. The summary is printed in either case.
-fn walk(ws: &Workspace, steps: &[&GateStep], counts: &mut TestCounts) -> CommandResult {
+fn run_steps(ws: &Workspace, steps: &[&GateStep], counts: &mut TestCounts) -> CommandResult {
     let mut told = Vec::new();
     let all = Instant::now();
     for (number, step) in (1..).zip(steps) {
@@ -150,7 +150,7 @@ fn summary(told: &[(&str, String, Duration)], all: Duration) {
 }
 
 /// A step that is one command.
-fn done(command: &mut Command) -> CommandResult<StepOutcome> {
+fn run_command(command: &mut Command) -> CommandResult<StepOutcome> {
     run(command).map(|()| StepOutcome::Done)
 }
 
@@ -168,7 +168,7 @@ fn tidy_step(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
 
 /// Lints for the machine that builds; warnings are errors.
 fn clippy(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
-    done(&mut ws.cargo("clippy --workspace --all-targets --locked -- -D warnings"))
+    run_command(&mut ws.cargo("clippy --workspace --all-targets --locked -- -D warnings"))
 }
 
 /// Lints for the browser, of the crates that run there; code behind `cfg(target_arch = "wasm32")` is seen by
@@ -177,14 +177,14 @@ fn clippy_wasm(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome>
     crate::tools::wasm_target(ws)?;
     let mut lints =
         ws.cargo("clippy -p model -p dialects -p encode -p exchange -p web -p decoder --locked --target");
-    done(lints.args([WASM, "--", "-D", "warnings"]))
+    run_command(lints.args([WASM, "--", "-D", "warnings"]))
 }
 
 /// Licences, banned crates and sources of all dependencies, by `deny.toml`.
 fn deny(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let deny = ToolCache::find()?.cargo_deny(ws)?;
     // No advisories: they need a database from outside, and the gate must answer the same twice.
-    done(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
+    run_command(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
 }
 
 /// The fuzzer's workspace compiles; no target is run.
@@ -192,12 +192,12 @@ fn fuzz(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let mut check = ws.cargo("check --locked --manifest-path tests/fuzz/Cargo.toml --target-dir");
     check.arg(ws.target().join("fuzz-check"));
     // libFuzzer itself is C++ and only linked when a target runs; with this it is not compiled here.
-    done(check.env("CUSTOM_LIBFUZZER_PATH", ws.target().join("libfuzzer.a")))
+    run_command(check.env("CUSTOM_LIBFUZZER_PATH", ws.target().join("libfuzzer.a")))
 }
 
 /// Public documentation builds without a warning.
 fn doc(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
-    done(ws.cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-Dwarnings"))
+    run_command(ws.cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
 /// The page, then the release binary with the page inside.

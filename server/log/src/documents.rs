@@ -10,7 +10,7 @@ use model::view::Item;
 use crate::{Document, DocumentKind, DocumentPlace};
 
 /// The name of a kind in the database.
-pub(crate) fn word(kind: DocumentKind) -> &'static str {
+pub(crate) fn kind_name(kind: DocumentKind) -> &'static str {
     match kind {
         DocumentKind::Text => "text",
         DocumentKind::Thinking => "thinking",
@@ -23,7 +23,7 @@ pub(crate) fn word(kind: DocumentKind) -> &'static str {
 /// The kind that has the name `word` in the database. `None` for a word that only a later version writes.
 pub(crate) fn kind(word: &str) -> Option<DocumentKind> {
     use DocumentKind::{Arguments, Message, Result, Text, Thinking};
-    [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| self::word(*kind) == word)
+    [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| kind_name(*kind) == word)
 }
 
 /// The id of the item to which the document belongs; `None` for a document that is not the text of an item.

@@ -65,7 +65,7 @@ pub(crate) fn unpack(block: &[u8]) -> Result<Vec<Envelope>, PackError> {
     while let Some(line) = lines.next() {
         let envelope = Envelope::parse(line)?;
         match lines.next_if(|line| line.starts_with('[')) {
-            Some(cuts) => cut(envelope, cuts, &mut envelopes).ok_or(PackError::Cuts)?,
+            Some(cuts) => split_joined(envelope, cuts, &mut envelopes).ok_or(PackError::Cuts)?,
             None => envelopes.push(envelope),
         }
     }
@@ -240,7 +240,7 @@ fn write_line<T: serde::Serialize>(value: &T, block: &mut Vec<u8>) {
 
 /// Cuts a joined event into its deltas; `None` if the cuts do not fit. On `None`, some of the deltas may have
 /// been added to `envelopes` already; the caller then drops the block.
-fn cut(joined: Envelope, cuts: &str, envelopes: &mut Vec<Envelope>) -> Option<()> {
+fn split_joined(joined: Envelope, cuts: &str, envelopes: &mut Vec<Envelope>) -> Option<()> {
     let numbers: Vec<i64> = serde_json::from_str(cuts).ok()?;
     let width = if joined.producer_at.is_some() { 4 } else { 3 };
     if numbers.is_empty() || !numbers.len().is_multiple_of(width) {

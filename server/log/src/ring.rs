@@ -65,20 +65,20 @@ impl Ring {
     pub fn push(&mut self, envelope: Arc<Envelope>, bytes: usize) {
         let end = self.end() + bytes as u64;
         self.entries.push_back(RingEntry { envelope, end });
-        self.cut(self.bytes_max);
+        self.evict(self.bytes_max);
     }
 
     /// Drops the oldest events until the rest weighs at most `bytes_max`; the newest one stays. Frees the
     /// memory.
     pub fn keep_newest(&mut self, bytes_max: usize) {
         if self.bytes() > bytes_max as u64 {
-            self.cut(bytes_max as u64);
+            self.evict(bytes_max as u64);
             self.entries.shrink_to_fit();
         }
     }
 
     /// Drops the oldest events beyond `bytes_max` and the bound of number.
-    fn cut(&mut self, bytes_max: u64) {
+    fn evict(&mut self, bytes_max: u64) {
         while self.entries.len() > 1 && (self.entries.len() > self.events_max || self.bytes() > bytes_max) {
             let Some(dropped) = self.entries.pop_front() else { break };
             self.start = dropped.end;

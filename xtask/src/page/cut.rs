@@ -224,7 +224,7 @@ impl Pieces {
                 sharing = names;
             } else if let Some(chunk) = line.strip_prefix("const __chunk_") {
                 let (number, _) = chunk.split_once(' ')?;
-                let home = home(sharing);
+                let home = module_of_shared(sharing);
                 homes.insert(number, home);
                 pieces.of.entry(home.to_owned()).or_default().push(format!("chunk_{number}.wasm"));
             } else if let Some(rest) = line.strip_prefix("export const __wasm_split_load_") {
@@ -244,7 +244,7 @@ impl Pieces {
 }
 
 /// The module in which a piece goes that the modules named in `sharing` share.
-fn home(sharing: &str) -> &'static str {
+fn module_of_shared(sharing: &str) -> &'static str {
     let is_of_conversation = sharing.split(", ").all(|name| OF_CONVERSATION.contains(&name));
     if is_of_conversation { OF_CONVERSATION[0] } else { COMMON }
 }

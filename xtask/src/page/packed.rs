@@ -53,8 +53,8 @@ pub(super) fn pack(ws: &Workspace, folder: &Path) -> CommandResult {
             continue;
         }
         let name = html::hash(&plain);
-        let brotli = once(&kept.join(format!("{name}.br")), || brotli(&plain))?;
-        let gzip = once(&kept.join(format!("{name}.gz")), || gzip(&plain))?;
+        let brotli = kept_or_made(&kept.join(format!("{name}.br")), || brotli(&plain))?;
+        let gzip = kept_or_made(&kept.join(format!("{name}.gz")), || gzip(&plain))?;
         for (end, packed) in [("br", &brotli), ("gz", &gzip)] {
             if packed.len() < plain.len() {
                 write(&folder.join(format!("{path}.{end}")), packed)?;
@@ -95,20 +95,25 @@ fn weigh(sizes: &[PackedSize]) -> CommandResult {
     };
     // Scripts that start a program are counted with the first picture, whosever they are: they are 100 bytes.
     let first = of("") - of("decoder-") - of("overview-") - of("module-");
-    hold("the page", "WebAssembly and scripts of the first list", first, PAGE_BYTES_MAX)?;
+    check_size("the page", "WebAssembly and scripts of the first list", first, PAGE_BYTES_MAX)?;
     for (module, most) in MODULE_BYTES_MAX {
-        hold(module, &format!("the module {module}"), of(&format!("module-{module}-")), most)?;
+        check_size(module, &format!("the module {module}"), of(&format!("module-{module}-")), most)?;
     }
     let budgeted: usize = MODULE_BYTES_MAX.iter().map(|(module, _)| of(&format!("module-{module}-"))).sum();
     if budgeted != of("module-") {
         return Err(CommandFailure::new("a module of the page has no budget")
             .mend("give it one in MODULE_BYTES_MAX (xtask/src/page/packed.rs)"));
     }
-    hold("overview", "WebAssembly and scripts of the operator's pages", of("overview-"), OVERVIEW_BYTES_MAX)
+    check_size(
+        "overview",
+        "WebAssembly and scripts of the operator's pages",
+        of("overview-"),
+        OVERVIEW_BYTES_MAX,
+    )
 }
 
 /// Says how large a program is, and refuses it where it is too large.
-fn hold(name: &str, what: &str, bytes: usize, most: usize) -> CommandResult {
+fn check_size(name: &str, what: &str, bytes: usize, most: usize) -> CommandResult {
     say(format!("{what}: {bytes} bytes of {most}, brotli"));
     if bytes > most {
         let over = bytes - most;
@@ -121,7 +126,7 @@ fn hold(name: &str, what: &str, bytes: usize, most: usize) -> CommandResult {
 
 /// The bytes that `make` gives, kept from an earlier build where there was one. It is written under another
 /// name first, so that a build that is stopped leaves no half of it.
-fn once(kept: &Path, make: impl FnOnce() -> std::io::Result<Vec<u8>>) -> CommandResult<Vec<u8>> {
+fn kept_or_made(kept: &Path, make: impl FnOnce() -> std::io::Result<Vec<u8>>) -> CommandResult<Vec<u8>> {
     if let Ok(bytes) = fs::read(kept) {
         return Ok(bytes);
     }

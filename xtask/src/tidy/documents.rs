@@ -43,7 +43,8 @@ fn invariants(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
             findings.push(finding(ARCHITECTURE, 1, "invariants", message));
             continue;
         };
-        if !tree.sources.iter().filter(|source| source.is_test()).any(|source| pins(source, &name)) {
+        if !tree.sources.iter().filter(|source| source.is_test()).any(|source| names_invariant(source, &name))
+        {
             let message = format!("no test names {name}: put it into a comment of the test that pins it");
             findings.push(finding(ARCHITECTURE, line, "invariants", message));
         }
@@ -51,7 +52,7 @@ fn invariants(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
 }
 
 /// True when a comment or a test function of this file names the invariant.
-fn pins(source: &SourceFile, name: &str) -> bool {
+fn names_invariant(source: &SourceFile, name: &str) -> bool {
     let function = format!("fn {}_", name.to_lowercase());
     source.lines.iter().any(|line| names(&line.comment, name) || line.code.contains(&function))
 }

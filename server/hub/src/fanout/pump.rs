@@ -226,7 +226,7 @@ impl Pump {
         let newcomers = std::mem::take(&mut *self.inbox.lock());
         for (subscription, cursor) in newcomers.into_iter().filter(|(newcomer, _)| newcomer.is_active()) {
             if times == 0 || presence.is_stale() || tells(&subscription, cursor) {
-                seat(groups, ViewerGroup { cursor, told: cursor.seq, members: vec![subscription] });
+                join_group(groups, ViewerGroup { cursor, told: cursor.seq, members: vec![subscription] });
             }
         }
         round(viewed, &self.sight, groups)
@@ -261,7 +261,7 @@ fn tell_presence(
 }
 
 /// Adds the members of `group` to the group at the same position, if there is one.
-fn seat(groups: &mut Vec<ViewerGroup>, mut group: ViewerGroup) {
+fn join_group(groups: &mut Vec<ViewerGroup>, mut group: ViewerGroup) {
     match groups.iter_mut().find(|known| known.cursor == group.cursor && known.told == group.told) {
         Some(known) => known.members.append(&mut group.members),
         None => groups.push(group),
@@ -288,11 +288,11 @@ fn round(viewed: &ViewedConversation, sight: &Sight, groups: &mut Vec<ViewerGrou
         group.cursor = slice.cursor;
         if !slice.events.is_empty() || !slice.ephemera.is_empty() {
             slice.from = group.told + 1;
-            give(sight, &slice, before, &mut group);
+            write_slice(sight, &slice, before, &mut group);
         }
         round.owing |= group.told < group.cursor.seq;
         if !group.members.is_empty() {
-            seat(groups, group);
+            join_group(groups, group);
         }
     }
     round
@@ -303,16 +303,16 @@ fn cover(sight: &Sight, groups: &mut Vec<ViewerGroup>) {
     for mut group in std::mem::take(groups) {
         if group.told < group.cursor.seq {
             let slice = Slice::nothing(group.told, group.cursor);
-            give(sight, &slice, group.place(), &mut group);
+            write_slice(sight, &slice, group.place(), &mut group);
         }
         if !group.members.is_empty() {
-            seat(groups, group);
+            join_group(groups, group);
         }
     }
 }
 
 /// Writes `slice` to all members of `group`; `before` is their position without it.
-fn give(sight: &Sight, slice: &Slice, before: Cursor, group: &mut ViewerGroup) {
+fn write_slice(sight: &Sight, slice: &Slice, before: Cursor, group: &mut ViewerGroup) {
     let first = group.members.first().map_or(0, |member| member.sub);
     let ready = sight.ready(slice, first);
     group.told = slice.to;

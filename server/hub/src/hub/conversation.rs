@@ -121,7 +121,7 @@ struct ConversationState {
 impl Conversation {
     /// Makes an empty conversation.
     pub(crate) fn new(id: ConversationId, epoch: Epoch) -> Self {
-        Self::with(id, epoch, ConversationState::default())
+        Self::from_state(id, epoch, ConversationState::default())
     }
 
     /// Makes a conversation from what the log has of it. Its ring is empty and begins after the newest event.
@@ -136,10 +136,10 @@ impl Conversation {
             publishers: Publishers::restored(marks),
             ..ConversationState::default()
         };
-        Self::with(id, position.epoch, state)
+        Self::from_state(id, position.epoch, state)
     }
 
-    fn with(id: ConversationId, epoch: Epoch, state: ConversationState) -> Self {
+    fn from_state(id: ConversationId, epoch: Epoch, state: ConversationState) -> Self {
         Self {
             id,
             epoch,

@@ -47,7 +47,7 @@ impl EncodedSlice {
 
     /// Whether it was made of the same events as `slice`. Between the same two ticks there are the same
     /// ephemeral facts.
-    pub(super) fn is(&self, slice: &Slice) -> bool {
+    pub(super) fn was_made_of(&self, slice: &Slice) -> bool {
         self.from == slice.from && self.cursor == slice.cursor && self.ephemera == slice.ephemera.len()
     }
 

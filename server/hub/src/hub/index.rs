@@ -42,8 +42,8 @@ pub(super) fn fold_and_index(view: &mut View, envelope: &Envelope, into: &mut In
     fold(view, envelope, &mut |_| {});
     let mut collector = IndexCollector { view, envelope, into };
     match &envelope.event.kind {
-        Kind::PartEnd(end) => collector.part(&end.part),
-        Kind::RunEnd(_) => unended.iter().for_each(|part| collector.part(part)),
+        Kind::PartEnd(end) => collector.collect_part(&end.part),
+        Kind::RunEnd(_) => unended.iter().for_each(|part| collector.collect_part(part)),
         Kind::ToolCall { tool, .. } => collector.arguments(tool),
         Kind::ToolState(change) => collector.over(&change.tool, was_open),
         Kind::ToolResult(result) => {
@@ -88,7 +88,7 @@ impl<'a> IndexCollector<'a> {
     }
 
     /// Collects the text of a part that has ended. Files are not searched.
-    fn part(&mut self, id: &PartId) {
+    fn collect_part(&mut self, id: &PartId) {
         let Some(part) = self.run().and_then(|run| run.parts.get(id)) else { return };
         let kind = match part.kind {
             PartKind::Text | PartKind::Refusal => DocumentKind::Text,

@@ -209,7 +209,7 @@ impl Sight {
     /// if it is new.
     pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<EncodedSlice> {
         let mut frames = self.frames.lock();
-        if let Some(found) = frames.iter().find(|ready| ready.is(slice)) {
+        if let Some(found) = frames.iter().find(|ready| ready.was_made_of(slice)) {
             TALLY.encodes_shared.one();
             return Arc::clone(found);
         }

@@ -19,7 +19,7 @@ pub struct ViewerCountChanges {
 impl ViewerCountChanges {
     /// Notes that a viewer of `conversation` came or went.
     pub(crate) fn note(&self, conversation: &Arc<Conversation>) {
-        if conversation.presence.note() {
+        if conversation.presence.mark_stale() {
             self.changed.lock().push(Arc::clone(conversation));
             self.wake.notify_one();
         }

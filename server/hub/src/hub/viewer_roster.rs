@@ -49,19 +49,19 @@ pub struct ViewerRoster {
 
 impl ViewerRoster {
     /// Notes that viewers came or went. True if the conversation did not yet wait to be counted.
-    pub(crate) fn note(&self) -> bool {
+    pub(crate) fn mark_stale(&self) -> bool {
         !self.noted.swap(true, Ordering::AcqRel)
     }
 
     /// A viewer of that name has come; without a name it is only counted.
-    pub(super) fn come(&self, who: Option<&str>) {
+    pub(super) fn joined(&self, who: Option<&str>) {
         if let Some(who) = who {
             *self.named.lock().entry(who.into()).or_default() += 1;
         }
     }
 
     /// A viewer of that name has gone.
-    pub(super) fn go(&self, who: Option<&str>) {
+    pub(super) fn left(&self, who: Option<&str>) {
         let Some(who) = who else { return };
         let mut named = self.named.lock();
         if let Some(times) = named.get_mut(who) {
@@ -119,14 +119,14 @@ mod tests {
     fn a_name_is_told_once_and_as_long_as_one_viewer_of_it_is_there() {
         let counted = ViewerRoster::default();
         for who in [Some("bob"), Some("ann"), Some("ann"), None] {
-            counted.come(who);
+            counted.joined(who);
         }
         assert_eq!(told(&counted, 4).for_role(None).1, ["ann", "bob"]);
-        counted.go(Some("ann"));
-        counted.go(None);
+        counted.left(Some("ann"));
+        counted.left(None);
         assert_eq!(told(&counted, 2).for_role(None).1, ["ann", "bob"]);
-        counted.go(Some("ann"));
-        counted.go(Some("nobody"));
+        counted.left(Some("ann"));
+        counted.left(Some("nobody"));
         assert_eq!(told(&counted, 1).for_role(None).1, ["bob"]);
     }
 
@@ -134,10 +134,10 @@ mod tests {
     fn one_who_comes_for_another_is_news_but_not_where_names_are_hidden() {
         let hides = Mask::new("guest", ["users"], []).unwrap();
         let counted = ViewerRoster::default();
-        counted.come(Some("ann"));
+        counted.joined(Some("ann"));
         let before = told(&counted, 1);
-        counted.go(Some("ann"));
-        counted.come(Some("bob"));
+        counted.left(Some("ann"));
+        counted.joined(Some("bob"));
         let after = told(&counted, 1);
         assert_ne!(before.for_role(None).0, after.for_role(None).0);
         assert_eq!(before.for_role(Some(&hides)), (1, &[][..]));
@@ -149,7 +149,7 @@ mod tests {
     fn i7_of_many_names_the_first_are_told() {
         let counted = ViewerRoster::default();
         for number in 0..=PRESENCE_NAMES_MAX {
-            counted.come(Some(&format!("viewer-{number:03}")));
+            counted.joined(Some(&format!("viewer-{number:03}")));
         }
         let told = told(&counted, PRESENCE_NAMES_MAX + 1);
         let (_, names) = told.for_role(None);

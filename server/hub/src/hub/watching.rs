@@ -23,7 +23,7 @@ impl Hub {
             let conversation = self.open(id)?;
             // Refused only if it left memory after it was found: the next round finds or makes another.
             if conversation.enter().is_ok() {
-                conversation.presence.come(who);
+                conversation.presence.joined(who);
                 self.touch(&conversation);
                 self.presence.note(&conversation);
                 return Ok(conversation);
@@ -39,7 +39,7 @@ impl Hub {
     /// Leaves a conversation as the viewer `who`. A conversation in which nothing was ever said is forgotten with its
     /// last viewer, so that looking at a name leaves nothing behind.
     pub fn leave_as(&self, conversation: &Arc<Conversation>, who: Option<&str>) {
-        conversation.presence.go(who);
+        conversation.presence.left(who);
         conversation.leave();
         self.touch(conversation);
         self.presence.note(conversation);

@@ -427,7 +427,7 @@ pub(super) fn of_conversation(key: i64) -> String {
     format!("-c{key}")
 }
 
-/// The word by which the index narrows to a kind, one of [`documents::word`].
+/// The word by which the index narrows to a kind, one of [`documents::kind_name`].
 pub(super) fn of_kind(kind: &str) -> String {
     debug_assert!(documents::kind(kind).is_some());
     format!("-k{kind}")

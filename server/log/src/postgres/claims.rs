@@ -55,7 +55,7 @@ impl Claims {
         let (of, life) = (conversation.clone(), self.life);
         let known = database.read(move |session| {
             let of = of.clone();
-            Box::pin(async move { look(session, life, &of).await })
+            Box::pin(async move { owner_now(session, life, &of).await })
         })?;
         match known {
             Some(ClaimDecision::Follow(address)) => return Ok(Owner::Elsewhere(address)),
@@ -134,7 +134,7 @@ const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, cla
                     WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
 
 /// What life `me` may do with `id`, as of now; nothing if nobody has it.
-async fn look(
+async fn owner_now(
     session: &mut Session,
     me: i64,
     id: &ConversationId,

@@ -66,7 +66,7 @@ pub(super) fn search(
         }
         index.push(format!("'{}'", of_conversation(key)));
     }
-    index.extend(query.kind.map(|kind| format!("'{}'", of_kind(documents::word(kind)))));
+    index.extend(query.kind.map(|kind| format!("'{}'", of_kind(documents::kind_name(kind)))));
     let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
     // One more than an answer holds says whether there are more.
     let limit = query.limit.min(HITS_MAX + 1);

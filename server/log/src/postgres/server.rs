@@ -63,17 +63,17 @@ impl PostgresServer {
     pub fn start() -> Self {
         let programs = programs();
         let folder = tempfile::Builder::new().prefix("fanlight-postgres").tempdir().expect("a folder").keep();
-        own(&folder);
+        give_to_server_user(&folder);
         let server = Self { folder, programs, shell: Mutex::default(), places: AtomicU64::new(0) };
         let mut make = server.command("initdb");
         make.args(["-U", "fanlight", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8", "-D"]);
-        let made = make.arg(server.data()).stdout(Stdio::null()).output().expect("initdb runs");
+        let made = make.arg(server.data_folder()).stdout(Stdio::null()).output().expect("initdb runs");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
         server.resume();
         server
     }
 
-    fn data(&self) -> PathBuf {
+    fn data_folder(&self) -> PathBuf {
         self.folder.join("data")
     }
 
@@ -98,7 +98,7 @@ impl PostgresServer {
         loop {
             let mut server = self.command("postgres");
             let folder = self.folder.display();
-            server.arg("-D").arg(self.data()).args(["-c", "listen_addresses="]);
+            server.arg("-D").arg(self.data_folder()).args(["-c", "listen_addresses="]);
             server.arg("-c").arg(format!("unix_socket_directories={folder}"));
             for setting in ["max_connections=300", "shared_buffers=64MB", "max_wal_size=512MB"] {
                 server.args(["-c", setting]);
@@ -144,7 +144,7 @@ impl PostgresServer {
 
     /// The id of the server's first process.
     pub fn pid(&self) -> Option<i32> {
-        let text = std::fs::read_to_string(self.data().join("postmaster.pid")).ok()?;
+        let text = std::fs::read_to_string(self.data_folder().join("postmaster.pid")).ok()?;
         text.lines().next()?.trim().parse().ok()
     }
 
@@ -246,7 +246,7 @@ fn signal(pid: i32, signal: Signal) {
 }
 
 /// State and parent of a process; nothing once it is gone.
-fn stat(pid: i32) -> Option<(char, i32)> {
+fn process_stat(pid: i32) -> Option<(char, i32)> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;
     let mut words = rest.split_whitespace();
@@ -255,14 +255,14 @@ fn stat(pid: i32) -> Option<(char, i32)> {
 
 /// Whether it runs: one that nobody has waited for does not.
 fn is_alive(pid: i32) -> bool {
-    stat(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
+    process_stat(pid).is_some_and(|(state, _)| state != 'Z' && state != 'X')
 }
 
 fn children(of: i32) -> Vec<i32> {
     let all =
         std::fs::read_dir("/proc").map(|folder| folder.flatten().collect::<Vec<_>>()).unwrap_or_default();
     let pids = all.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| stat(*pid).is_some_and(|(_, parent)| parent == of)).collect()
+    pids.filter(|pid| process_stat(*pid).is_some_and(|(_, parent)| parent == of)).collect()
 }
 
 /// Tells the shell to end the server, and waits until it has.
@@ -290,7 +290,7 @@ fn is_root() -> bool {
 }
 
 /// Gives a folder to the user that the server runs as.
-fn own(folder: &Path) {
+fn give_to_server_user(folder: &Path) {
     if !is_root() {
         return;
     }

@@ -143,7 +143,7 @@ impl ClosedLog {
     /// of measurements stay.
     pub fn remove(&mut self, conversation: &ConversationId) -> Result<(), LogError> {
         let key = self.key(conversation)?;
-        sweep::went(&self.connection, key).map_err(unreadable)?;
+        sweep::mark_removed(&self.connection, key).map_err(unreadable)?;
         while sweep::step(&mut self.connection).map_err(unreadable)? {}
         Ok(())
     }

@@ -267,7 +267,7 @@ impl<'a> Commit<'a> {
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         let key = place.key;
         self.known.remove(conversation);
-        sweep::went(self.connection, key)?;
+        sweep::mark_removed(self.connection, key)?;
         self.outcome.removed += 1;
         self.outcome.sweeps = true;
         Ok(())

@@ -19,7 +19,7 @@ use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, QueryCancel};
 /// among the others, see [`MeasureKey::among_others`].
 pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
     for (span, key, amount) in counts.changes() {
-        if more(connection, span, key, amount)? {
+        if add_to_row(connection, span, key, amount)? {
             continue;
         }
         if has_room(connection, span, key)? {
@@ -32,7 +32,12 @@ pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::
 }
 
 /// Adds to a row that is there; false where there is none.
-fn more(connection: &Connection, span: MeasureSpan, key: &MeasureKey, amount: i64) -> rusqlite::Result<bool> {
+fn add_to_row(
+    connection: &Connection,
+    span: MeasureSpan,
+    key: &MeasureKey,
+    amount: i64,
+) -> rusqlite::Result<bool> {
     let update = "UPDATE measure SET amount = max(-?8, min(?8, amount + ?9)) WHERE span = ?1 AND metric = ?2 \
                   AND start = ?3 AND agent = ?4 AND model = ?5 AND tool = ?6 AND detail = ?7";
     let mut update = connection.prepare_cached(update)?;
@@ -44,7 +49,7 @@ fn more(connection: &Connection, span: MeasureSpan, key: &MeasureKey, amount: i6
 
 /// Adds to a row, which is made if it is not there.
 fn put(connection: &Connection, span: MeasureSpan, key: &MeasureKey, amount: i64) -> rusqlite::Result<()> {
-    if more(connection, span, key, amount)? {
+    if add_to_row(connection, span, key, amount)? {
         return Ok(());
     }
     let insert = "INSERT INTO measure (span, metric, start, agent, model, tool, detail, amount) \

@@ -146,7 +146,7 @@ impl SqliteWriter {
             }
             PurgeStep::Files => {
                 let is_held = self.journal.as_ref().is_some_and(|journal| journal.holds(until));
-                if is_held || !cut(connection)? {
+                if is_held || !truncate_write_ahead_log(connection)? {
                     return Ok(PurgeStepResult::Again);
                 }
                 connection.execute("DELETE FROM gone WHERE key = ?1", [MARKER])?;
@@ -175,7 +175,7 @@ pub(super) fn rewrite(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Moves the write-ahead log into the file and cuts it. False if somebody reads an older state; then nothing is cut.
-fn cut(connection: &Connection) -> rusqlite::Result<bool> {
+fn truncate_write_ahead_log(connection: &Connection) -> rusqlite::Result<bool> {
     connection.busy_timeout(READERS_BUSY)?;
     let is_busy =
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? != 0));

@@ -49,14 +49,14 @@ impl Readers {
         &self,
         read: impl FnOnce(&Transaction<'_>) -> Result<T, LogError>,
     ) -> Result<T, LogError> {
-        let mut lent = self.lend()?;
+        let mut lent = self.acquire()?;
         let Some(connection) = lent.connection.as_mut() else { return Err(unreadable("no connection")) };
         let transaction = connection.transaction().map_err(unreadable)?;
         read(&transaction)
     }
 
     /// Takes a connection from the pool, or opens one.
-    fn lend(&self) -> Result<PooledConnection<'_>, LogError> {
+    fn acquire(&self) -> Result<PooledConnection<'_>, LogError> {
         let mut pool = self.pool.lock();
         while pool.busy >= self.max {
             self.back.wait(&mut pool);

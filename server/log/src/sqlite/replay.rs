@@ -49,7 +49,7 @@ pub(super) fn replay(
         keep_strange(path);
     }
     let commit = entries.iter().map(|entry| entry.head.commit).max().unwrap_or(0).max(commits);
-    let void = void(connection).map_err(broken)?;
+    let void = recorded_removals(connection).map_err(broken)?;
     let is_new = |ticket: u64, op: &Op| {
         let went = op.conversation().and_then(|conversation| void.get(conversation.as_str()));
         ticket > applied && went.is_none_or(|went| ticket > *went)
@@ -113,7 +113,7 @@ fn apply(
 
 /// Conversations that were removed before older operations on them were written, each with the ticket of the
 /// removal. Those operations must not bring them back.
-fn void(connection: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
+fn recorded_removals(connection: &Connection) -> rusqlite::Result<HashMap<String, u64>> {
     let mut select = connection.prepare("SELECT conversation, ticket FROM void")?;
     select.query_map([], |row| Ok((row.get(0)?, natural(row.get(1)?))))?.collect()
 }

@@ -49,7 +49,7 @@ pub(super) fn search(
         wanted = format!("{wanted} AND place : c{}", found.key);
     }
     if let Some(kind) = query.kind {
-        wanted = format!("{wanted} AND place : k{}", documents::word(kind));
+        wanted = format!("{wanted} AND place : k{}", documents::kind_name(kind));
     }
     let handle = connection.get_interrupt_handle();
     let _running = stop.attach(Box::new(move || handle.interrupt()));

@@ -16,7 +16,7 @@ const MANY: [(&str, &str); 2] = [("event", "length(body)"), ("attachment", "octe
 
 /// Marks the conversation `key` as removed. Its row must still exist. All further rows of it are found by its
 /// key and go step by step.
-pub(super) fn went(connection: &Connection, key: i64) -> rusqlite::Result<()> {
+pub(super) fn mark_removed(connection: &Connection, key: i64) -> rusqlite::Result<()> {
     let insert = "INSERT INTO gone (key, bytes) SELECT key, bytes FROM conversation WHERE key = ?1";
     connection.prepare_cached(insert)?.execute([key])?;
     connection.prepare_cached("DELETE FROM conversation WHERE key = ?1")?.execute([key])?;

@@ -43,7 +43,7 @@ impl Watermark {
     /// What is missing in a database whose newest life is `life`, with `commits` commits, the newest of them
     /// at `at`; `None` if nothing is.
     pub(super) fn missing(&self, life: i64, commits: u64, at: u64) -> Option<LostCommits> {
-        let expected = if self.boot == boot() { self.commits } else { self.synced };
+        let expected = if self.boot == boot_id() { self.commits } else { self.synced };
         let found = if life == self.life { commits } else { 0 };
         let is_behind = life < self.life || (life == self.life && found < expected);
         // A life of which nothing is there had a first transaction too, which began it.
@@ -81,7 +81,7 @@ impl WatermarkWriter {
         let file = private::open(&path).inspect_err(|error| {
             tracing::warn!(%error, path = %path.display(), "the watermark file cannot be written, so lost transactions will not be detected at the next start");
         });
-        let watermark = Watermark { life, at, boot: boot(), ..Watermark::default() };
+        let watermark = Watermark { life, at, boot: boot_id(), ..Watermark::default() };
         let mut marker = Self { file: file.ok(), watermark, begun: 0 };
         marker.write();
         marker
@@ -120,7 +120,7 @@ impl WatermarkWriter {
 }
 
 /// The id of the current boot; empty if the system does not name it.
-fn boot() -> String {
+fn boot_id() -> String {
     let mut boot = std::fs::read_to_string(BOOT).unwrap_or_default();
     boot.truncate(boot.trim_end().len());
     boot

@@ -204,7 +204,7 @@ impl SqliteWriter {
             let applied = match part {
                 GroupPart::Next => newest,
                 GroupPart::Ahead => {
-                    void(&transaction, group)?;
+                    record_removals(&transaction, group)?;
                     0
                 }
             };
@@ -419,7 +419,7 @@ enum GroupPart {
 
 /// Records that the conversations of `removals` went before older operations on them were written, so that a
 /// replay of the journal does not bring them back.
-fn void(connection: &Connection, removals: &[Queued]) -> rusqlite::Result<()> {
+fn record_removals(connection: &Connection, removals: &[Queued]) -> rusqlite::Result<()> {
     let note = "INSERT OR REPLACE INTO void (conversation, ticket) VALUES (?1, ?2)";
     let mut note = connection.prepare_cached(note)?;
     for removal in removals {

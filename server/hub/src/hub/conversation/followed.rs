@@ -40,7 +40,7 @@ impl Conversation {
             view,
             ..ConversationState::default()
         };
-        let made = Self::with(id, epoch, state);
+        let made = Self::from_state(id, epoch, state);
         made.followed.store(true, Ordering::Release);
         made
     }

@@ -173,7 +173,7 @@ impl<'a> Planner<'a> {
             let place = (
                 key,
                 CompactString::from(document.run.as_str()),
-                documents::word(document.kind),
+                documents::kind_name(document.kind),
                 item.into(),
             );
             let text = clean(&document.text);

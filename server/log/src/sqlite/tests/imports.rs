@@ -94,7 +94,7 @@ fn i8_what_went_is_not_found_any_more_and_is_deleted_in_small_steps() {
     let mut meddler = schema::open_writer(&disk.path()).unwrap();
     // As the writer does it, step by step.
     let went = meddler.transaction().unwrap();
-    sweep::went(&went, 1).unwrap();
+    sweep::mark_removed(&went, 1).unwrap();
     went.commit().unwrap();
     assert!(log.search(&query, &QueryCancel::default()).unwrap().hits.is_empty());
     // A step deletes a MiB, and at most what the last row has over it. How many bytes that are is not always the same: the blocks
