@@ -1573,10 +1573,10 @@ export interface View {
   forked_from?: Origin;
   /** Whether more runs or messages came than a view holds. */
   full: boolean;
-  /** What people made of it: a title, a pin, tags. */
-  label?: Label;
   /** Messages and runs, in order. */
   items: TopItem[];
+  /** What people made of it: a title, a pin, tags. */
+  label?: Label;
   /** The history. */
   messages: Record<string, MessageView>;
   /** The runs. */
