@@ -188,11 +188,14 @@ async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_cal
         .await;
     let calls = "return [...document.querySelectorAll('[data-conversation=one] .tile-call > span')].map(it => it.textContent.trim())";
     let calls = page.run_until(calls, |calls| calls.as_array().is_some_and(|calls| calls.len() == 2)).await;
-    assert!(calls[0].as_str().unwrap().starts_with("run_sql 0:0"), "{calls}");
-    assert!(calls[1].as_str().unwrap().starts_with("make_chart 0:0"), "{calls}");
+    assert!(
+        calls[0].as_str().unwrap().starts_with("run_sql") && calls[0].to_string().contains("0:0"),
+        "{calls}"
+    );
+    assert!(calls[1].as_str().unwrap().starts_with("make_chart"), "{calls}");
     page.screenshot("wall-stream-light").await;
     // The filter is that of the list.
-    page.run("const it = document.querySelector('#wall-filter'); it.value = 'tool:run_sql'; it.dispatchEvent(new Event('input'))").await;
+    page.run("const it = document.querySelector('#wall-filter'); it.value = 'tool:run_sql'; it.dispatchEvent(new Event('input', {bubbles: true}))").await;
     page.run_until(TILES, |tiles| tiles == &json!(["one"])).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;

@@ -87,7 +87,7 @@ pub(super) fn Tile(
                 <strong class="n">{title}</strong>
                 <span class="meta num">{move || tile.with(|row| row.as_ref().map(|row| elapsed(store, row)))}</span>
             </span>
-            <Words id=id live=live />
+            <Words id=id size=size live=live />
             <Calls tile=tile />
             <span class="tile-feet meta num">
                 <span class="tile-cost">
@@ -104,19 +104,28 @@ pub(super) fn Tile(
 /// What the conversation did last, and its last words. They change with the stream, so they are written into two
 /// elements by hand. While the tile is subscribed to, `live` has its newest steps instead.
 #[component]
-fn Words(id: StoredValue<ConversationId>, live: RwSignal<Vec<String>>) -> impl IntoView {
+fn Words(
+    id: StoredValue<ConversationId>,
+    size: Signal<TileSize>,
+    live: RwSignal<Vec<String>>,
+) -> impl IntoView {
     let store = use_store();
     let (did, says) = (NodeRef::<html::Span>::new(), NodeRef::<html::Span>::new());
     let shown = StoredValue::new((String::new(), String::new()));
     Effect::new(move |_| {
         store.track_fleet();
         let (Some(did), Some(says)) = (did.get(), says.get()) else { return };
+        let is_small = size.get() == TileSize::Small;
         let of_row = |model: &Model| {
             id.with_value(|id| {
                 // The words say more than that it works.
                 let words = model.words(id).to_owned();
                 let is_told = |line: &String| words.is_empty() || line != "working";
-                let lines: Vec<String> = model.ticker(id).into_iter().filter(is_told).collect();
+                let mut lines: Vec<String> = model.ticker(id).into_iter().filter(is_told).collect();
+                if is_small {
+                    // A small tile has one line.
+                    lines.drain(..lines.len().saturating_sub(1));
+                }
                 (lines.join("\n"), words)
             })
         };

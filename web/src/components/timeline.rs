@@ -362,7 +362,7 @@ fn Head(chart: Chart, is_in_lanes: Memo<bool>) -> impl IntoView {
         })
     };
     let follow = move |_| {
-        chart.rescale(|scale, whole| if scale.follows() { scale.fit() } else { scale.follow(whole) })
+        chart.rescale(|scale, whole| if scale.follows() { scale.fit() } else { scale.follow(whole) });
     };
     let form =
         move |_| store.set_drawer(if is_in_lanes.get_untracked() { Drawer::Tall } else { Drawer::Lanes });

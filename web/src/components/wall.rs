@@ -45,15 +45,7 @@ pub(crate) fn Wall() -> impl IntoView {
     });
     let is_held = Signal::derive(move || pointed.get() || focused.get());
     let list = arranged(store, filter, clock, is_held, resort);
-    let all = Memo::new(move |_| {
-        list.with(|list| {
-            let rows = list.lines.iter().filter_map(|line| match line {
-                Line::Row(id) => Some(id.clone()),
-                Line::Head(_) => None,
-            });
-            rows.collect::<Vec<_>>()
-        })
-    });
+    let all = listed(list);
     let root = NodeRef::<html::Section>::new();
     let grid = grid(store, root);
     let plan = plan(store, all, list, grid, clock, is_held);
@@ -102,26 +94,52 @@ pub(crate) fn Wall() -> impl IntoView {
             </div>
             <div class="tiles">
                 <For each=tiles key=Clone::clone let:id>
-                    {
-                        let own = id.clone();
-                        let size = Memo::new(move |_| {
-                            let found = |plan: &Vec<(ConversationId, TileSize)>| {
-                                plan.iter().find(|(id, _)| *id == own).map(|(_, size)| *size)
-                            };
-                            plan.with(found).unwrap_or(TileSize::Medium)
-                        });
-                        view! { <Tile id=id size=size looked=looked /> }
-                    }
+                    <SizedTile id=id plan=plan looked=looked />
                 </For>
             </div>
-            {move || (all.with(Vec::is_empty) && !filter.with(Filter::is_empty)).then(|| view! {
+            {nothing(store, all, filter)}
+        </section>
+    }
+}
+
+/// A tile with the size that the plan gives it.
+#[component]
+fn SizedTile(
+    id: ConversationId,
+    plan: Memo<Vec<(ConversationId, TileSize)>>,
+    looked: RwSignal<Option<ConversationId>>,
+) -> impl IntoView {
+    let own = id.clone();
+    let size = Memo::new(move |_| {
+        let found =
+            |plan: &Vec<(ConversationId, TileSize)>| plan.iter().find(|it| it.0 == own).map(|it| it.1);
+        plan.with(found).unwrap_or(TileSize::Medium)
+    });
+    view! { <Tile id=id size=size looked=looked /> }
+}
+
+/// The conversations of the list in order.
+fn listed(list: Memo<List>) -> Memo<Vec<ConversationId>> {
+    let of_line = |line: &Line| match line {
+        Line::Row(id) => Some(id.clone()),
+        Line::Head(_) => None,
+    };
+    Memo::new(move |_| list.with(|list| list.lines.iter().filter_map(of_line).collect()))
+}
+
+/// Says why there are no tiles.
+fn nothing(store: Store, all: Memo<Vec<ConversationId>>, filter: Memo<Filter>) -> impl IntoView {
+    move || {
+        all.with(Vec::is_empty).then(|| if filter.with(Filter::is_empty) {
+            view! {
+                <p class="meta pad">"No conversation yet. " <a class="link" data-in="" href="/">"How to connect an agent"</a></p>
+            }.into_any()
+        } else {
+            view! {
                 <p class="meta pad">"No conversation fits the filter. "
                     <button type="button" class="link" on:click=move |_| store.panel.filter.set(String::new())>"Show all"</button></p>
-            })}
-            {move || (all.with(Vec::is_empty) && filter.with(Filter::is_empty)).then(|| view! {
-                <p class="meta pad">"No conversation yet. " <a class="link" data-in="" href="/">"How to connect an agent"</a></p>
-            })}
-        </section>
+            }.into_any()
+        })
     }
 }
 

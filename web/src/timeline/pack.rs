@@ -27,12 +27,11 @@ pub fn pack(spans: &[(u64, Option<u64>)]) -> (Vec<usize>, usize) {
             taken.pop();
             free.push(Reverse(lane));
         }
-        let lane = match free.pop() {
-            Some(Reverse(lane)) => lane,
-            None => {
-                count += 1;
-                count - 1
-            }
+        let lane = if let Some(Reverse(lane)) = free.pop() {
+            lane
+        } else {
+            count += 1;
+            count - 1
         };
         // A span without a length takes its lane for a moment, so that another one at that moment is seen too.
         let end = to.unwrap_or(u64::MAX).max(from.saturating_add(1));

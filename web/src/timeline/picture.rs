@@ -1,8 +1,6 @@
 //! What is drawn of the lanes: rectangles and texts of the visible part, ready for a canvas. Their number depends on the
 //! pixels of the box and not on the number of steps: what would fall on pixels that are drawn already is left out.
 
-use std::collections::HashSet;
-
 use super::bars::{Fill, Tone};
 use super::lanes::{LANE_PX, Lanes, work_of};
 use super::rows::Key;
@@ -85,13 +83,13 @@ impl LaneBox {
     }
 }
 
-/// What is drawn of `lanes` in `area`. `path` are the steps of the critical path, `chosen` is the step that the reader
+/// What is drawn of `lanes` in `area`. `is_critical` says which steps are on the critical path, `chosen` is the step that the reader
 /// chose; `name` gives the name of a step.
 pub fn picture(
     lanes: &Lanes,
     area: &LaneBox,
     squeeze: &Squeeze,
-    path: &HashSet<Key>,
+    is_critical: impl Fn(&Key) -> bool,
     chosen: Option<&Key>,
     name: impl Fn(&Key) -> String,
 ) -> Picture {
@@ -140,7 +138,7 @@ pub fn picture(
             }
             let line =
                 |y, high| Mark { x: first.x, y, wide: end - first.x, high, fill: Fill::Solid, tone: None };
-            if path.contains(&step.key) {
+            if is_critical(&step.key) {
                 picture.marks.push(line(y + BAR_HIGH_PX + 1.0, 2.0));
             }
             if is_chosen {

@@ -216,7 +216,7 @@ proptest! {
         let lanes = Lanes::of(&view, None);
         let area = LaneBox { width: 200.0, height: 64.0, top: 0.0, window: (from, span), now: 5_100 };
         let squeeze = Squeeze::none(1);
-        let picture = picture(&lanes, &area, &squeeze, &HashSet::new(), None, |_| "look".to_owned());
+        let picture = picture(&lanes, &area, &squeeze, |_| false, None, |_| "look".to_owned());
         for mark in &picture.marks {
             prop_assert!(mark.x >= 0.0 && mark.x + mark.wide <= 200.001, "{mark:?}");
             prop_assert!(mark.y > -LANE_PX && mark.y <= 64.0);

@@ -92,7 +92,9 @@ impl Pulse {
             let x = width.saturating_mul(number as u64) / (STEPS as u64 - 1);
             let y = height.saturating_sub(step.saturating_mul(height) / scale);
             path.push(if number == 0 { 'M' } else { 'L' });
-            path.push_str(&format!("{x} {y}"));
+            path.push_str(&x.to_string());
+            path.push(' ');
+            path.push_str(&y.to_string());
         }
         path
     }

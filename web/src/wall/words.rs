@@ -21,14 +21,13 @@ pub fn stitch(kept: &str, said: &str) -> String {
         is_known && said.get(..*end).is_some_and(|begin| line.ends_with(begin))
     });
     let mut words = kept.to_owned();
-    match overlaps.last() {
-        Some((_, end)) => words.push_str(said.get(end..).unwrap_or_default()),
-        None => {
-            if !words.is_empty() {
-                words.push('\n');
-            }
-            words.push_str(said);
+    if let Some((_, end)) = overlaps.last() {
+        words.push_str(said.get(end..).unwrap_or_default());
+    } else {
+        if !words.is_empty() {
+            words.push('\n');
         }
+        words.push_str(said);
     }
     let extra = words.chars().count().saturating_sub(WORDS_CHARS_MAX);
     if extra > 0 { words.chars().skip(extra).collect() } else { words }

@@ -28,10 +28,10 @@ const MODULE_BYTES_MAX: [(&str, usize); 10] = [
     ("formulas", 12 << 10),
     ("panel", 72 << 10),
     ("dialogs", 32 << 10),
-    ("timeline", 36 << 10),
-    ("wall", 28 << 10),
+    ("timeline", 64 << 10),
+    ("wall", 34 << 10),
     ("replay", 12 << 10),
-    ("compare", 16 << 10),
+    ("compare", 24 << 10),
 ];
 
 /// Most bytes of WebAssembly and scripts of the operator's pages, brotli: 300 KiB, half of the first picture's.

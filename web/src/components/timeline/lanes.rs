@@ -43,13 +43,14 @@ pub(super) fn LaneRows(chart: Chart) -> impl IntoView {
             chart.store.reveal_row(&key);
         }
     };
-    let moved = move |event: PointerEvent| match pressed.get_value() {
-        Some(press) => pressed.set_value(Some(drag(chart, frame, press, &event))),
-        None => {
-            let found = at(&event);
-            if chart.pointed.with_untracked(|pointed| *pointed != found) {
-                chart.pointed.set(found);
-            }
+    let moved = move |event: PointerEvent| {
+        if let Some(press) = pressed.get_value() {
+            pressed.set_value(Some(drag(chart, frame, press, &event)));
+            return;
+        }
+        let found = at(&event);
+        if chart.pointed.with_untracked(|pointed| *pointed != found) {
+            chart.pointed.set(found);
         }
     };
     let height = move || format!("{}px", decimal(chart.lanes.with(timeline::Lanes::height)));
@@ -102,13 +103,13 @@ fn draw_lanes(chart: Chart, frame: Frame, canvas: NodeRef<html::Canvas>) {
         let (Some(canvas), top, height) = (canvas.get(), frame.top.get(), frame.height.get()) else { return };
         let (width, now) = (canvas_width(&canvas), chart.store.moment());
         let area = LaneBox { width, height, top, window, now };
-        let none = std::collections::HashSet::new();
         let picture = chart.summary.with(|summary| {
-            let path = summary.as_ref().map_or(&none, |(_, summary)| &summary.path);
+            let is_critical =
+                |key: &Key| summary.as_ref().is_some_and(|(_, summary)| summary.path.contains(key));
             chart.lanes.with(|lanes| {
                 chart.squeeze.with(|squeeze| {
                     chart.store.reading.view(|view| {
-                        timeline::picture(lanes, &area, squeeze, path, chosen.as_ref(), |key| {
+                        timeline::picture(lanes, &area, squeeze, is_critical, chosen.as_ref(), |key| {
                             timeline::name(view, key)
                         })
                     })
@@ -153,7 +154,9 @@ fn press_key(chart: Chart, frame: Frame, event: &KeyboardEvent) -> bool {
         "ArrowDown" => Direction::Down,
         "Enter" => {
             let chosen = chart.chosen.get_untracked();
-            chosen.iter().for_each(|key| chart.store.reveal_row(key));
+            if let Some(key) = &chosen {
+                chart.store.reveal_row(key);
+            }
             return chosen.is_some();
         }
         key => return chart.zoom_key(key),

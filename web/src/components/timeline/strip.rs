@@ -41,7 +41,7 @@ pub(super) fn Strip(chart: Chart) -> impl IntoView {
             words.extend(is_critical.then(|| "on the critical path".to_owned()));
             words.push(face.hint.clone());
             words.retain(|word| !word.is_empty());
-            view! { <strong>{face.name.clone()}</strong> " · " {words.join(" · ")} }
+            view! { <strong>{face.name}</strong> " · " {words.join(" · ")} }
         })
     };
     view! {
