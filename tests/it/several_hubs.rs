@@ -10,7 +10,7 @@ use model::{ConversationId, Envelope, PublisherId};
 use serde_json::Value;
 use tests::wait::{patiently, patiently_until, until, within};
 use tests::wire::WebSocketWire;
-use tests::{TestHub, TestPublisher, TestViewer};
+use tests::{ScriptedServer, ServerStep, TestHub, TestPublisher, TestViewer};
 
 use crate::stored::{self, RUN};
 
@@ -350,4 +350,57 @@ async fn any_hub_deletes_and_viewers_on_all_hubs_are_told() {
     }
     assert_eq!(here.hash(), there.hash());
     assert_eq!(statuses(a, "c").await, ["anew"]);
+}
+
+#[tokio::test]
+async fn a_token_calls_the_upstreams_that_it_names_whichever_hub_it_asks() {
+    let usage = r#"{"prompt_tokens":1000,"completion_tokens":0}"#;
+    let message = r#"{"index":0,"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}"#;
+    let body = format!(r#"{{"id":"x","model":"m","usage":{usage},"choices":[{message}]}}"#);
+    let json = [("content-type", "application/json")];
+    let origin = ScriptedServer::start(move |_| ServerStep::answer("200 OK", &json, body.as_bytes())).await;
+    let place = tempfile::tempdir().unwrap();
+    let (file, key) = (place.path().join("fanlight.toml"), place.path().join("key"));
+    std::fs::write(&key, "sk-vendor-7c1d5e0f9b3a48d2").unwrap();
+    let held = format!("url = \"http://{}\"\nkey_file = {key:?}\n", origin.address());
+    let settings = format!(
+        "[access]\n[upstreams.one]\n{held}[upstreams.other]\n{held}[prices.\"*\"]\ninput = 1\noutput = 1\n"
+    );
+    std::fs::write(&file, settings).unwrap();
+    let cluster = Cluster::start_with(2, &["--config", file.to_str().unwrap()]).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    // The conversation is that of a, and the token that of b.
+    let owner = a.token_for("owner", &["publish:*"]).await;
+    let begun = a.request("POST", "/v1/conversations/c/events").bearer_auth(owner).body(status("x"));
+    assert!(patiently("a begins", begun.send()).await.unwrap().status().is_success());
+    let named = ["--upstream", "one", "--budget", "1usd"];
+    let token = [&["create", "--name", "ci", "--grant", "publish:*"][..], &named].concat();
+    let token = b.token(&token).await;
+    let asks = |hub: &TestHub, upstream: &str| {
+        let asked = hub.request("POST", &format!("/proxy/{upstream}/v1/chat/completions"));
+        let asked = asked.header("fanlight-conversation", "c").bearer_auth(&token);
+        asked.body(r#"{"model":"m","messages":[{"role":"user","content":"Hello?"}]}"#).send()
+    };
+    let known = async |hub: &TestHub| {
+        until("the hub to know the token", async || {
+            let asked = hub.request("GET", "/v1/access").bearer_auth(&token).send().await.ok()?;
+            asked.status().is_success().then_some(())
+        })
+        .await;
+    };
+    known(b).await;
+    assert_eq!(patiently("an owner that does not know it", asks(b, "one")).await.unwrap().status(), 401);
+    std::fs::copy(b.folder().join("tokens.json"), a.folder().join("tokens.json")).unwrap();
+    known(a).await;
+    for (upstream, expected) in [("one", 200), ("other", 403)] {
+        let answer = patiently(upstream, asks(b, upstream)).await.unwrap();
+        assert_eq!(answer.status(), expected, "{upstream}");
+    }
+    let asked = origin.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].header("authorization"), Some("Bearer sk-vendor-7c1d5e0f9b3a48d2"));
+    // It is charged where it was sent from.
+    until("the call to be counted", async || a.token(&["list"]).await.contains("in 1 call").then_some(()))
+        .await;
+    assert!(b.token(&["list"]).await.contains("in 0 calls"));
 }

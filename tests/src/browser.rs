@@ -166,10 +166,8 @@ impl BrowserPage {
         };
         let down = if text.is_empty() { "rawKeyDown" } else { "keyDown" };
         for (kind, text) in [(down, text), ("keyUp", "")] {
-            let mut event = json!({"type": kind, "key": key, "text": text});
-            if code > 0 {
-                event["windowsVirtualKeyCode"] = json!(code);
-            }
+            // The code 0 is that of a key without one.
+            let event = json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code});
             self.devtools("Input.dispatchKeyEvent", event).await;
         }
     }

@@ -177,9 +177,9 @@ mod tests {
         );
         for n in 0..20 {
             let name = ["run_sql", "edit_file", "grep"][n % 3];
-            lines.push_str(&format!("{{\"k\":\"tool.call\",\"run\":\"r2\",\"tool\":\"t{n}\",\"name\":\"{name}\",\"arguments\":\"{{}}\"}}\n"));
+            lines.extend([format!("{{\"k\":\"tool.call\",\"run\":\"r2\",\"tool\":\"t{n}\",\"name\":\"{name}\",\"arguments\":\"{{}}\"}}\n")]);
             let is_error = n % 7 == 0;
-            lines.push_str(&format!("{{\"k\":\"tool.result\",\"run\":\"r2\",\"tool\":\"t{n}\",\"output\":1,\"is_error\":{is_error}}}\n"));
+            lines.extend([format!("{{\"k\":\"tool.result\",\"run\":\"r2\",\"tool\":\"t{n}\",\"output\":1,\"is_error\":{is_error}}}\n")]);
         }
         lines
     }

@@ -219,9 +219,14 @@ impl Registry {
     /// The token that admitted a caller, if it was one of the hub's own; `None` also once it is revoked.
     pub fn record(&self, admission: &Admission) -> Option<&TokenRecord> {
         match &admission.proof {
-            Proof::Token(hash) => self.token(hash).ok(),
+            Proof::Token(hash) => self.record_of(hash),
             Proof::None | Proof::Session(_) | Proof::Vouched(_) => None,
         }
+    }
+
+    /// The token with this hash, if there is one.
+    pub fn record_of(&self, hash: &Hash) -> Option<&TokenRecord> {
+        self.token(hash).ok()
     }
 
     /// The token with this hash, from the file or of the process.

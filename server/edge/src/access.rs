@@ -181,6 +181,11 @@ impl Gate {
         self.guarded.as_ref()?.registry.read().record(admission).cloned()
     }
 
+    /// The token with this hash, if there is one.
+    pub(crate) fn record_of(&self, token: &access::Hash) -> Option<TokenRecord> {
+        self.guarded.as_ref()?.registry.read().record_of(token).cloned()
+    }
+
     /// The tokens of the file that have a budget.
     pub(crate) fn budgeted(&self) -> Vec<TokenRecord> {
         let Some(guarded) = &self.guarded else { return Vec::new() };

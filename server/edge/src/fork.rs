@@ -132,7 +132,7 @@ fn close(envelopes: &mut Vec<Envelope>) {
     if view.label.pinned || view.label.archived {
         let change = LabelChange { pinned: Some(false), archived: Some(false), ..LabelChange::default() };
         let seq = envelopes.last().map_or(0, |last| last.seq).saturating_add(1);
-        envelopes.push(said(Event::new(&RunId::none(), Kind::Label(change)), seq));
+        envelopes.push(said(Event::new(&RunId::none(), Kind::Label(Box::new(change))), seq));
     }
     for run in view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id) {
         let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });

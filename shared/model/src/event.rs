@@ -87,7 +87,7 @@ pub enum Kind {
     },
     /// Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it.
     #[serde(rename = "label")]
-    Label(LabelChange),
+    Label(Box<LabelChange>),
     /// A run begins, or a run that had ended goes on.
     #[serde(rename = "run.start")]
     RunStart(RunStart),

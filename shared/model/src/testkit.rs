@@ -172,7 +172,7 @@ fn about_runs() -> BoxedStrategy<Kind> {
                 seq,
             },
         }),
-        1 => label().prop_map(Kind::Label),
+        1 => label().prop_map(|change| Kind::Label(Box::new(change))),
         1 => (select(vec!["m1", "m2"]), text(), 0_usize..3).prop_map(|(id, text, files)| Kind::Message(Message {
             message: MessageId::new(id),
             role: "user".into(),

@@ -77,7 +77,7 @@ pub fn unfold(view: &View) -> Vec<Envelope> {
         out.push(&RunId::none(), None, 0, Kind::Fork { from });
     }
     for change in view.label.as_changes() {
-        out.push(&RunId::none(), None, 0, Kind::Label(change));
+        out.push(&RunId::none(), None, 0, Kind::Label(Box::new(change)));
     }
     for run in runs.values() {
         // After everything else: whatever is told of a run takes this back.

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use compact_str::CompactString;
 use model::Json;
-use model::event::{Event, FileKind, Kind, MessageFile};
+use model::event::{Event, FileKind, Kind, LabelChange, MessageFile};
 
 use crate::marks::Redactor;
 
@@ -79,12 +79,7 @@ impl Redactor {
                 self.string(&mut error.message);
             }
             Kind::ApprovalRequest { text, .. } | Kind::ApprovalAnswer { text, .. } => self.optional(text),
-            Kind::Label(change) => {
-                self.optional(&mut change.title);
-                self.optional(&mut change.note);
-                change.rating.iter_mut().for_each(|rating| self.optional(&mut rating.why));
-                change.tags.iter_mut().flatten().for_each(|tag| self.name(tag));
-            }
+            Kind::Label(change) => self.label(change),
             Kind::Custom { name, value } | Kind::Raw { name, value } => {
                 self.name(name);
                 self.json(value);
@@ -96,6 +91,18 @@ impl Redactor {
             | Kind::PartStart { .. }
             | Kind::ToolState(_)
             | Kind::Rate { .. } => {}
+        }
+    }
+
+    /// Marks what people wrote about a conversation.
+    fn label(&self, change: &mut LabelChange) {
+        self.optional(&mut change.title);
+        self.optional(&mut change.note);
+        if let Some(rating) = &mut change.rating {
+            self.optional(&mut rating.why);
+        }
+        for tag in change.tags.iter_mut().flatten() {
+            self.name(tag);
         }
     }
 

@@ -295,7 +295,7 @@ mod tests {
         assert!(matches!(&rows[0], StepRow::Same(1)));
         let StepRow::Changed(a, b) = &rows[1] else { panic!("{rows:?}") };
         let differ: Vec<_> = a.texts.iter().zip(&b.texts).map(|(a, b)| (a.0, diff(&a.1, &b.1))).collect();
-        let wanted = vec![
+        let wanted = [
             DiffLine::Skipped(1),
             DiffLine::Same(r#"  "n": 1,"#.to_owned()),
             DiffLine::One(r#"  "q": "a""#.to_owned()),

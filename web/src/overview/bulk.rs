@@ -61,7 +61,7 @@ pub fn told(done: usize, all: usize, word: &str, refused: &[String]) -> String {
     if let Some(first) = refused.first() {
         words.extend([" ", first]);
         if refused.len() > 1 {
-            words.push_str(&format!(" (and {} more)", refused.len().saturating_sub(1)));
+            words.extend([" (and ", &refused.len().saturating_sub(1).to_string(), " more)"]);
         }
     }
     words

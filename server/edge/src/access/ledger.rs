@@ -94,10 +94,10 @@ impl Ledger {
         Ok(OpenCall { token: record.hash, budget, _seat: seat })
     }
 
-    /// Charges the cost of a call, which is estimated if the vendor did not say what it used. It counts in the
-    /// period in which it ends.
-    pub(crate) fn charge(&self, call: &OpenCall, cost: Cost, is_estimated: bool) {
-        self.spending.lock().add(&call.token, &call.budget, (cost, is_estimated), clock::now_ms());
+    /// Charges a call with what it costs, and whether that is an estimate, since the vendor did not say what it used. It
+    /// counts in the period in which it ends.
+    pub(crate) fn charge(&self, call: &OpenCall, charged: (Cost, bool)) {
+        self.spending.lock().add(&call.token, &call.budget, charged, clock::now_ms());
         self.is_changed.store(true, Ordering::Release);
     }
 
@@ -153,7 +153,7 @@ mod tests {
         let budget = record.budget.unwrap();
         let ledger = Ledger::open(place.path(), &tokens).unwrap();
         let call = ledger.begin(record, budget).unwrap();
-        ledger.charge(&call, budget.limit, true);
+        ledger.charge(&call, (budget.limit, true));
         assert_eq!(spending(place.path()).unwrap(), Spending::default(), "not written yet");
         ledger.save(&tokens);
         let again = Ledger::open(place.path(), &tokens).unwrap();

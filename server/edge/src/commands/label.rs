@@ -31,7 +31,7 @@ pub(super) async fn write(
     if let Some(rating) = &change.rating {
         target.look(|view| is_ratable(view, rating))?;
     }
-    let event = Event::new(&RunId::none(), Kind::Label(change));
+    let event = Event::new(&RunId::none(), Kind::Label(Box::new(change)));
     let at = clock::now_ms();
     let event = Envelope { event, seq: 0, at, producer_at: None, publisher: None, by_hub: true };
     let log = shared.hub.log();

@@ -87,7 +87,7 @@ fn is_picture(name: &str) -> bool {
 
 /// The Markdown of all documents by their names: the path under `docs/` without `.md`.
 fn texts() -> BTreeMap<String, String> {
-    let named = |path: &str| path.strip_suffix(".md").map(|name| name.to_lowercase());
+    let named = |path: &str| path.strip_suffix(".md").map(str::to_lowercase);
     let files = Documents::iter().filter_map(|path| {
         let file = Documents::get(&path)?;
         Some((named(&path)?, String::from_utf8(file.data.into_owned()).ok()?))

@@ -168,8 +168,8 @@ impl AnswerBody {
                 Frame::data(mask.rest().map_or(shown.clone(), |rest| [shown, rest].concat().into()))
             }
             Ok(bytes) => Frame::data(mask.feed(&bytes)),
-            // Trailers: nothing that the upstream says after its answer is worth a key.
-            Err(_trailers) => Frame::trailers(HeaderMap::new()),
+            // Nothing that the upstream says after its answer is worth a key; what waits of the body goes in place of it.
+            Err(_trailers) => mask.rest().map_or_else(|| Frame::trailers(HeaderMap::new()), Frame::data),
         }
     }
 

@@ -26,7 +26,8 @@ use upstream::{Api, Upstream};
 use super::headers::{IN_QUERIES, KEYS};
 use super::{socket, target};
 use crate::access::{NotLent, OpenCall};
-use crate::http::access::{KeyPlace, Peer};
+use crate::http::access::{Caller, KeyPlace, Peer};
+use crate::http::hubs::known::PassedToken;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use event_log::clock;
@@ -35,7 +36,7 @@ mod mask;
 mod meter;
 
 pub(super) use mask::KeyMask;
-pub(super) use meter::Meter;
+pub(super) use meter::{CallEnd, Meter};
 
 /// What a call with the hub's key goes out with. Owned by the call.
 #[derive(Debug)]
@@ -73,11 +74,10 @@ impl Wish {
         }
         let path = path.trim_end_matches('/');
         let ends = |tails: &[&str]| tails.iter().any(|tail| path.ends_with(tail));
-        if *method == Method::GET && (ends(&["/models", "/api/tags"]) || path.contains("/models/")) {
-            Self::Free
-        } else if *method == Method::POST
-            && ends(&["/messages/count_tokens", "/input_tokens", ":countTokens"])
-        {
+        let lists = *method == Method::GET && (ends(&["/models", "/api/tags"]) || path.contains("/models/"));
+        let counts =
+            *method == Method::POST && ends(&["/messages/count_tokens", "/input_tokens", ":countTokens"]);
+        if lists || counts {
             Self::Free
         } else if *method == Method::POST && ends(&["/embeddings", ":embedContent", "/api/embed"]) {
             Self::Embedding
@@ -87,6 +87,30 @@ impl Wish {
     }
 }
 
+/// Lends a call the hub's key as [`decide`] says, and notes in the audit log whom it refuses.
+pub(super) fn lend(
+    shared: &Shared,
+    parts: &mut Parts,
+    upstream: &Upstream,
+    rest: &str,
+) -> Result<Option<Lent>, Problem> {
+    let decided = decide(shared, parts, upstream, rest);
+    // One that is over its budget is noted with what it spent.
+    let noted = [ErrorCode::Forbidden.as_str(), ErrorCode::Unauthenticated.as_str()];
+    if let Some(code) = decided.as_ref().err().map(Problem::code).filter(|code| noted.contains(code)) {
+        let who = parts.extensions.get::<Caller>().map_or("", |Caller(principal)| principal.name());
+        let told = refusal(parts, who).with(format!("{} to {}", parts.method, upstream.name()));
+        blocking(|| shared.gate.audit(told.failed(code)));
+    }
+    decided
+}
+
+/// What the audit log says of a call of `who` that is refused.
+fn refusal(parts: &Parts, who: &str) -> Audited {
+    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+    Audited::new(Deed::Refused, who).at(&peer.address.to_string())
+}
+
 /// Decides whether a call may go to `upstream`, and lends it the hub's key if it has none of its own: then the
 /// headers have the vendor's key in place of the token. `rest` is path and query at the upstream. `None` for a
 /// call with a key of its own.
@@ -94,15 +118,17 @@ impl Wish {
 /// Fails with `forbidden` if the token may not call that upstream or not with the hub's key,
 /// with `unauthenticated` if the token stands in the place of a key that the hub does not have, with
 /// `over_budget`, with `too_many` for too many calls at once, with `unsupported_encoding` for a packed body.
-pub(super) fn lend(
+fn decide(
     shared: &Shared,
     parts: &mut Parts,
     upstream: &Upstream,
     rest: &str,
 ) -> Result<Option<Lent>, Problem> {
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let in_place = parts.extensions.get::<KeyPlace>().is_some();
-    let record = parts.extensions.get::<Admission>().and_then(|admission| shared.gate.record(admission));
+    let passed = parts.extensions.get::<PassedToken>().copied();
+    let in_place =
+        parts.extensions.get::<KeyPlace>().is_some() || passed.is_some_and(|passed| passed.in_place);
+    let record = record(shared, parts, passed)?;
     let name = upstream.name();
     if record.as_ref().is_some_and(|record| !record.may_call(name)) {
         let detail = format!("this token may not call the upstream {name}; it was made for others");
@@ -127,11 +153,28 @@ pub(super) fn lend(
         return Err(Problem::new(ErrorCode::Forbidden, detail));
     }
     let wish = Wish::of(upstream.api(), &parts.method, path);
-    may_be_lent(parts, wish, record.budget.is_some())?;
+    may_be_lent(parts, wish, record.budget.as_ref())?;
     let budget = record.budget.filter(|_| wish == Wish::Model);
     let open = budget.map(|budget| begin(shared, parts, upstream, &record, budget)).transpose()?;
     put(&mut parts.headers, upstream.api(), path, key);
     Ok(Some(Lent { token: record.hash, key: key.clone(), open }))
+}
+
+/// The token of a call, which this hub has admitted, or another one that has passed the call on. Fails with
+/// `unauthenticated` if another hub names one that is not known here: nobody knows then what it may call.
+fn record(
+    shared: &Shared,
+    parts: &Parts,
+    passed: Option<PassedToken>,
+) -> Result<Option<TokenRecord>, Problem> {
+    let Some(passed) = passed else {
+        return Ok(parts.extensions.get::<Admission>().and_then(|admission| shared.gate.record(admission)));
+    };
+    let unknown = || {
+        let detail = "the hub that has the conversation of this call does not know its token: tokens.json must be the same there";
+        Problem::new(ErrorCode::Unauthenticated, detail)
+    };
+    shared.gate.record_of(&passed.hash).map(Some).ok_or_else(unknown)
 }
 
 /// Whether the query has a key.
@@ -140,7 +183,7 @@ fn has_key(query: &str) -> bool {
 }
 
 /// Refuses what the hub's key is not for.
-fn may_be_lent(parts: &Parts, wish: Wish, has_budget: bool) -> Result<(), Problem> {
+fn may_be_lent(parts: &Parts, wish: Wish, budget: Option<&Budget>) -> Result<(), Problem> {
     let refused = |detail: &str| Err(Problem::new(ErrorCode::Forbidden, detail));
     if socket::is_wanted(&parts.headers) {
         return refused("the hub's key is lent to requests, not to WebSockets");
@@ -150,7 +193,7 @@ fn may_be_lent(parts: &Parts, wish: Wish, has_budget: bool) -> Result<(), Proble
             "the hub's key is lent for calls of models, the list of models, embeddings and counting of tokens; files, batches and \
              the like belong to the whole account",
         ),
-        Wish::Embedding if has_budget => {
+        Wish::Embedding if budget.is_some() => {
             refused("embeddings cannot be counted, so a token with a budget has none with the hub's key")
         }
         Wish::Model if parts.headers.contains_key(CONTENT_ENCODING) => {
@@ -188,8 +231,7 @@ fn begin(
         Err(NotLent::Spent { spent, until }) => (spent, until),
     };
     let name = upstream.name();
-    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
-    let told = Audited::new(Deed::Refused, &record.name).at(&peer.address.to_string());
+    let told = refusal(parts, &record.name);
     let told = told.with(format!("{} to {name}: {} of {budget} spent", parts.method, spent.cost.amount()));
     blocking(|| shared.gate.audit(told.failed(ErrorCode::OverBudget.as_str())));
     let left_s = until.map(|until| until.saturating_sub(clock::now_ms()).div_ceil(1_000));

@@ -20,7 +20,7 @@ use model::limits::PROXY_REQUEST_BYTES_MAX;
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
-use super::lent::Meter;
+use super::lent::{CallEnd, Meter};
 use super::order::Turn;
 use super::secrets::{Striker, said_bytes};
 use super::tape::{End, Reading, RequestState, Tape};
@@ -216,11 +216,15 @@ impl Recording {
         let mut out = Decoded::default();
         decoder.feed_rest(&mut out);
         let conversation = decoder.answer.conversation().clone();
-        let (is_whole, is_answered) = (end == End::Whole, !matches!(end, End::Nothing(_)));
+        let charged = match &end {
+            End::Whole => CallEnd::Whole,
+            End::Nothing(_) => CallEnd::Unanswered,
+            _ => CallEnd::CutOff,
+        };
         let heard = decoder.answer.end(ending(end), &mut out);
         self.measure(&out);
         if let Some(meter) = &mut self.meter {
-            meter.ended(is_whole, is_answered);
+            meter.ended(charged);
         }
         match heard {
             Some(heard) => self.conclude(heard, out),

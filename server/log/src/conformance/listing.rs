@@ -1,6 +1,6 @@
 //! Cases of the list of conversations and the figures of tools.
 
-use model::event::{LabelChange, RunStatus};
+use model::event::RunStatus;
 use model::limits::{ID_BYTES_MAX, TOOLS_MAX};
 use model::testkit;
 
@@ -71,7 +71,7 @@ fn what_people_make_of_a_conversation_does_not_move_it(trial: &mut LogUnderTest<
     }
     let mut label = model::Envelope::clone(&status(2, String::from("x")));
     label.at = BEGIN + 9;
-    label.event = model::Event::new(&model::RunId::none(), model::Kind::Label(LabelChange::default()));
+    label.event = model::Event::new(&model::RunId::none(), model::Kind::Label(Box::default()));
     append(trial.log(), "a", 1, &[label.into()]);
     settle(trial.log());
     assert_eq!(names(trial.log(), &everything()), ["b", "a"]);

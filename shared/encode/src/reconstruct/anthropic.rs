@@ -163,7 +163,9 @@ pub fn request(view: &View, unfinished: UnfinishedCalls) -> AnthropicRequest {
                 }
                 _ => {
                     // The API advises to put files before what is asked about them.
-                    files.iter().for_each(|file| turns.put(AnthropicRole::User, block(file)));
+                    for file in &files {
+                        turns.put(AnthropicRole::User, block(file));
+                    }
                     if !text.trim().is_empty() {
                         turns.put(AnthropicRole::User, ContentBlock::Text { text });
                     }

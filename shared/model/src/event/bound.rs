@@ -27,7 +27,7 @@ pub fn bound(event: &mut Event) -> Option<Event> {
             cut.name("finish_reason", update.finish_reason.as_mut());
             cut.text("title", update.title.as_mut(), TITLE_BYTES_MAX);
         }
-        Kind::Label(change) => change.cut(|said| cut.add(said)),
+        Kind::Label(change) => change.cut(|said| cut.add(&said)),
         Kind::RunEnd(end) => cut.name("finish_reason", end.finish_reason.as_mut()),
         Kind::AgentStart(start) => {
             cut.name("model", start.model.as_mut());
@@ -81,12 +81,13 @@ struct Truncation {
 impl Truncation {
     /// Notes that `field` had `bytes` and may have `max`.
     fn say(&mut self, field: &str, bytes: usize, max: usize) {
-        self.add(format!("{field}: {bytes} bytes, the limit is {max}"));
+        self.add(&format!("{field}: {bytes} bytes, the limit is {max}"));
     }
 
     /// Notes one cut more.
-    fn add(&mut self, said: String) {
-        self.said = Some(self.said.take().map_or_else(|| said.clone(), |before| format!("{before}; {said}")));
+    fn add(&mut self, said: &str) {
+        self.said =
+            Some(self.said.take().map_or_else(|| said.to_owned(), |before| format!("{before}; {said}")));
     }
 
     /// Cuts a name to [`NAME_BYTES_MAX`].

@@ -222,7 +222,7 @@ mod tests {
         let rating =
             Rating { good: Some(true), why: Some("  right ".into()), by: Some("x".into()), ..of_run.clone() };
         let rated = rate(rating.clone()).unwrap().rating.unwrap();
-        assert_eq!(rated, Rating { why: Some("right".into()), by: None, ..rating.clone() });
+        assert_eq!(rated, Rating { why: Some("right".into()), by: None, ..rating });
         assert_eq!(rate(Rating::default()), Err(LabelError::RatesNothing));
         let both = Rating { message: Some(crate::MessageId::new("m")), ..of_run.clone() };
         assert_eq!(rate(both), Err(LabelError::RatesNothing));

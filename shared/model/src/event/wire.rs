@@ -430,7 +430,7 @@ impl WireEvent<'_> {
                 let from = self.from.ok_or_else(|| self.missing("from"))?;
                 Kind::Fork { from: serde_json::from_str::<Origin>(from.get())? }
             }
-            "label" => Kind::Label(LabelChange {
+            "label" => Kind::Label(Box::new(LabelChange {
                 title: self.title.take(),
                 pinned: typed(self.pinned)?,
                 archived: typed(self.archived)?,
@@ -438,7 +438,7 @@ impl WireEvent<'_> {
                 note: typed(self.note)?,
                 rating: typed(self.rating)?,
                 by: typed(self.by)?,
-            }),
+            })),
             "status" => Kind::Status { text: self.owned_text()? },
             "error" => Kind::Error(ErrorFact {
                 code: self.code.take().unwrap_or_else(|| CompactString::const_new("error")),

@@ -452,7 +452,7 @@ proptest! {
         let mut wanted = Label::default();
         for envelope in &history {
             let Kind::Label(change) = &envelope.event.kind else { continue };
-            let LabelChange { title, pinned, archived, tags, note, rating, by } = change.clone();
+            let LabelChange { title, pinned, archived, tags, note, rating, by } = LabelChange::clone(change);
             let mut ratings = std::mem::take(&mut wanted.ratings);
             if let Some(rating) = rating {
                 let place = ratings.iter().position(|other| other.is_of_same(&rating));

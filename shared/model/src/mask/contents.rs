@@ -148,7 +148,8 @@ impl Mask {
             Kind::ToolOutput { .. } | Kind::ToolResult(_) | Kind::ToolProgress(_) => self.got(kind, run),
             Kind::Label(change) if self.hides(Hideable::Users) => {
                 let rating = change.rating.clone().map(|rating| Rating { by: None, ..rating });
-                MaskedEvent::Instead(Kind::Label(LabelChange { by: None, rating, ..change.clone() }))
+                let told = LabelChange { by: None, rating, ..LabelChange::clone(change) };
+                MaskedEvent::Instead(Kind::Label(Box::new(told)))
             }
             Kind::Fork { .. }
             | Kind::Label(_)

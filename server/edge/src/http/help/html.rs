@@ -186,7 +186,7 @@ fn tables(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     for event in events {
         match &event {
             Event::Start(Tag::Table(_)) => {
-                all.push(Event::Html("<div class=\"table\" tabindex=\"0\">".into()))
+                all.push(Event::Html("<div class=\"table\" tabindex=\"0\">".into()));
             }
             Event::Start(Tag::TableRow) => cell = Some(0),
             Event::Start(Tag::TableCell) => cell = cell.map(|count: usize| count + 1),

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use access::{Grant, Principal, Secret, SecretKind};
+use access::{Grant, Hash, Principal, Secret, SecretKind};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -32,6 +32,16 @@ pub(super) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
 #[derive(Debug, Clone)]
 pub(crate) struct FromHub(pub(crate) Option<Arc<Principal>>);
 
+/// The token of a call through the proxy that another hub has passed on, where it says which upstreams may be called.
+/// [`recognise`] puts it into the request as an extension; nobody else can.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct PassedToken {
+    /// The hash of the token, by which this hub finds it among its own.
+    pub(crate) hash: Hash,
+    /// Whether it stood in the place of the vendor's key.
+    pub(crate) in_place: bool,
+}
+
 /// A principal, as one hub tells it to another: the JSON of the header. The grants are believed as they are,
 /// since only who has the token of the hubs can send them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,14 +51,18 @@ struct OnBehalf {
     /// The name of the role, which the receiving hub must have too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
+    /// Its token, for a call through the proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<PassedToken>,
 }
 
-/// The value of the header for requests of `principal`. `None` only if it cannot be written as a header.
-pub(super) fn on_behalf(principal: &Principal) -> Option<HeaderValue> {
+/// The value of the header for requests of `principal` with `token`. `None` only if it cannot be written as a header.
+pub(super) fn on_behalf(principal: &Principal, token: Option<PassedToken>) -> Option<HeaderValue> {
     let told = OnBehalf {
         name: principal.name().into(),
         grants: principal.grants().to_vec(),
         role: principal.role().map(CompactString::from),
+        token,
     };
     let json = serde_json::to_string(&told).ok()?;
     HeaderValue::from_str(&utf8_percent_encode(&json, NON_ALPHANUMERIC).to_string()).ok()
@@ -56,12 +70,12 @@ pub(super) fn on_behalf(principal: &Principal) -> Option<HeaderValue> {
 
 /// Reads the header. Fails, with the reason, if it is no such JSON or names a role that this hub does not
 /// have.
-fn principal(value: &HeaderValue, shared: &Shared) -> Result<Principal, String> {
+fn told(value: &HeaderValue, shared: &Shared) -> Result<(Principal, Option<PassedToken>), String> {
     let text = value.to_str().map_err(|error| error.to_string())?;
     let json = percent_decode_str(text).decode_utf8().map_err(|error| error.to_string())?;
     let told: OnBehalf = serde_json::from_str(&json).map_err(|error| error.to_string())?;
     let mask = shared.gate.role(told.role.as_deref()).map_err(|denial| denial.to_string())?;
-    Ok(Principal::new(&told.name, told.grants, mask))
+    Ok((Principal::new(&told.name, told.grants, mask), told.token))
 }
 
 /// Whether `headers` show the token of the hubs.
@@ -82,9 +96,9 @@ pub(crate) async fn recognise(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let told = request.headers_mut().remove(ON_BEHALF);
+    let said = request.headers_mut().remove(ON_BEHALF);
     let is_hub = shared.peers.as_ref().is_some_and(|peers| shows(request.headers(), &peers.token));
-    match (is_hub, told) {
+    match (is_hub, said) {
         (false, None) => {}
         (false, Some(_)) => {
             let detail = "only another hub of the same log may ask for somebody else, and its secret is not this hub's";
@@ -92,8 +106,11 @@ pub(crate) async fn recognise(
             return Problem::new(ErrorCode::Unauthenticated, detail).into_response();
         }
         (true, None) => drop(request.extensions_mut().insert(FromHub(None))),
-        (true, Some(told)) => match principal(&told, &shared) {
-            Ok(principal) => drop(request.extensions_mut().insert(FromHub(Some(Arc::new(principal))))),
+        (true, Some(said)) => match told(&said, &shared) {
+            Ok((principal, token)) => {
+                request.extensions_mut().insert(FromHub(Some(Arc::new(principal))));
+                token.map(|token| request.extensions_mut().insert(token));
+            }
             Err(why) => {
                 let detail = format!("for whom another hub asks cannot be read: {why}");
                 return Problem::new(ErrorCode::Unauthenticated, detail).into_response();

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::Principal;
+use access::{Admission, Principal};
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
 use axum::http::request::Parts;
@@ -33,9 +33,9 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use upstream::{Api, Egress, SendError, Sender, Upstream};
 
-use super::super::access::Caller;
+use super::super::access::{Caller, KeyPlace};
 use super::super::problem::Problem;
-use super::known::{FromHub, ON_BEHALF, TOKEN, on_behalf};
+use super::known::{FromHub, ON_BEHALF, PassedToken, TOKEN, on_behalf};
 use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
 use crate::sharing::{PassedBody, Peers};
 use crate::state::Shared;
@@ -162,9 +162,10 @@ async fn to_owner(
     let mut outgoing = kept(&parts.headers, body).await?;
     let is_repeatable = matches!(parts.method, Method::GET | Method::HEAD);
     let deadline = Instant::now() + PATIENCE;
+    let token = token(shared, &parts);
     loop {
         let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
-        let answer = peers.send(&address, &parts, body, principal);
+        let answer = peers.send(&address, &parts, body, (principal, token));
         let moved = moved(shared, conversation, &address);
         // Cancelling the request ends its connection; whether it was carried out is not known then.
         let answer = tokio::select! {
@@ -192,6 +193,16 @@ async fn to_owner(
             Owner::Elsewhere(address) => address,
         };
     }
+}
+
+/// The token of a call through the proxy that only some upstreams are for, or that stood in the place of a key: the hub
+/// that has the conversation calls the upstream, so it decides. `None` for other requests.
+fn token(shared: &Shared, parts: &Parts) -> Option<PassedToken> {
+    let admission =
+        parts.extensions.get::<Admission>().filter(|_| parts.uri.path().starts_with("/proxy/"))?;
+    let record = shared.gate.record(admission)?;
+    let in_place = parts.extensions.get::<KeyPlace>().is_some();
+    (in_place || !record.upstreams.is_empty()).then_some(PassedToken { hash: record.hash, in_place })
 }
 
 /// Ready when the hub at `address` does not have `conversation` any more. A hub that is paused accepts requests and answers none.
@@ -241,14 +252,14 @@ impl Peers {
         Ok(sender)
     }
 
-    /// Sends a request to the hub at `address` for `principal`. The inner error says why it was not reached; the outer one is for a
+    /// Sends a request to the hub at `address` for `principal` with its token. The inner error says why it was not reached; the outer one is for a
     /// request that may have been carried out.
     async fn send(
         &self,
         address: &Arc<str>,
         parts: &Parts,
         body: Body,
-        principal: &Principal,
+        (principal, token): (&Principal, Option<PassedToken>),
     ) -> Result<Result<Response, String>, Problem> {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let uri: Uri =
@@ -262,16 +273,16 @@ impl Peers {
             headers.remove(name);
         }
         let value = HeaderValue::from_str(&format!("Bearer {}", self.token.reveal()));
-        let (Ok(mut value), Ok(token)) = (value, HeaderValue::from_str(self.token.reveal())) else {
+        let (Ok(mut value), Ok(of_hubs)) = (value, HeaderValue::from_str(self.token.reveal())) else {
             return Err(unreachable("the token of the hubs is no header"));
         };
         value.set_sensitive(true);
         if parts.uri.path().starts_with("/proxy/") {
-            headers.insert(TOKEN, token);
+            headers.insert(TOKEN, of_hubs);
         } else {
             headers.insert(header::AUTHORIZATION, value);
         }
-        if let Some(told) = on_behalf(principal) {
+        if let Some(told) = on_behalf(principal, token) {
             headers.insert(ON_BEHALF, told);
         }
         match self.sender(address)?.send(request).await {

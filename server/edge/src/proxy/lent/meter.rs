@@ -92,9 +92,9 @@ impl Meter {
     }
 
     /// Takes how the call ended. A call to which there was no answer costs nothing.
-    pub(in crate::proxy) fn ended(&mut self, is_whole: bool, is_answered: bool) {
-        self.is_whole = is_whole;
-        self.is_refused |= !is_answered;
+    pub(in crate::proxy) fn ended(&mut self, end: CallEnd) {
+        self.is_whole = end == CallEnd::Whole;
+        self.is_refused |= end == CallEnd::Unanswered;
     }
 
     /// What the call costs, in the currency of its budget, and whether that is an estimate.
@@ -119,14 +119,25 @@ impl Meter {
     }
 }
 
+/// How a call ended, as far as its price depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::proxy) enum CallEnd {
+    /// The answer is whole, so what it says of its usage holds.
+    Whole,
+    /// The answer broke off.
+    CutOff,
+    /// There was no answer.
+    Unanswered,
+}
+
 impl Drop for Meter {
     fn drop(&mut self) {
         if self.is_refused {
             return;
         }
-        let (cost, is_estimated) = self.cost();
+        let charged = self.cost();
         if let Some(ledger) = self.shared.gate.ledger() {
-            ledger.charge(&self.open, cost, is_estimated);
+            ledger.charge(&self.open, charged);
         }
     }
 }

@@ -120,7 +120,8 @@ fn what_was_deleted_is_named_to_those_who_may_see_it_and_a_new_one_of_that_name_
     fleet.lose(&gone);
     let heard = all.heard();
     let last = heard.rfind("\"full\":false").unwrap();
-    assert!(place(&heard[last..], "anew") < place(&heard[last..], "\"gone\":[\"b1\"]"), "{heard}");
+    let last = heard.get(last..).unwrap();
+    assert!(place(last, "anew") < place(last, "\"gone\":[\"b1\"]"), "{heard}");
 }
 
 #[test]

@@ -159,7 +159,7 @@ proptest! {
 fn a_label_counts_only_when_the_hub_writes_it() {
     let (conversation, log) = (conversation(), MemoryLog::default());
     let change = LabelChange { title: Some("mine".into()), pinned: Some(true), ..LabelChange::default() };
-    let label = Event::new(&RunId::none(), Kind::Label(change));
+    let label = Event::new(&RunId::none(), Kind::Label(Box::new(change)));
     let appended = conversation.append(&mut publication(vec![label.clone()]), 7, &log, None).unwrap();
     let view = conversation.view();
     assert_eq!((appended.events, view.seq, view.anomalies.total), (1, 1, 1));
