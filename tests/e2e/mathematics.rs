@@ -28,7 +28,7 @@ Odd: \(\href{javascript:alert(1)}{x}\).
 
 /// A run with the answer in two halves, and a call that fails.
 pub(crate) fn run() -> [String; 2] {
-    let (first, second) = ANSWER.split_at(ANSWER.find("{a}\\)").unwrap());
+    let (first, second) = ANSWER.split_at(ANSWER.find("{a}\\)").expect("the formula"));
     let delta = |text: &str| json!({"k": "part.delta", "run": "r", "part": "p", "text": text}).to_string();
     let start = r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#;
     let call = r#"{"k":"tool.call","run":"r","tool":"t","name":"run_sql","arguments":"{}"}"#;

@@ -47,14 +47,14 @@ const KEY: Effort = Effort { clicks: 0, keys: 1, words: 0 };
 
 const KEY_AND_WORD: Effort = Effort { clicks: 0, keys: 1, words: 1 };
 
-/// Prints what a task took, which must be two clicks at most, or one key and a word.
-fn took(task: &str, effort: Effort) {
+/// What a task took, which must be two clicks at most, or one key and a word, to be printed.
+fn took(task: &str, effort: Effort) -> String {
     let Effort { clicks, keys, words } = effort;
-    println!("{task}: {clicks} click(s), {keys} key(s), {words} word(s)");
     assert!(
         (clicks <= 2 && keys + words == 0) || (clicks == 0 && keys <= 1 && words <= 1),
         "{task}: {effort:?}"
     );
+    format!("{task}: {clicks} click(s), {keys} key(s), {words} word(s)")
 }
 
 fn now_ms() -> u64 {
@@ -109,11 +109,12 @@ async fn forty() -> (TestHub, Vec<tests::TestPublisher>) {
         publisher.says(&start(name).to_string()).await;
         publishers.push(publisher);
     }
-    publishers[0].says(r#"{"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{}"}"#).await;
-    publishers[0].says(r#"{"k":"approval.request","run":"r","tool":"t","text":"Deploy?"}"#).await;
-    publishers[1].says(r#"{"k":"tool.call","run":"r","tool":"t","name":"run_sql","arguments":"{}"}"#).await;
-    publishers[1].says(r#"{"k":"tool.state","run":"r","tool":"t","state":"executing"}"#).await;
-    publishers[2].says(&text("The first draft is ready").to_string()).await;
+    let [billing, import, notes] = publishers.as_mut_slice() else { panic!("three publishers") };
+    billing.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{}"}"#).await;
+    billing.says(r#"{"k":"approval.request","run":"r","tool":"t","text":"Deploy?"}"#).await;
+    import.says(r#"{"k":"tool.call","run":"r","tool":"t","name":"run_sql","arguments":"{}"}"#).await;
+    import.says(r#"{"k":"tool.state","run":"r","tool":"t","state":"executing"}"#).await;
+    notes.says(&text("The first draft is ready").to_string()).await;
     hub.json_until("/v1/conversations", |list| list["total"] == 40).await;
     (hub, publishers)
 }
@@ -150,7 +151,7 @@ async fn four_questions_are_answered_by_the_table() {
         table(&hub, &page).await;
         page.run(&click).await;
         page.run_until(ROWS, |rows| rows[0] == found).await;
-        took(task, clicks(1));
+        println!("{}", took(task, clicks(1)));
     }
     page.close().await;
 }
@@ -162,7 +163,7 @@ async fn what_is_slow_and_what_happened_since_noon_is_seen() {
     conversation(&hub, &page, "nightly-import").await;
     page.press("t").await;
     page.holds("return [...document.querySelectorAll('[data-t=timeline-row]')].some(it => it.textContent.includes('run_sql'))").await;
-    took("why is this one slow", KEY);
+    println!("{}", took("why is this one slow", KEY));
 
     page.goto(&hub.url("/dashboard")).await;
     page.run_until("return document.querySelectorAll('[data-panel=runs] svg rect').length", |count| {
@@ -182,7 +183,7 @@ async fn what_is_slow_and_what_happened_since_noon_is_seen() {
     page.run("document.querySelector('[data-t=time-until-now]').click()").await;
     page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.len() > of_an_hour + 5)).await;
     page.text_until("time", |text| text.starts_with("since ")).await;
-    took("what happened since noon", clicks(2));
+    println!("{}", took("what happened since noon", clicks(2)));
     page.close().await;
 }
 
@@ -199,7 +200,7 @@ async fn a_word_finds_what_a_tool_returned_and_the_other_conversation() {
         link.as_str().is_some_and(|it| it.starts_with("/c/ledger-march?run=r&tool=t"))
     })
     .await;
-    took("where did a tool return X yesterday", KEY_AND_WORD);
+    println!("{}", took("where did a tool return X yesterday", KEY_AND_WORD));
 
     page.run("document.activeElement.blur()").await;
     page.press("g").await;
@@ -212,7 +213,7 @@ async fn a_word_finds_what_a_tool_returned_and_the_other_conversation() {
         query.as_str().is_some_and(|query| query.contains("compare=triage-loop"))
     })
     .await;
-    took("compare two", KEY_AND_WORD);
+    println!("{}", took("compare two", KEY_AND_WORD));
     page.close().await;
 }
 
@@ -227,7 +228,7 @@ async fn a_link_shows_a_colleague_this_very_moment() {
     let link = page
         .run_until("return window.copied", |link| link.as_str().is_some_and(|link| link.contains("moment=")))
         .await;
-    took("send a colleague this very moment", KEY);
+    println!("{}", took("send a colleague this very moment", KEY));
     // What is said afterwards is not what the colleague is shown.
     publishers[2].says(r#"{"k":"part.delta","run":"r","part":"p","text":" and thrown away"}"#).await;
     page.holds("return document.querySelector('[data-t=transcript]').textContent.includes('thrown away')")

@@ -24,7 +24,7 @@ async fn lending(origin: &ScriptedServer) -> (TestHub, tempfile::TempDir) {
     let (file, key) = (place.path().join("fanlight.toml"), place.path().join("key"));
     std::fs::write(&key, format!("{VENDOR}\n")).unwrap();
     let address = origin.address();
-    let held = format!("url = \"http://{address}\"\nkey_file = {key:?}\n");
+    let held = format!("url = \"http://{address}\"\nkey_file = \"{}\"\n", key.display());
     let from_environment = format!("url = \"http://{address}\"\nkey_env = \"FANLIGHT_TEST_VENDOR_KEY\"\n");
     let settings = format!(
         "[access]\n[upstreams.openai]\n{held}[upstreams.anthropic]\n{from_environment}[upstreams.gemini]\n{held}\

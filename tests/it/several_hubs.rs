@@ -362,7 +362,7 @@ async fn a_token_calls_the_upstreams_that_it_names_whichever_hub_it_asks() {
     let place = tempfile::tempdir().unwrap();
     let (file, key) = (place.path().join("fanlight.toml"), place.path().join("key"));
     std::fs::write(&key, "sk-vendor-7c1d5e0f9b3a48d2").unwrap();
-    let held = format!("url = \"http://{}\"\nkey_file = {key:?}\n", origin.address());
+    let held = format!("url = \"http://{}\"\nkey_file = \"{}\"\n", origin.address(), key.display());
     let settings = format!(
         "[access]\n[upstreams.one]\n{held}[upstreams.other]\n{held}[prices.\"*\"]\ninput = 1\noutput = 1\n"
     );
