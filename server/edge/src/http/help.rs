@@ -37,7 +37,7 @@ const README: &str = include_str!("../../../../README.md");
 /// The style sheet of the help, which stands in each of its pages. [`policy`] names its hash.
 const STYLE: &str = include_str!("help/style.css");
 
-/// One document.
+/// A page of the help. [`pages`] makes it once and owns it for as long as the hub runs.
 #[derive(Debug)]
 pub(super) struct Document {
     /// Its first heading.
