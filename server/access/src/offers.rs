@@ -71,8 +71,8 @@ mod tests {
 
     fn principal(grants: &[&str], hidden: &[&str]) -> Principal {
         let grants = grants.iter().map(|grant| grant.parse().unwrap()).collect();
-        let mask = model::Mask::new("guest", hidden.iter().copied(), []).unwrap();
-        Principal::new("p", grants, (!hidden.is_empty()).then(|| mask.into()))
+        let mask = || model::Mask::new("guest", hidden.iter().copied(), []).unwrap().into();
+        Principal::new("p", grants, (!hidden.is_empty()).then(mask))
     }
 
     #[test]

@@ -4,7 +4,9 @@ use super::*;
 
 #[test]
 fn a_key_is_where_the_api_wants_it_and_nothing_of_the_caller_is_left() {
-    let key = HeaderValue::from_static("vendor-key");
+    let mut key = HeaderValue::from_static("vendor-key");
+    // As the settings read it.
+    key.set_sensitive(true);
     for (api, path, name, value) in [
         (Api::OpenAi, "/v1/chat/completions", "authorization", "Bearer vendor-key"),
         (Api::Ollama, "/api/chat", "authorization", "Bearer vendor-key"),

@@ -111,6 +111,8 @@ fn what_was_deleted_is_named_to_those_who_may_see_it_and_a_new_one_of_that_name_
     for viewer in [&all, &some] {
         fleet.start(&viewer.subscription);
     }
+    // What was queued is taken, so nothing holds up what follows.
+    assert!(all.heard().contains("\"full\":true"));
     let before = some.heard().len();
     let gone: ConversationId = "b1".parse().unwrap();
     fleet.lose(&gone);

@@ -6,6 +6,12 @@ use serde_json::Value;
 
 type Checked = Result<(), String>;
 
+/// Whether a user says something: a text, or parts of which each text is one.
+fn is_said(content: &Value) -> bool {
+    let is_part = |part: &Value| part["type"] != "text" || is_text(&part["text"]);
+    is_text(content) || content.as_array().is_some_and(|parts| !parts.is_empty() && parts.iter().all(is_part))
+}
+
 fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
@@ -34,7 +40,8 @@ pub(super) fn openai(messages: &Value) -> Checked {
         }
         need(waiting.is_empty(), "calls without results before", message)?;
         match message["role"].as_str() {
-            Some("system" | "developer" | "user") => need(is_text(&message["content"]), "empty", message)?,
+            Some("user") => need(is_said(&message["content"]), "empty", message)?,
+            Some("system" | "developer") => need(is_text(&message["content"]), "empty", message)?,
             Some("assistant") => {
                 let calls =
                     message.get("tool_calls").map(|calls| calls.as_array().cloned().unwrap_or_default());
