@@ -96,6 +96,9 @@ async fn a_box_that_scrolls_keeps_its_keys() {
     page.painted(head).await;
     let pre = "document.querySelector('[data-t=tool-card][data-call=t0] .pre')";
     page.holds(&format!("return !!{pre}")).await;
+    // The first lines do not scroll, all of them do.
+    page.run("document.querySelector('[data-t=tool-card][data-call=t0] [data-t=show-all], [data-t=tool-card][data-call=t0] button.more').click()").await;
+    page.holds(&format!("return {pre}.scrollHeight > {pre}.clientHeight + 100")).await;
     page.run(&format!("{pre}.focus()")).await;
     let top = "return Math.round(document.getElementById('transcript').scrollTop)";
     let before = page.run(top).await;

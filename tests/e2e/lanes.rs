@@ -76,7 +76,7 @@ async fn the_run_in_view_is_summed_up_and_fitted() {
     // One group for both runs, and two lanes: what overlaps.
     let groups =
         "return [...document.querySelectorAll('[data-t=timeline-group]')].map(it => it.textContent.trim())";
-    assert_eq!(page.run(groups).await, json!(["lead  × 2"]));
+    assert_eq!(page.run(groups).await, json!(["lead × 2"]));
     let high = "return document.querySelector('[data-t=timeline-lanes] .tl-sheet').style.height";
     assert_eq!(page.run(high).await, "52px");
     page.run("document.querySelector('[data-t=timeline-fit]').click()").await;
@@ -147,7 +147,14 @@ async fn the_present_is_followed_and_a_part_of_the_map_is_chosen() {
         assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
         let edges = "return ['.tl-axis', '.tl-canvas', '.tl-map'].map(it => document.querySelector(it).getBoundingClientRect()).map(it => [Math.round(it.left), Math.round(it.right)])";
         let edges = page.run(edges).await;
-        assert!(edges[0] == edges[1] && edges[0] == edges[2], "{name}: axis, lanes and map agree: {edges}");
+        // The border of the map takes some pixels.
+        let near = |one: &Value, other: &Value| {
+            (0..2).all(|at| one[at].as_i64().zip(other[at].as_i64()).is_some_and(|(a, b)| (a - b).abs() <= 4))
+        };
+        assert!(
+            near(&edges[0], &edges[1]) && near(&edges[0], &edges[2]),
+            "{name}: axis, lanes and map: {edges}"
+        );
         assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
         page.close().await;
     }

@@ -83,7 +83,7 @@ async fn past(hub: &TestHub, name: &str, ago: u64, events: Vec<Value>) {
 /// A hub with 40 agents: 34 that did their work, one that fell silent, one that waits for a person, one that calls the same tool again
 /// and again, one that waits long for a call, one of yesterday, and one that works.
 async fn forty() -> (TestHub, Vec<tests::TestPublisher>) {
-    let hub = TestHub::start_with(&["--stalled-after", "1h", "--interrupted-after", "2h"]).await;
+    let hub = TestHub::start_with(&["--stalled-after", "3600", "--interrupted-after", "7200"]).await;
     yesterday(&hub, 34).await;
     let start =
         |name: &str| json!({"k": "run.start", "run": "r", "name": name, "model": "opus-5", "title": name});

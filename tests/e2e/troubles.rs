@@ -224,8 +224,9 @@ async fn what_waits_for_consent_comes_out_of_a_closed_sub_agent_at_every_level()
         page.goto(&hub.url(&format!("/c/c?level={level}"))).await;
         page.painted(head).await;
         page.run_until(&format!("return document.querySelector('{card}')?.textContent"), |text| {
-            text.as_str()
-                .is_some_and(|text| text.contains("Deploy to production?") && text.contains("production\""))
+            text.as_str().is_some_and(|text| {
+                text.contains("Deploy to production?") && text.matches("production").count() > 1
+            })
         })
         .await;
         // Nothing else of the agent does.

@@ -123,7 +123,7 @@ pub(crate) const COMMANDS: [Command; 46] = [
         next_call(store, &[ToolState::Approval]);
     }),
     with(Takes::Agents(Deed::Approve), &["A"], "A", "Approve the call", |store| {
-        control::press(store, "approve")
+        control::press(store, "approve");
     }),
     with(
         Takes::Agents(Deed::Approve),
@@ -133,13 +133,13 @@ pub(crate) const COMMANDS: [Command; 46] = [
         control::edit,
     ),
     with(Takes::Agents(Deed::Reject), &["R"], "R", "Reject the call", |store| {
-        control::press(store, "reject")
+        control::press(store, "reject");
     }),
     with(Takes::Writing, &["m"], "m", "Write a message", |_| browser::focus("composer")),
     with(Takes::Beginning, &["n"], "n", "New conversation", control::begin),
     with(Takes::Agents(Deed::Stop), &["."], ".", "Stop the run", Store::stop),
     with(Takes::Agents(Deed::Retry), &[","], ",", "Retry, or let the run go on", |store| {
-        control::press(store, "go-on")
+        control::press(store, "go-on");
     }),
     with(Takes::Right(Deed::Fork), &["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
@@ -165,7 +165,7 @@ pub(crate) const COMMANDS: [Command; 46] = [
     command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
     with(Takes::Right(Deed::Label), &["g r"], "g r", "Rename the conversation", Store::rename),
     with(Takes::Right(Deed::Label), &["g o"], "g o", "Pin, archive, tags and note", |store| {
-        store.open_dialog(OpenDialog::Order)
+        store.open_dialog(OpenDialog::Order);
     }),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),

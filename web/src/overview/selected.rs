@@ -37,9 +37,12 @@ pub(super) fn Selected(table: Table) -> impl IntoView {
     let lacks = move |right| access.with(|it| it.as_ref().is_some_and(|it| !it.has_somewhere(right)));
     let may = move |right| access.with(|it| it.as_ref().is_some_and(|it| it.has_somewhere(right)));
     let stop_hint = move || lacks("control").then_some("You may watch: you have no grant `control`");
-    let export_hint = move || match lacks("export") {
-        true => "You may watch: you have no grant `export`".to_owned(),
-        false => format!("Save up to {FILES_MAX} as Markdown"),
+    let export_hint = move || {
+        if lacks("export") {
+            "You may watch: you have no grant `export`".to_owned()
+        } else {
+            format!("Save up to {FILES_MAX} as Markdown")
+        }
     };
     let is_some = Memo::new(move |_| count.get() > 0);
     Effect::new(move |_| {

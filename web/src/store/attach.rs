@@ -30,8 +30,11 @@ pub(crate) struct AttachStore {
     pub(crate) problem: RwSignal<Option<String>>,
     /// What attaches files that are dropped on the composer; nothing while there is none. So what reads files is
     /// fetched with the composer.
-    pub(crate) dropped: StoredValue<Option<Box<dyn Fn(&FileList)>>, LocalStorage>,
+    pub(crate) dropped: StoredValue<Option<TakesFiles>, LocalStorage>,
 }
+
+/// What takes files that are dropped.
+type TakesFiles = Box<dyn Fn(&FileList)>;
 
 impl AttachStore {
     /// A store without files.
@@ -127,7 +130,7 @@ impl Store {
             let answer = browser::post(&path, &body).await;
             let done = answer.and_then(|text| {
                 serde_json::from_str::<Done>(&text)
-                    .map_err(|_| "The hub's answer is not understood.".to_owned())
+                    .map_err(|error| format!("The hub's answer is not understood: {error}"))
             });
             let frame = match done {
                 Ok(done) => ServerFrame::Done(done),

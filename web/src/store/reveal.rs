@@ -43,7 +43,7 @@ impl Store {
     pub(crate) fn link_to_now(self) -> Option<String> {
         let conversation = self.reading.conversation.get_untracked()?;
         let shown = self.replay.told.with_untracked(|replay| replay.as_ref().and_then(|replay| replay.clock));
-        let moment = shown.or_else(|| self.reading.model(|model| model.event_at()));
+        let moment = shown.or_else(|| self.reading.model(crate::model::Model::event_at));
         let looks = Looks { level: Some(self.reading.level.get_untracked()), moment, ..Looks::default() };
         Some(browser::origin() + &route::link(&conversation, &looks))
     }
