@@ -128,7 +128,7 @@ async fn what_others_delete_leaves_the_table_at_once_however_old_it_is() {
     select(&page, &["c0000", "c0001"]).await;
     let gone = hub.request("DELETE", "/v1/conversations/c0000").send().await.expect("an answer");
     assert_eq!(gone.status(), 204);
-    page.run_until(ROWS, |rows| rows.as_str().is_some_and(|rows| rows.starts_with("c0001,c0002,"))).await;
+    page.run_until(ROWS, |rows| rows.as_str().is_some_and(|rows| rows.starts_with("c0001,"))).await;
     page.text_until("summary", |text| text.starts_with("639 of 639 conversations")).await;
     page.text_until("selected", |text| text.starts_with("1 selected")).await;
     page.close().await;

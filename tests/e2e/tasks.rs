@@ -162,7 +162,7 @@ async fn what_is_slow_and_what_happened_since_noon_is_seen() {
     let page = BrowserPage::open(DESKTOP).await;
     conversation(&hub, &page, "nightly-import").await;
     page.press("t").await;
-    page.holds("return [...document.querySelectorAll('[data-t=timeline-row]')].some(it => it.textContent.includes('run_sql'))").await;
+    page.text_until("timeline-summary", |text| text.contains("tools 100")).await;
     println!("{}", took("why is this one slow", KEY));
 
     page.goto(&hub.url("/dashboard")).await;

@@ -153,7 +153,13 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
     init.set_method("POST");
     init.set_headers(&headers);
     init.set_body(&JsValue::from_str(body));
-    text_of(window().fetch_with_str_and_init(path, &init)).await
+    let away = |_| "The hub cannot be reached.".to_owned();
+    let answer = JsFuture::from(window().fetch_with_str_and_init(path, &init)).await.map_err(away)?;
+    let answer: Response = answer.dyn_into().map_err(away)?;
+    let said =
+        JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?.as_string().unwrap_or_default();
+    // A status such as 404 is about what the command names, for example an agent that the hub does not have.
+    if answer.status() == 200 { Ok(said) } else { Err(search::refusal(answer.status(), &said)) }
 }
 
 /// What came of a deletion that the hub did not refuse for good.

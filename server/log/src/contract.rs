@@ -135,7 +135,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// Removes a conversation. It is invisible at once; its rows are deleted step by step. Does not wait.
     fn remove(&self, conversation: &ConversationId) -> Ticket;
 
-    /// Writes its files anew without what a removed conversation has left there; [`purged`] waits for that. A log that leaves nothing,
+    /// Writes its files anew without what a removed conversation has left there; [`crate::purged`] waits for that. A log that leaves nothing,
     /// or cannot reach it, returns a ticket for which nobody waits. Does not wait.
     fn purge(&self, _conversation: &ConversationId) -> Ticket {
         Ticket::default()

@@ -8,7 +8,7 @@ use model::code::ErrorCode;
 /// Why a log did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LogError {
-    /// The append does not continue the log. The hub made a mistake: it asks [`EventLog::continues`] before it changes anything.
+    /// The append does not continue the log. The hub made a mistake: it asks [`crate::EventLog::continues`] before it changes anything.
     #[error("the log stands at {found}, the append continues {expected}")]
     Conflict {
         /// The newest seq that the log has of the conversation.

@@ -155,7 +155,7 @@ pub struct Checkpoint {
     pub newest: Vec<Arc<Envelope>>,
 }
 
-/// Identifies one import of a history from [`EventLog::stage`] to [`EventLog::adopt`] or [`EventLog::abandon`]. The caller
+/// Identifies one import of a history from [`EventLog::stage`](crate::EventLog::stage) to [`EventLog::adopt`](crate::EventLog::adopt) or [`EventLog::abandon`](crate::EventLog::abandon). The caller
 /// chooses it and never uses one twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ImportId(pub u64);

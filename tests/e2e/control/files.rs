@@ -80,8 +80,8 @@ async fn a_question_that_is_refused_comes_back_with_its_files() {
     bring(&page, "[new File([pixel], 'a.png', {type: 'image/png'})]", CHOOSE).await;
     attached(&page, 1).await;
     // The hub is asked for an agent that it does not have.
-    let post = "const Real = window.Request; window.Request = class extends Real { constructor(path, init) { super(path, \
-        typeof init?.body === 'string' ? {...init, body: init.body.replace('\"agent\":\"helper\"', '\"agent\":\"nobody\"')} : init) } }; return null";
+    let post = "const real = window.fetch; window.fetch = (path, init) => real(path, init && init.body ? \
+        {...init, body: init.body.replace('\"agent\":\"helper\"', '\"agent\":\"nobody\"')} : init); return null";
     page.run(post).await;
     page.run("document.getElementById('composer').focus(); return null").await;
     types(&page, "What is it?").await;

@@ -186,7 +186,7 @@ fn readable(text: &str) -> String {
     }
 }
 
-/// What two texts differ in, line by line, at most [`LINES_MAX`] of each. Of what is the same only the lines beside a
+/// What two texts differ in, line by line, at most `LINES_MAX` of each. Of what is the same only the lines beside a
 /// difference are kept. Empty if nothing differs.
 pub fn diff(one: &str, other: &str) -> Vec<DiffLine> {
     if one == other {

@@ -19,7 +19,7 @@ const TOKEN_BYTES: u64 = 4;
 /// The least height of the scale of a sparkline, in tokens per second: a stream that trickles is drawn low.
 const SCALE_LEAST: u64 = 20;
 
-/// The bytes that one conversation wrote in each of the last [`STEPS`] steps.
+/// The bytes that one conversation wrote in each of the last `STEPS` steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulse {
     /// The oldest step first.

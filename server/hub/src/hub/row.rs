@@ -163,7 +163,8 @@ fn said(run: &RunView) -> Option<String> {
     let last = parts.filter(|part| part.kind == PartKind::Text).map(|part| part.body.text.trim_end());
     let last = last.into_iter().find(|text| !text.is_empty())?;
     let from = last.floor_char_boundary(last.len().saturating_sub(4 * SAID_CHARS_MAX));
-    let line = preview::one_line(last.get(from..)?);
+    // All of it on one line: a preview would be cut at its end, which is what counts here.
+    let line = last.get(from..)?.split_whitespace().collect::<Vec<_>>().join(" ");
     let skipped = line.chars().count().saturating_sub(SAID_CHARS_MAX);
     Some(line.chars().skip(skipped).collect())
 }

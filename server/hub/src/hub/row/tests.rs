@@ -116,3 +116,14 @@ fn a_row_counts_what_the_models_of_its_newest_run_have_written() {
     );
     assert_eq!(row.written, 5 + 7 + 2);
 }
+
+#[test]
+fn the_last_words_are_the_end_of_a_long_text() {
+    let long = (0..60).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+    let row = row_after(&format!(
+        r#"{{"k":"run.start","run":"r","seq":1,"at":1}}
+        {{"k":"part.delta","run":"r","part":"p","text":"{long}","seq":2,"at":1}}"#
+    ));
+    let said = row.said.unwrap();
+    assert!(said.ends_with("word58 word59") && said.chars().count() == SAID_CHARS_MAX, "{said}");
+}
