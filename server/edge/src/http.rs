@@ -22,6 +22,7 @@ pub(crate) mod help;
 pub(crate) mod hubs;
 pub(crate) mod import;
 pub(crate) mod ingest;
+mod markup;
 pub(crate) mod native;
 pub(crate) mod openapi;
 pub(crate) mod page;

@@ -21,6 +21,7 @@ use model::code::ErrorCode;
 use rust_embed::RustEmbed;
 use sha2::{Digest as _, Sha256};
 
+use super::markup;
 use super::problem::Problem;
 
 /// The files under `docs/`: the documents and their pictures.
@@ -148,10 +149,6 @@ fn answer(name: &str, headers: &HeaderMap) -> Response {
 fn policy() -> &'static HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
     POLICY.get_or_init(|| {
-        let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{hash}'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        );
-        HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
+        markup::policy(STYLE, "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
     })
 }

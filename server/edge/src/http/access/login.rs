@@ -19,13 +19,12 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use base64::Engine as _;
 use event_log::blocking;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use sha2::{Digest as _, Sha256};
 
 use super::{Peer, channel, fair};
 use crate::http::body;
+use crate::http::markup::{self, escaped};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
@@ -43,13 +42,8 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;mar
 /// The content security policy of the form: it may be styled and sent to this hub.
 fn policy() -> &'static HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
-    POLICY.get_or_init(|| {
-        let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(STYLE));
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-        );
-        HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
-    })
+    POLICY
+        .get_or_init(|| markup::policy(STYLE, "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"))
 }
 
 /// The form as an answer. `next` is the path to which the browser goes afterwards, `why` says what went wrong
@@ -219,11 +213,6 @@ fn fields(body: &[u8]) -> Vec<(String, String)> {
     let plain = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     pairs.map(|(name, value)| (plain(name), plain(value))).collect()
-}
-
-/// Escapes `text` for use between tags and in quoted attributes.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A refusal as an answer.

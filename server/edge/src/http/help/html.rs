@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
 use super::STYLE;
+use crate::http::markup::escaped;
 
 /// A page that is written.
 #[derive(Debug)]
@@ -210,8 +211,4 @@ fn tables(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
 /// Whether a code is one word that may stand in an anchor as it is.
 fn is_word(code: &str) -> bool {
     code.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
