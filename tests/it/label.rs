@@ -47,6 +47,12 @@ async fn listed(hub: &TestHub, query: &str) -> String {
     names(hub, query).await.0
 }
 
+/// Milliseconds since 1970.
+fn now() -> u64 {
+    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock that is set");
+    u64::try_from(since.as_millis()).expect("a time in this age")
+}
+
 async fn row(hub: &TestHub, conversation: &str) -> Value {
     let list = hub.json("/v1/conversations?archived=all").await;
     let rows = list["conversations"].as_array().unwrap();
@@ -92,6 +98,9 @@ async fn the_list_has_pinned_ones_first_and_archived_ones_only_when_asked_for() 
     let mut hub = TestHub::start().await;
     for name in ["a", "b", "c", "d", "e"] {
         tell(&hub, name).await;
+        let at = row(&hub, name).await["at"].as_u64().unwrap();
+        // Rows of the same millisecond stand in the order of their names.
+        until("the next millisecond", || async move { (now() > at).then_some(()) }).await;
     }
     labelled(&hub, "b", "1", json!({"pinned": true, "tags": ["x", "yy"]})).await;
     labelled(&hub, "a", "1", json!({"pinned": true, "tags": ["y"]})).await;

@@ -84,3 +84,15 @@ pub(super) fn as_tables<S: Serializer>(named: &[(String, String)], serializer: S
     let table = |url: &String| BTreeMap::from([("url", url.clone())]);
     serializer.collect_map(named.iter().map(|(name, url)| (name, table(url))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::UpstreamSettings;
+
+    #[test]
+    fn an_upstream_without_a_url_is_refused_unless_its_name_says_one() {
+        let settings: UpstreamSettings = serde_json::from_str(r#"{"api": "openai"}"#).unwrap();
+        assert_eq!(settings.upstream("x").unwrap_err(), "the upstream \"x\" has no url");
+        assert!(settings.upstream("openai").is_ok());
+    }
+}

@@ -44,7 +44,11 @@ fn what_does_not_fit_is_said_with_its_key_and_its_file() {
             "a price is money for a million tokens",
             "and many is not for key \"agents.a.price.input\" in FILE",
         ),
-        ("[upstreams.x]\napi = 'openai'", "missing field `url`", "for key \"upstreams.x\" in FILE"),
+        (
+            "[upstreams.x]\nuri = 'http://x'",
+            "unknown field: found `uri`, expected",
+            "for key \"upstreams.x.uri\" in FILE",
+        ),
         (
             "[[sinks]]\nkind = 'file'\npath = 'x'\nkeep = 'x'",
             "invalid type: found string \"x\", expected usize",
