@@ -39,12 +39,21 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     let settings = Settings::of("hostile");
     allow_files(settings.hostile_viewers * 4 + 4_000);
     let upstream = upstream::start().await;
-    let mut hub =
-        TestHub::start_with(&["--trace", "error", "--upstream", &format!("evil=http://{upstream}")]).await;
+    let upstream = format!("evil=http://{upstream}");
+    let arguments = ["--trace", "error", "--upstream", &upstream];
+    let mut hub = TestHub::start_with(&arguments).await;
     let plan = |seconds| Plan::lasting(seconds, settings.hostile_rate, TEXT_BYTES);
     let crowd = stream::gather(&hub, "quiet", settings.hostile_viewers).await;
     let quiet = stream::run(&hub, "quiet", &plan(settings.hostile_quiet_seconds), crowd).await;
     let empty = hub.process();
+
+    // The same load on the same cores, none of it on this hub: what is worse than this is the hub's own doing.
+    let other = TestHub::start_with(&arguments).await;
+    let crowd = stream::gather(&hub, "apart", settings.hostile_viewers).await;
+    let neighbours =
+        Neighbours::move_in(NeighbourPlace::to(other.address(), &settings), settings.hostile_kind);
+    let apart = stream::run(&hub, "apart", &plan(settings.hostile_quiet_seconds), crowd).await;
+    drop((neighbours.move_out().await, other));
 
     let crowd = stream::gather(&hub, "healthy", settings.hostile_viewers).await;
     let neighbours = Neighbours::move_in(NeighbourPlace::to(hub.address(), &settings), settings.hostile_kind);
@@ -58,10 +67,10 @@ async fn i8_hostile_neighbours_take_nothing_from_a_healthy_conversation() {
     }
     let deeds = neighbours.move_out().await;
 
-    tell(&quiet, &beside, empty, peak);
+    tell([&quiet, &apart, &beside], empty, peak);
     let head = beside.head;
     // The viewers leave before the hub is killed.
-    drop((quiet, beside));
+    drop((quiet, apart, beside));
     for (name, count) in &deeds {
         println!("hostile: {name}: {count} times");
         assert!(*count > 0, "{name} never came");
@@ -105,17 +114,16 @@ async fn highest(pid: u32, mut is_over: watch::Receiver<bool>) -> u64 {
     }
 }
 
-fn tell(quiet: &Streamed, beside: &Streamed, empty: ChildProcess, peak: u64) {
-    println!("| | quiet | beside hostile neighbours | ratio |\n|---|--:|--:|--:|");
+/// Prints the latencies of the healthy viewers: with nobody else, with the neighbours at another hub, and with them here.
+fn tell(all: [&Streamed; 3], empty: ChildProcess, peak: u64) {
+    println!(
+        "| | quiet | neighbours at another hub | neighbours here | here to quiet | here to another hub |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|");
     for (what, share) in [("median", 0.5), ("p99", 0.99), ("p99.9", 0.999)] {
-        let (one, other) = (quiet.latencies.quantile(share), beside.latencies.quantile(share));
-        let ms = |micros: u64| micros as f64 / 1e3;
-        println!(
-            "| {what}, ms | {:.2} | {:.2} | {:.2} |",
-            ms(one),
-            ms(other),
-            ms(other) / ms(one).max(0.001)
-        );
+        let [quiet, apart, beside] = all.map(|one| one.latencies.quantile(share) as f64 / 1e3);
+        let (to_quiet, to_apart) = (beside / quiet.max(0.001), beside / apart.max(0.001));
+        println!("| {what}, ms | {quiet:.2} | {apart:.2} | {beside:.2} | {to_quiet:.2} | {to_apart:.2} |");
     }
-    println!("| memory of the hub | {} | at most {} | |", Bytes(empty.resident_bytes), Bytes(peak));
+    println!("| memory of the hub | {} | | at most {} | | |", Bytes(empty.resident_bytes), Bytes(peak));
 }
