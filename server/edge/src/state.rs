@@ -178,7 +178,7 @@ fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn Ev
             path,
             &SqliteOptions { max_bytes: *max_bytes, ..SqliteOptions::default() },
         )?),
-        LogChoice::Postgres { url } => {
+        LogChoice::Postgres { url, .. } => {
             let options = PostgresOptions { address, ..PostgresOptions::default() };
             Arc::new(event_log::blocking(|| PostgresLog::open(url, &options))?)
         }

@@ -1,5 +1,5 @@
 //! The log in PostgreSQL. Stored means that the database has committed an event; what that survives, its settings say, and the log
-//! promises no more ([`life`]).
+//! promises no more ([`guarantee`]).
 //!
 //! ```text
 //!  append ──▶ queue ──▶ writer ──▶ one transaction ──▶ database ◀── readers ◀── load, read, list, search
@@ -47,6 +47,7 @@ mod batch;
 mod claims;
 mod database;
 mod failure;
+mod guarantee;
 mod known;
 mod life;
 mod measures;
@@ -188,7 +189,7 @@ impl Drop for PostgresLog {
 
 impl EventLog for PostgresLog {
     fn durability(&self) -> Durability {
-        self.shared.guarantee.lock().durability
+        self.shared.promise.lock().now().durability
     }
 
     fn indexes(&self) -> bool {
@@ -397,7 +398,7 @@ impl EventLog for PostgresLog {
     }
 
     fn guarantee(&self) -> Option<String> {
-        Some(self.shared.guarantee.lock().why.clone())
+        Some(self.shared.promise.lock().now().why.clone())
     }
 
     fn close(&self) -> Result<(), Unwritten> {
