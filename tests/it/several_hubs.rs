@@ -12,6 +12,7 @@ use tests::wait::{patiently, patiently_until, until, within};
 use tests::wire::WebSocketWire;
 use tests::{ScriptedServer, ServerStep, TestHub, TestPublisher, TestViewer};
 
+use crate::access_page::{browser, cookie, log_in};
 use crate::stored::{self, RUN};
 
 const SECRET: &str = "a secret of more than thirty-two bytes";
@@ -328,6 +329,36 @@ async fn what_a_principal_may_holds_whichever_hub_it_asks() {
     assert_eq!(ask("GET", "/v1/conversations/c", &reader).await, 200);
     assert_eq!(ask("POST", "/v1/conversations/c/events", &reader).await, 403);
     assert_eq!(ask("GET", "/v1/conversations/c", &owner).await, 401, "tokens are each hub's own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_logged_in_at_one_hub_is_known_to_all_until_it_logs_out_at_any() {
+    let cluster = Cluster::start_with(2, &["--access", "tokens"]).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let token = a.token_for("ann", &["view:*"]).await;
+    std::fs::copy(a.folder().join("tokens.json"), b.folder().join("tokens.json")).unwrap();
+    let asks = async |hub: &TestHub, cookie: &str| {
+        let asked = browser().get(hub.url("/v1/access")).header("cookie", cookie).send();
+        patiently("an answer", asked).await.unwrap().status().as_u16()
+    };
+    until("b to know the token", async || {
+        let asked = b.request("GET", "/v1/access").bearer_auth(&token).send().await.ok()?;
+        asked.status().is_success().then_some(())
+    })
+    .await;
+    let (first, second) = (cookie(&log_in(a, &token, "%2F").await), cookie(&log_in(b, &token, "%2F").await));
+    assert!(first.starts_with("fanlight=fls_"), "{first}");
+    for hub in [b, a] {
+        for known in [&first, &second] {
+            assert_eq!(asks(hub, known).await, 200, "at once, whichever hub it asks");
+        }
+        assert_eq!(asks(hub, &format!("{first}x")).await, 401);
+    }
+    let out = browser().post(b.url("/logout")).header("cookie", &first).header("origin", b.url(""));
+    assert_eq!(patiently("the end", out.send()).await.unwrap().status(), 303);
+    assert_eq!(asks(b, &first).await, 401);
+    until("a to hear of it", async || (asks(a, &first).await == 401).then_some(())).await;
+    assert_eq!((asks(a, &second).await, asks(b, &second).await), (200, 200), "the other one goes on");
 }
 
 #[tokio::test]

@@ -85,6 +85,7 @@ impl Shared {
     ) -> Result<Arc<Self>, LogNotOpened> {
         let address = config.peers.as_ref().map(PeersConfig::address);
         let log = open_log_as(&config.log, address)?;
+        gate.share_sessions(&log);
         let peers = config.peers.as_ref().map(Peers::new);
         let patience = OrphanTimeouts::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());

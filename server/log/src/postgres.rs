@@ -38,7 +38,7 @@ use crate::queue::LogLifecycle;
 use crate::{
     Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
     MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
+    SearchResults, SharedSessions, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
 };
 
 mod address;
@@ -59,6 +59,7 @@ mod schema;
 mod search;
 #[cfg(all(unix, any(test, feature = "testkit")))]
 mod server;
+mod sessions;
 mod sweep;
 mod text;
 mod tls;
@@ -399,6 +400,10 @@ impl EventLog for PostgresLog {
 
     fn guarantee(&self) -> Option<String> {
         Some(self.shared.promise.lock().now().why.clone())
+    }
+
+    fn sessions(&self) -> Option<&dyn SharedSessions> {
+        self.sharing.is_some().then_some(self as &dyn SharedSessions)
     }
 
     fn close(&self) -> Result<(), Unwritten> {
