@@ -105,13 +105,10 @@ Or lose the primary: nothing is acked until the standby is promoted; the hubs fi
         )
     }
 
-    /// A line for a shell that takes the standby off the primary's list. Connections are ended, since hubs read on new ones
-    /// what an ack means.
+    /// A line for a shell that takes the standby off the primary's list. Hubs notice with their next commit.
     fn go_on_alone(&self) -> String {
         let take_off = self.psql(self.databases.primary.0, "ALTER SYSTEM SET synchronous_standby_names = ''");
-        let others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid()";
-        let end = format!("SELECT count(pg_terminate_backend(pid)) {others} AND usename = '{ROLE}'");
-        format!("{take_off} -c 'SELECT pg_reload_conf()' -c \"{end}\"")
+        format!("{take_off} -c 'SELECT pg_reload_conf()'")
     }
 
     /// A line for a shell that runs `statement`, which holds no `"`, at the server of this port.

@@ -94,6 +94,7 @@ impl PostgresServer {
     ///
     /// # Panics
     /// When it does not start.
+    #[must_use]
     pub fn standby(&self) -> Self {
         let folder = tempfile::Builder::new().prefix("fanlight-postgres").tempdir().expect("a folder").keep();
         give_to_server_user(&folder);
