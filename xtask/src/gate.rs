@@ -221,18 +221,9 @@ fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcom
 }
 
 /// The modules of `tests/it` that also run with the log in PostgreSQL: those in which what is stored matters most. All of them take
-/// ten times as long (CONTRIBUTING.md says how they are run).
-const ON_POSTGRES: [&str; 9] = [
-    "publish::",
-    "resume::",
-    "stored::",
-    "deliver::",
-    "delete::",
-    "label::",
-    "export::",
-    "whole::",
-    "doors_seeds::",
-];
+/// minutes (CONTRIBUTING.md says how they are run).
+const ON_POSTGRES: [&str; 7] =
+    ["publish::", "resume::", "stored::", "delete::", "label::", "export::", "doors_seeds::"];
 
 /// Every test of the workspace, and [`ON_POSTGRES`], to the end even if one fails. They find the release binary and the packages
 /// in their environment. A run without a single test is a failure, and so is one that ends badly without
