@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 use super::access::{forbidden, guarded, refusal, tell, unauthenticated};
 
 /// Follows nothing by itself, so that cookies and redirections can be looked at.
-fn browser() -> Client {
+pub(super) fn browser() -> Client {
     Client::builder().redirect(Policy::none()).build().unwrap()
 }
 
@@ -23,11 +23,11 @@ fn header(answer: &Response, name: &str) -> String {
 }
 
 /// The pair of name and value that a browser would send back.
-fn cookie(answer: &Response) -> String {
+pub(super) fn cookie(answer: &Response) -> String {
     header(answer, "set-cookie").split(';').next().unwrap_or_default().to_owned()
 }
 
-async fn log_in(hub: &TestHub, token: &str, next: &str) -> Response {
+pub(super) async fn log_in(hub: &TestHub, token: &str, next: &str) -> Response {
     let origin = hub.url("");
     let form = format!("token={token}&next={next}");
     let request = browser().post(hub.url("/login")).header("origin", origin).body(form);

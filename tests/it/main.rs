@@ -74,6 +74,7 @@ mod remote_kinds;
 mod remote_pauses; // each kind of them in its own words
 mod results; // results that are too large for their events
 mod resume; // cut and come back, late, slow, after a crash
+mod rolling; // all hubs of a log are restarted, one after the other
 mod runner; // agents of the hub's own: asked, retried, stopped, resumed
 mod runner_apis; // models of other APIs, calls in the text, providers in YAML
 mod runner_far; // tools behind TLS: keys, wrong certificates, answers that break off

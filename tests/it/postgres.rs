@@ -2,7 +2,7 @@
 
 use event_log::PostgresServer;
 use tests::TestHub;
-use tests::wait::until;
+use tests::wait::{patiently, patiently_until};
 
 use crate::{deliver, stored};
 
@@ -51,10 +51,75 @@ async fn a_hub_says_what_the_settings_of_the_database_make_true() {
     assert!(!refused.status().is_success(), "{}", refused.status());
 }
 
+/// Publishes a status that is to be on a second machine; the status of the answer.
+async fn replicated(hub: &TestHub, text: &str) -> u16 {
+    let post = hub.request("POST", "/v1/conversations/c/events").header("fanlight-durability", "replicated");
+    let body = format!(r#"{{"k":"status","text":"{text}","run":"r"}}"#);
+    patiently("an answer", post.body(body).send()).await.unwrap().status().as_u16()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i9_what_is_acked_as_replicated_is_there_when_the_standby_takes_over() {
+    let primary = PostgresServer::start();
+    let standby = primary.standby();
+    let hub = TestHub::start_with(&["--log", primary.place().on_either(&standby).url()]).await;
+    assert_eq!(replicated(&hub, "refused").await, 400, "no standby is asked for");
+    let set = |names: &str| {
+        let change = format!("ALTER SYSTEM SET synchronous_standby_names = '{names}'");
+        assert!(primary.sql(&change) && primary.sql("SELECT pg_reload_conf()"));
+    };
+    // The promise follows the settings, without a new connection.
+    let says = async |level: &str| {
+        let begin = format!("ready; {level}: ");
+        patiently_until("the promise", async || ready(&hub).await.starts_with(&begin).then_some(())).await;
+    };
+    set("*");
+    says("replicated").await;
+    assert_eq!(replicated(&hub, "first").await, 200);
+    set("");
+    says("synced").await;
+    assert_eq!(replicated(&hub, "refused").await, 400);
+    set("*");
+    says("replicated").await;
+    // A wait that is broken off by hand is a commit of one machine, and no more is said of it.
+    standby.pause();
+    let mut waits = Box::pin(replicated(&hub, "second"));
+    let cancel =
+        "SELECT 1 / count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    tokio::select! {
+        status = &mut waits => panic!("answered with {status} without the standby"),
+        () = patiently_until("the commit to wait", async || primary.sql(cancel).then_some(())) => {}
+    }
+    let seen = hub.json_until("/v1/conversations/c", |view| view.to_string().contains("second"));
+    tokio::select! {
+        status = &mut waits => panic!("answered with {status} without the standby"),
+        _ = seen => {}
+    }
+    standby.wake();
+    assert_eq!(waits.await, 200, "now the standby has it");
+    primary.kill();
+    assert!(standby.sql("SELECT pg_promote()"));
+    let third = async || {
+        let post = hub
+            .request("POST", "/v1/conversations/c/events")
+            .body(r#"{"k":"status","text":"third","run":"r"}"#);
+        post.send().await.ok()?.status().is_success().then_some(())
+    };
+    patiently_until("the hub to write to the standby", third).await;
+    let mut hub = hub;
+    hub.restart().await;
+    let events =
+        hub.request("GET", "/v1/conversations/c/events?limit=1000").header("accept", "application/x-ndjson");
+    let events = events.send().await.unwrap().text().await.unwrap();
+    for text in ["first", "second", "third"] {
+        assert!(events.contains(&format!(r#""text":"{text}""#)), "{text}: {events}");
+    }
+}
+
 #[tokio::test]
 async fn i9_a_hub_that_was_paused_and_wakes_after_another_has_taken_over_writes_nothing() {
     let place = PostgresServer::shared().place();
-    let paused = TestHub::start_with(&["--log", place.url()]).await;
+    let mut paused = TestHub::start_with(&["--log", place.url()]).await;
     let body = |text: &str| format!(r#"{{"k":"status","text":"{text}","run":"r"}}"#);
     let post = async |hub: &TestHub, text: &str| {
         hub.request("POST", "/v1/conversations/c/events").body(body(text)).send().await.unwrap().status()
@@ -64,9 +129,9 @@ async fn i9_a_hub_that_was_paused_and_wakes_after_another_has_taken_over_writes_
     // It waits until the database says that the other is dead.
     let next = TestHub::start_with(&["--log", place.url()]).await;
     paused.signal("CONT").await;
-    assert!(!post(&paused, "late").await.is_success(), "what is not stored is not acked");
-    until("the paused hub to notice", async || ready(&paused).await.contains("another hub").then_some(()))
-        .await;
+    let late = paused.request("POST", "/v1/conversations/c/events").body(body("late")).send().await;
+    assert!(!late.is_ok_and(|late| late.status().is_success()), "what is not stored is not acked");
+    assert_eq!(paused.ended().await, Some(1), "it notices, and ends");
     assert!(post(&next, "second").await.is_success());
     let export = next.request("GET", "/v1/conversations/c/export/native").send().await.unwrap();
     let view = export.text().await.unwrap();

@@ -206,7 +206,15 @@ async fn a_hub_that_cannot_write_leaves_calls_alone() {
     })
     .await;
     // No room for anything.
-    let hub = TestHub::start_with(&["--upstream", &origin.named("x"), "--log-max-bytes", "200000"]).await;
+    let hub = TestHub::start_with(&[
+        "--upstream",
+        &origin.named("x"),
+        "--log",
+        "sqlite",
+        "--log-max-bytes",
+        "200000",
+    ])
+    .await;
     let long = format!(
         r#"{{"model":"m","stream":true,"messages":[{{"role":"user","content":"{}"}}]}}"#,
         "x".repeat(100_000)

@@ -173,7 +173,7 @@ async fn what_was_stored_before_is_found_and_erased() {
     let place = tempfile::tempdir().unwrap();
     let config = place.path().join("fanlight.toml");
     std::fs::write(&config, "[redact]\noff = true\n").unwrap();
-    let mut hub = TestHub::start_with(&["--config", config.to_str().unwrap()]).await;
+    let mut hub = TestHub::start_with(&["--config", config.to_str().unwrap(), "--log", "sqlite"]).await;
     let folder = hub.folder().to_path_buf();
     let (front, back) = SECRET.split_at(14);
     let mut publisher = TestPublisher::connect(hub.address(), "c").await;

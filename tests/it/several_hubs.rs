@@ -12,19 +12,20 @@ use tests::wait::{patiently, patiently_until, until, within};
 use tests::wire::WebSocketWire;
 use tests::{ScriptedServer, ServerStep, TestHub, TestPublisher, TestViewer};
 
+use crate::access_page::{browser, cookie, log_in};
 use crate::stored::{self, RUN};
 
 const SECRET: &str = "a secret of more than thirty-two bytes";
 
 /// Hubs that share a log.
-struct Cluster {
+pub(super) struct Cluster {
     place: PostgresPlace,
     folder: tempfile::TempDir,
-    hubs: Vec<TestHub>,
+    pub(super) hubs: Vec<TestHub>,
 }
 
 impl Cluster {
-    async fn start(count: usize) -> Self {
+    pub(super) async fn start(count: usize) -> Self {
         Self::start_with(count, &[]).await
     }
 
@@ -50,12 +51,12 @@ impl Cluster {
     }
 }
 
-fn status(text: &str) -> String {
+pub(super) fn status(text: &str) -> String {
     format!(r#"{{"k":"status","text":"{text}","run":"r"}}"#)
 }
 
 /// The texts of the statuses in `conversation`, as the hub reads them back one by one.
-async fn statuses(hub: &TestHub, conversation: &str) -> Vec<String> {
+pub(super) async fn statuses(hub: &TestHub, conversation: &str) -> Vec<String> {
     let path = format!("/v1/conversations/{conversation}/events?limit=10000");
     let page = hub.request("GET", &path).header("accept", "application/x-ndjson").send();
     let text = within(&path, async { page.await.unwrap().text().await.unwrap() }).await;
@@ -235,27 +236,29 @@ async fn i9_i10_an_owner_that_is_killed_loses_nothing_that_was_acked_and_all_see
 }
 
 #[tokio::test]
-async fn i9_an_owner_that_was_paused_and_wakes_writes_nothing() {
-    let cluster = Cluster::start(2).await;
-    let [a, b] = &cluster.hubs[..] else { panic!() };
-    assert!(post(a, "c", "first").await.status().is_success());
-    let mut viewer = b.view("c").await;
+async fn i9_an_owner_that_was_paused_and_wakes_writes_nothing_and_ends() {
+    let mut cluster = Cluster::start(2).await;
+    let mut a = cluster.hubs.remove(0);
+    let b = &cluster.hubs[0];
+    assert!(post(&a, "c", "first").await.status().is_success());
+    let (mut stale, mut viewer) = (a.view("c").await, b.view("c").await);
+    stale.live().await;
     viewer.live().await;
     a.signal("STOP").await;
     // Through the other hub, which waits until the database says that the owner is dead.
     until_posted(b, "c", "second").await;
     a.signal("CONT").await;
-    let late = post(a, "c", "late").await;
-    assert!(!late.status().is_success(), "what is not stored is not acked");
+    let late = a.request("POST", "/v1/conversations/c/events").body(status("late")).send().await;
+    assert!(!late.is_ok_and(|late| late.status().is_success()), "what is not stored is not acked");
+    // It shows nobody what it had: its viewers are sent away, and it ends.
+    patiently("the viewer to be sent away", async { while stale.step_or_leave().await {} }).await;
+    assert_eq!(a.ended().await, Some(1));
     assert!(post(b, "c", "third").await.status().is_success());
     assert_eq!(statuses(b, "c").await, ["first", "second", "third"]);
     let hash = b.view_hash("c").await;
     watch_until(viewer, |viewer| viewer.hash() == hash).await;
-    until("the paused hub to notice", async || {
-        let ready = a.request("GET", "/readyz").send().await.ok()?.text().await.ok()?;
-        ready.contains("another hub").then_some(())
-    })
-    .await;
+    a.start_again().await;
+    assert_eq!(a.view_hash("c").await, hash, "started again it follows");
 }
 
 /// Posts until the hub takes it.
@@ -326,6 +329,36 @@ async fn what_a_principal_may_holds_whichever_hub_it_asks() {
     assert_eq!(ask("GET", "/v1/conversations/c", &reader).await, 200);
     assert_eq!(ask("POST", "/v1/conversations/c/events", &reader).await, 403);
     assert_eq!(ask("GET", "/v1/conversations/c", &owner).await, 401, "tokens are each hub's own");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_logged_in_at_one_hub_is_known_to_all_until_it_logs_out_at_any() {
+    let cluster = Cluster::start_with(2, &["--access", "tokens"]).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let token = a.token_for("ann", &["view:*"]).await;
+    std::fs::copy(a.folder().join("tokens.json"), b.folder().join("tokens.json")).unwrap();
+    let asks = async |hub: &TestHub, cookie: &str| {
+        let asked = browser().get(hub.url("/v1/access")).header("cookie", cookie).send();
+        patiently("an answer", asked).await.unwrap().status().as_u16()
+    };
+    until("b to know the token", async || {
+        let asked = b.request("GET", "/v1/access").bearer_auth(&token).send().await.ok()?;
+        asked.status().is_success().then_some(())
+    })
+    .await;
+    let (first, second) = (cookie(&log_in(a, &token, "%2F").await), cookie(&log_in(b, &token, "%2F").await));
+    assert!(first.starts_with("fanlight=fls_"), "{first}");
+    for hub in [b, a] {
+        for known in [&first, &second] {
+            assert_eq!(asks(hub, known).await, 200, "at once, whichever hub it asks");
+        }
+        assert_eq!(asks(hub, &format!("{first}x")).await, 401);
+    }
+    let out = browser().post(b.url("/logout")).header("cookie", &first).header("origin", b.url(""));
+    assert_eq!(patiently("the end", out.send()).await.unwrap().status(), 303);
+    assert_eq!(asks(b, &first).await, 401);
+    until("a to hear of it", async || (asks(a, &first).await == 401).then_some(())).await;
+    assert_eq!((asks(a, &second).await, asks(b, &second).await), (200, 200), "the other one goes on");
 }
 
 #[tokio::test]

@@ -46,6 +46,11 @@ pub fn binary() -> PathBuf {
     path
 }
 
+/// Whether hubs keep their events in PostgreSQL whose test does not say where.
+pub fn is_on_postgres() -> bool {
+    std::env::var(LOG).is_ok_and(|kind| kind == "postgres")
+}
+
 impl TestHub {
     /// Starts a hub on any free port and waits until it says that it listens.
     pub async fn start() -> Self {
@@ -114,7 +119,7 @@ impl TestHub {
         let directory = place.path().display().to_string();
         let mut all = vec![String::from("--data-dir"), directory];
         all.extend(options.iter().map(|option| (*option).to_owned()));
-        if !options.contains(&"--log") && std::env::var(LOG).is_ok_and(|kind| kind == "postgres") {
+        if !options.contains(&"--log") && is_on_postgres() {
             all.extend([String::from("--log"), PostgresServer::shared().place().url().to_owned()]);
         }
         Self { place: Some(place), ..Self::launch(listen, all, variables.collect()).await }
@@ -221,6 +226,23 @@ impl TestHub {
     /// When it does not stop.
     pub async fn stop(&mut self) -> Option<i32> {
         self.signal("TERM").await;
+        self.ended().await
+    }
+
+    /// Waits until it says that it is ready.
+    pub async fn ready(&self) {
+        until("the hub to be ready", async || {
+            let said = self.request("GET", "/readyz").send().await.ok()?;
+            said.status().is_success().then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until it ends by itself and returns its exit code.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub async fn ended(&mut self) -> Option<i32> {
         within("the hub's end", self.child.wait()).await.expect("it ends").code()
     }
 

@@ -167,6 +167,22 @@ impl TestViewer {
         copy
     }
 
+    /// Takes the next frame; false where the hub asks it to come back later or elsewhere, which it then must.
+    ///
+    /// # Panics
+    /// As [`TestViewer::step`], and when the socket ends without that word.
+    pub async fn step_or_leave(&mut self) -> bool {
+        let wire = self.wire.as_mut().expect("connected");
+        let (frame, size) = wire.frame_or_end().await.expect("a hub that goes says so");
+        if let ServerFrame::Bye { reconnect, reason, .. } = &frame {
+            assert!(*reconnect, "{reason}");
+            self.cut();
+            return false;
+        }
+        self.take(frame, size);
+        true
+    }
+
     /// Takes frames until the hub goes away.
     ///
     /// # Panics

@@ -220,13 +220,23 @@ fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcom
     Packages::ensure(ws).map(|_found| StepOutcome::Done)
 }
 
-/// Every test of the workspace, to the end even if one fails. They find the release binary and the packages
+/// The modules of `tests/it` that also run with the log in PostgreSQL: those in which what is stored matters most. All of them take
+/// minutes (CONTRIBUTING.md says how they are run).
+const ON_POSTGRES: [&str; 7] =
+    ["publish::", "resume::", "stored::", "delete::", "label::", "export::", "doors_seeds::"];
+
+/// Every test of the workspace, and [`ON_POSTGRES`], to the end even if one fails. They find the release binary and the packages
 /// in their environment. A run without a single test is a failure, and so is one that ends badly without
 /// naming a test.
 fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
+    let packages = Packages::ensure(ws)?;
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
-    tests.envs(Packages::ensure(ws)?.told());
-    let well = run_seeing(tests.env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
+    let well =
+        run_seeing(tests.envs(packages.told()).env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
+    let mut stored = ws.cargo("test --locked --no-fail-fast -p tests --test it --");
+    stored.args(ON_POSTGRES).envs(packages.told());
+    stored.env("FANLIGHT_BIN", ws.product()).env("FANLIGHT_TEST_LOG", "postgres");
+    let well = run_seeing(&mut stored, |line| counts.see(line))? && well;
     match (well, counts) {
         (true, TestCounts { passed: 0, .. }) => Err(CommandFailure::new("not a single test ran")),
         (true, TestCounts { failed: 0, .. }) => Ok(StepOutcome::Done),

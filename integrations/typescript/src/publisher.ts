@@ -308,7 +308,7 @@ export class Publisher implements AsyncDisposable {
     if (!this.#ledger.ack(id)) return;
     this.#attempt = 0;
     this.#position = position;
-    if (durability === "stored" || durability === "synced") this.#window.dropTo(this.#ledger.acked);
+    if (durability !== undefined && durability !== "memory") this.#window.dropTo(this.#ledger.acked);
     this.#trim();
     this.#changed.notify();
   }

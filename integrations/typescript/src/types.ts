@@ -3,7 +3,7 @@
 // A later version of the hub may send kinds, frames, words and members that are not here.
 
 /** What an ack means (invariant I9). */
-export type Durability = "memory" | "stored" | "synced";
+export type Durability = "memory" | "stored" | "synced" | "replicated";
 
 /** How a run or an agent stands. */
 export type RunStatus = "running" | "complete" | "error" | "cancelled" | "interrupted";

@@ -13,7 +13,7 @@
 //! It depends on `model` and no other crate of the workspace.
 //!
 //! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `offers` →
-//! `secret` → `tokens`, `budget`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `cookie`, `oidc`,
+//! `secret` → `tokens`, `budget`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `told` → `cookie`, `oidc`,
 //! `quota`, `audit`.
 
 pub mod audit;
@@ -38,6 +38,7 @@ mod secret;
 mod sessions;
 mod shares;
 mod tokens;
+mod told;
 mod vouched;
 
 pub use budget::{Budget, BudgetError, BudgetPeriod, Spending, Spent};

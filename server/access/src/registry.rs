@@ -113,6 +113,16 @@ impl Registry {
         &self.shares
     }
 
+    /// The sessions, including expired ones.
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
+    }
+
+    /// The sessions, for changes.
+    pub(crate) fn sessions_mut(&mut self) -> &mut Sessions {
+        &mut self.sessions
+    }
+
     /// The links, for changes.
     pub fn shares_mut(&mut self) -> &mut Shares {
         &mut self.shares

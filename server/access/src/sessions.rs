@@ -1,8 +1,8 @@
 //! Sessions of browsers. Each has a secret of its own in a cookie, and stands for a token or a link. They are
 //! in memory only: after a restart of the hub people log in again, and no file contains anything that admits
-//! a browser.
+//! a browser. Hubs that share a log tell one another of theirs ([`crate::told`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::secret::Hash;
@@ -48,6 +48,8 @@ pub(crate) struct Session {
     pub(crate) expires: u64,
     /// A number that rises with each session, to find the oldest.
     number: u64,
+    /// Its number when it became known that other hubs know it too; `None` for one of this hub alone.
+    shared: Option<u64>,
 }
 
 /// All sessions, at most [`SESSIONS_MAX`]. Owned by the registry.
@@ -72,12 +74,41 @@ impl Sessions {
         }
         self.begun += 1;
         let expires = now.saturating_add(SESSION_MS).min(until.unwrap_or(u64::MAX));
-        self.open.insert(hash, Session { behind, expires, number: self.begun });
+        self.open.insert(hash, Session { behind, expires, number: self.begun, shared: None });
     }
 
     /// The session with this hash, even if it has expired.
     pub(crate) fn find(&self, hash: &Hash) -> Option<Session> {
         self.open.get(hash).cloned()
+    }
+
+    /// Takes over a session that another hub has begun.
+    pub(crate) fn take(&mut self, hash: Hash, behind: Behind, expires: u64, now: u64) {
+        self.begin(hash, behind, Some(expires), now);
+        self.share(&hash);
+    }
+
+    /// Notes that other hubs know a session, so that it ends with [`Sessions::keep`].
+    pub(crate) fn share(&mut self, hash: &Hash) {
+        self.begun += 1;
+        if let Some(session) = self.open.get_mut(hash) {
+            session.shared = Some(self.begun);
+        }
+    }
+
+    /// The newest number. What is shared later has a higher one.
+    pub(crate) fn newest(&self) -> u64 {
+        self.begun
+    }
+
+    /// Ends sessions that were shared up to the number `newest` and are not among `known` to other hubs.
+    /// Returns whether any ended.
+    pub(crate) fn keep(&mut self, known: &BTreeSet<Hash>, newest: u64) -> bool {
+        let before = self.open.len();
+        self.open.retain(|hash, session| {
+            session.shared.is_none_or(|number| number > newest) || known.contains(hash)
+        });
+        self.open.len() < before
     }
 
     /// Ends a session. False if there was none.
@@ -127,6 +158,24 @@ mod tests {
         sessions.begin(hash(3), Behind::Token(hash(0)), None, 7);
         assert_eq!(sessions.len(), 2, "what is over makes room");
         assert!(sessions.end(&hash(1)) && !sessions.end(&hash(1)));
+    }
+
+    #[test]
+    fn what_other_hubs_no_longer_know_ends_and_what_they_do_not_know_yet_stays() {
+        let mut sessions = Sessions::default();
+        let token = || Behind::Token(hash(0));
+        sessions.begin(hash(1), token(), None, 0);
+        sessions.begin(hash(2), token(), None, 0);
+        sessions.share(&hash(2));
+        sessions.take(hash(3), token(), 9, 0);
+        let newest = sessions.newest();
+        // Shared while the others were asked.
+        sessions.take(hash(4), token(), 9, 0);
+        assert!(sessions.keep(&BTreeSet::from([hash(3)]), newest));
+        let left = [1, 2, 3, 4].map(|number| sessions.find(&hash(number)).is_some());
+        assert_eq!(left, [true, false, true, true]);
+        assert!(!sessions.keep(&BTreeSet::from([hash(3)]), newest));
+        assert_eq!(sessions.find(&hash(3)).unwrap().expires, 9);
     }
 
     #[test]

@@ -11,23 +11,24 @@
 //! Locks are held for look-ups; those that store a link or count its use hold the lock while the file is
 //! written.
 
+use std::collections::BTreeSet;
 use std::future::pending;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use access::audit::Audited;
 use access::{
-    Admission, Denial, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, TokenRecord, Tokens,
+    Admission, Denial, Hash, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, TokenRecord, Tokens,
 };
 use compact_str::CompactString;
 use model::{ConversationId, Mask};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use event_log::clock;
+use event_log::{EventLog, clock};
 use upstream::Egress;
 
 mod audit;
@@ -36,6 +37,7 @@ mod fetch;
 mod keys;
 mod ledger;
 mod login;
+mod shared;
 mod store;
 mod trusted;
 mod vouched;
@@ -115,6 +117,10 @@ struct Guarded {
     ledger: Ledger,
     /// The log of who did what.
     audit: AuditLog,
+    /// The log, in which hubs that share it keep sessions; set once it is open.
+    log: OnceLock<Arc<dyn EventLog>>,
+    /// Sessions that have ended here, and that the log still has.
+    ended: Mutex<BTreeSet<Hash>>,
     /// Rises with every change of who is known, so that admissions are checked again.
     changes: watch::Sender<u64>,
 }
@@ -156,9 +162,18 @@ impl Gate {
             counted,
             ledger,
             audit,
+            log: OnceLock::new(),
+            ended: Mutex::default(),
             changes,
         };
         Ok(Self { guarded: Some(guarded) })
+    }
+
+    /// Shares sessions through `log`, if it is one of several hubs. Call it once.
+    pub(crate) fn share_sessions(&self, log: &Arc<dyn EventLog>) {
+        if let Some(guarded) = &self.guarded {
+            guarded.log.get_or_init(|| Arc::clone(log));
+        }
     }
 
     /// Whether access control is on.
@@ -182,7 +197,7 @@ impl Gate {
     }
 
     /// The token with this hash, if there is one.
-    pub(crate) fn record_of(&self, token: &access::Hash) -> Option<TokenRecord> {
+    pub(crate) fn record_of(&self, token: &Hash) -> Option<TokenRecord> {
         self.guarded.as_ref()?.registry.read().record_of(token).cloned()
     }
 
@@ -287,23 +302,26 @@ impl Gate {
         self.by_token_in_time(text).await?;
         let session = Secret::mint(SecretKind::Session, &random());
         let admission = guarded.registry.write().log_in(text, &session, clock::now_ms())?;
+        guarded.tell_of(&session);
         Ok((session, admission))
     }
 
     /// Ends a session, and says whose it was. Streams and sockets that it has open end too.
     pub(crate) fn log_out(&self, session: &Secret) -> Option<CompactString> {
         let guarded = self.guarded.as_ref()?;
-        let who = self.by_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
+        let who =
+            self.by_any_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
         if !guarded.registry.write().log_out(session) {
             return None;
         }
+        guarded.tell_end(&session.hash());
         guarded.changed();
         Some(who)
     }
 
     /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk. Fails
     /// while access control is off, for a link that is not allowed, and if the file cannot be written.
-    pub(crate) fn share(&self, make: impl FnOnce(access::Hash) -> Share) -> Result<Secret, ShareFault> {
+    pub(crate) fn share(&self, make: impl FnOnce(Hash) -> Share) -> Result<Secret, ShareFault> {
         let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
         let secret = Secret::mint(SecretKind::Share, &random());
         let mut registry = guarded.registry.write();
@@ -330,6 +348,8 @@ impl Gate {
             registry.log_out(&session);
             return Err(Denial::Unknown);
         }
+        drop(registry);
+        guarded.tell_of(&session);
         Ok((session, share))
     }
 
@@ -373,7 +393,11 @@ impl Gate {
     /// cancel it to stop.
     pub(crate) async fn watch(&self, egress: &Egress, changed: impl Fn()) {
         let Some(guarded) = &self.guarded else { return pending().await };
-        tokio::join!(guarded.follow_keys(egress, &changed), Self::follow_tokens(guarded, &changed));
+        tokio::join!(
+            guarded.follow_keys(egress, &changed),
+            Self::follow_tokens(guarded, &changed),
+            guarded.follow_sessions(&changed)
+        );
     }
 
     /// Takes over changes of the file of tokens. Never returns.

@@ -16,7 +16,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{self, any, get, post};
-use event_log::{Unwritten, blocking};
+use event_log::blocking;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -26,6 +26,7 @@ use tower::ServiceExt as _;
 use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 
+use crate::ServeError;
 use crate::http::access::{self, Peer};
 use crate::http::patience::Patient;
 use crate::http::problem::Problem;
@@ -53,14 +54,15 @@ const COMPRESSED_BYTES_MIN: u16 = 1 << 10;
 /// How long a connection is silent before the kernel checks that its peer is still there.
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
 
-/// Serves until `shutdown` is ready, then drains and closes the log. The error says what was not written.
+/// Serves until `shutdown` is ready or another hub has taken over the log, then drains and closes the log. The
+/// error says what was not written, or that it was taken over.
 /// Dropping the future stops at once, without a drain: the log counts that as an unclean stop.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     listener: TcpListener,
     address: SocketAddr,
     shutdown: impl Future<Output = ()> + Send,
-) -> Result<(), Unwritten> {
+) -> Result<(), ServeError> {
     let router = router(&shared);
     tracing::info!(%address, "listening");
     let mut shutdown = std::pin::pin!(shutdown);
@@ -95,6 +97,7 @@ pub(crate) async fn run(
         () = certificate => {}
         () = traces => {}
         () = rows => {}
+        () = overtaken(&shared) => tracing::error!("another hub has taken over; this one ends"),
         _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
     }
     proxied.abort();
@@ -102,14 +105,27 @@ pub(crate) async fn run(
     drain(&shared).await;
     shared.tools.close().await;
     // Nothing is published any more, so the log ends well and its rows are up to date.
-    blocking(|| {
+    let closed = blocking(|| {
         proxy::close(&shared);
         shared.traces.flush(&shared.fanout);
         shared.hub.release_all_withheld();
         shared.hub.tell_rows();
         shared.hub.heal();
         shared.hub.log().close()
-    })
+    });
+    if shared.hub.log().progress().borrow().is_overtaken {
+        return Err(ServeError::Overtaken);
+    }
+    closed.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))
+}
+
+/// Ready when another hub has taken over the log. What this one has in memory is then a past that the others
+/// have gone on from. May be cancelled.
+async fn overtaken(shared: &Shared) {
+    let mut progress = shared.hub.log().progress();
+    if progress.wait_for(|progress| progress.is_overtaken).await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Runs the hub's upkeep in rounds: one for each `upkeep` of the settings, earlier when memory fills up.

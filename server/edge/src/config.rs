@@ -121,7 +121,21 @@ pub enum LogChoice {
     Postgres {
         /// The database.
         url: Box<PostgresUrl>,
+        /// The folder of what this hub has for itself in small files.
+        folder: PathBuf,
     },
+}
+
+impl LogChoice {
+    /// The small file `name` that belongs to this hub, beside its log or in its own folder; `None` where
+    /// everything goes with the process.
+    pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
+        match self {
+            Self::Memory => None,
+            Self::Sqlite { path, .. } => Some(path.with_file_name(name)),
+            Self::Postgres { folder, .. } => Some(folder.join(name)),
+        }
+    }
 }
 
 impl Default for Config {

@@ -87,6 +87,9 @@ pub enum ServeError {
     /// The hub has ended, and its log could not write everything.
     #[error("{0}")]
     Unwritten(Box<dyn std::error::Error + Send + Sync>),
+    /// The hub has ended since another one had taken over its log while it was silent.
+    #[error("another hub has taken over the log while this one was silent")]
+    Overtaken,
 }
 
 /// A hub with an open log that does not serve yet. Dropping it is an unclean stop of the log; serve, even
@@ -119,8 +122,7 @@ impl Ready {
         if !address.ip().is_loopback() && !self.0.config.may_be_reached() {
             return Err(ServeError::PublicAddress(address));
         }
-        let ended = app::run(self.0, listener, address, shutdown).await;
-        ended.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))
+        app::run(self.0, listener, address, shutdown).await
     }
 }
 

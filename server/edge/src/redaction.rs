@@ -40,8 +40,8 @@ pub enum RedactionError {
 }
 
 impl Redaction {
-    /// The redactor of these settings. Reads the key that stands beside the log, and makes it where there is
-    /// none; the key of a log in memory or in a database goes with the process. Fails if the file cannot be
+    /// The redactor of these settings. Reads the key that stands beside the log, or in the hub's own folder where
+    /// the log is in a database, and makes it where there is none; that of a log in memory goes with the process. Fails if the file cannot be
     /// used or a pattern is not taken.
     pub fn redactor(&self, log: &LogChoice) -> Result<Arc<Redactor>, RedactionError> {
         Ok(Arc::new(Redactor::new(self.key(log)?, self.builtin, &self.patterns)?))
@@ -50,13 +50,9 @@ impl Redaction {
     /// The key of the marks: the same secret has the same mark under it. Fails if the file cannot be read,
     /// made, or has a wrong length.
     pub fn key(&self, log: &LogChoice) -> Result<MarkKey, RedactionError> {
-        let key = match log {
-            LogChoice::Sqlite { path, .. } => {
-                let path = path.with_file_name(FILE);
-                key(&path).map_err(|source| RedactionError::Key { path, source })?
-            }
-            // No file of this machine belongs to a database: the marks of one secret differ from start to start.
-            LogChoice::Memory | LogChoice::Postgres { .. } => random(),
+        let key = match log.file(FILE) {
+            Some(path) => key(&path).map_err(|source| RedactionError::Key { path, source })?,
+            None => random(),
         };
         Ok(MarkKey::new(key))
     }

@@ -1,5 +1,5 @@
 //! The models that forge-ui shows: the hub's agents, as changed by its users. The changes are stored in a
-//! file beside the log; with a log in memory they are lost with the process.
+//! file beside the log, or in the hub's own folder where the log is in a database; with a log in memory they are lost with the process.
 //!
 //! ```json
 //! {"models": {"fanlight": {"helper": {"favorited": true, "display_name": "Helper", "added_at": 0}}},
@@ -133,8 +133,7 @@ impl Shelf {
     /// Reads the list beside this log. A file that cannot be parsed is logged, and the list begins without
     /// changes.
     pub(crate) fn new(log: &LogChoice) -> Self {
-        let LogChoice::Sqlite { path, .. } = log else { return Self::default() };
-        let file = path.with_file_name(FILE);
+        let Some(file) = log.file(FILE) else { return Self::default() };
         let kept = match fs::read(&file) {
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
                 tracing::warn!(file = %file.display(), %error, "the list of models is not understood and begins anew");

@@ -85,6 +85,7 @@ impl Shared {
     ) -> Result<Arc<Self>, LogNotOpened> {
         let address = config.peers.as_ref().map(PeersConfig::address);
         let log = open_log_as(&config.log, address)?;
+        gate.share_sessions(&log);
         let peers = config.peers.as_ref().map(Peers::new);
         let patience = OrphanTimeouts::of(config.stalled_after, config.interrupted_after);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
@@ -178,7 +179,7 @@ fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn Ev
             path,
             &SqliteOptions { max_bytes: *max_bytes, ..SqliteOptions::default() },
         )?),
-        LogChoice::Postgres { url } => {
+        LogChoice::Postgres { url, .. } => {
             let options = PostgresOptions { address, ..PostgresOptions::default() };
             Arc::new(event_log::blocking(|| PostgresLog::open(url, &options))?)
         }

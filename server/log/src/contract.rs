@@ -11,7 +11,7 @@ use crate::blocking;
 use crate::{
     Append, Checkpoint, EndedCall, EventPage, ImportId, ListQuery, LogError, LogFigures, LostCommits,
     MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, StoredConversation, Ticket, ToolFigures, Unwritten,
+    SearchResults, SharedSessions, StoredConversation, Ticket, ToolFigures, Unwritten,
 };
 
 /// A log of conversations: the contract that every implementation fulfils and the hub relies on.
@@ -153,6 +153,11 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
 
     /// What the most that this log promises rests on, in words; `None` where that needs none.
     fn guarantee(&self) -> Option<String> {
+        None
+    }
+
+    /// The sessions of browsers that all hubs admit which share this log; `None` where a hub is alone.
+    fn sessions(&self) -> Option<&dyn SharedSessions> {
         None
     }
 

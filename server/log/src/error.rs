@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use model::Seq;
 use model::code::ErrorCode;
+use model::frame::Durability;
 
 /// Why a log did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,9 @@ pub enum LogError {
          PostgreSQL in the table `aside`"
     )]
     SetAside,
+    /// The settings of the database have changed since the level was asked for, and no longer make it true.
+    #[error("the settings of the database no longer make the level {} true", .0.as_str())]
+    Withdrawn(Durability),
     /// The log cannot be read.
     #[error("the log cannot be read: {0}")]
     Unreadable(Arc<str>),
@@ -50,6 +54,7 @@ impl LogError {
             Self::Gone { .. } | Self::Unknown => ErrorCode::Gone,
             Self::BadQuery(_) => ErrorCode::BadRequest,
             Self::Failing(_) | Self::SetAside | Self::Unreadable(_) => ErrorCode::LogFailed,
+            Self::Withdrawn(_) => ErrorCode::DurabilityUnavailable,
             Self::Conflict { .. } => ErrorCode::Internal,
         }
     }

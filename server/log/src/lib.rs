@@ -50,6 +50,7 @@ mod queue;
 mod ring;
 mod rows;
 mod search;
+mod sessions;
 mod sqlite;
 mod stop;
 mod tails;
@@ -78,6 +79,7 @@ pub use queries::{
     ToolFigures,
 };
 pub use ring::Ring;
+pub use sessions::{STORED_SESSIONS_MAX, SharedSessions, StoredSession};
 pub use sqlite::{ClosedLog, Rewrite, SqliteError, SqliteLog, SqliteOptions};
 pub use stop::{CancelOnDrop, QueryCancel};
 #[cfg(any(test, feature = "testkit"))]

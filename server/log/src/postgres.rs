@@ -1,5 +1,5 @@
 //! The log in PostgreSQL. Stored means that the database has committed an event; what that survives, its settings say, and the log
-//! promises no more ([`life`]).
+//! promises no more ([`guarantee`]).
 //!
 //! ```text
 //!  append ──▶ queue ──▶ writer ──▶ one transaction ──▶ database ◀── readers ◀── load, read, list, search
@@ -38,7 +38,7 @@ use crate::queue::LogLifecycle;
 use crate::{
     Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
     MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
+    SearchResults, SharedSessions, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
 };
 
 mod address;
@@ -47,6 +47,7 @@ mod batch;
 mod claims;
 mod database;
 mod failure;
+mod guarantee;
 mod known;
 mod life;
 mod measures;
@@ -58,6 +59,7 @@ mod schema;
 mod search;
 #[cfg(all(unix, any(test, feature = "testkit")))]
 mod server;
+mod sessions;
 mod sweep;
 mod text;
 mod tls;
@@ -188,7 +190,7 @@ impl Drop for PostgresLog {
 
 impl EventLog for PostgresLog {
     fn durability(&self) -> Durability {
-        self.shared.guarantee.lock().durability
+        self.shared.promise.lock().now().durability
     }
 
     fn indexes(&self) -> bool {
@@ -397,7 +399,11 @@ impl EventLog for PostgresLog {
     }
 
     fn guarantee(&self) -> Option<String> {
-        Some(self.shared.guarantee.lock().why.clone())
+        Some(self.shared.promise.lock().now().why.clone())
+    }
+
+    fn sessions(&self) -> Option<&dyn SharedSessions> {
+        self.sharing.is_some().then_some(self as &dyn SharedSessions)
     }
 
     fn close(&self) -> Result<(), Unwritten> {

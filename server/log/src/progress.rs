@@ -33,12 +33,19 @@ pub struct Progress {
     pub indexed: Ticket,
     /// Everything up to this ticket survives a loss of power.
     pub synced: Ticket,
+    /// Everything up to this ticket is on the disk of a second machine too. At or below `synced`.
+    pub replicated: Ticket,
+    /// The most that a commit means now, where settings outside the hub decide it and may change; `None`
+    /// where it never changes.
+    pub offered: Option<Durability>,
     /// The newest purge ([`EventLog::purge`]) that is done.
     pub purged: Ticket,
     /// Why the newest step of a purge failed, which is tried again.
     pub purge_fault: Option<Arc<str>>,
     /// Whether the log writes at present.
     pub health: Health,
+    /// Whether another hub has taken over: nothing is written here any more, whatever happens.
+    pub is_overtaken: bool,
     /// Whether the queue is so long that publishers should wait before they send more. Never true while the
     /// log cannot write: then waiting would only keep events from viewers.
     pub full: bool,
@@ -48,6 +55,16 @@ impl Progress {
     /// Whether what `ticket` stands for survives the death of the hub.
     pub fn has(&self, ticket: Ticket) -> bool {
         ticket <= self.stored && !self.lost.contains(&ticket)
+    }
+
+    /// Notes that everything up to `ticket` is kept at `level`, which includes all levels below it.
+    pub(crate) fn raise(&mut self, ticket: Ticket, level: Durability) {
+        if level >= Durability::Synced {
+            self.synced = self.synced.max(ticket);
+        }
+        if level >= Durability::Replicated {
+            self.replicated = self.replicated.max(ticket);
+        }
     }
 
     /// Whether what `ticket` stands for is in lists and searches.
@@ -174,6 +191,7 @@ pub fn settled(progress: &Progress, ticket: Ticket, level: Durability) -> Option
         Durability::Memory => return Some(Ok(())),
         Durability::Stored => progress.stored,
         Durability::Synced => progress.synced,
+        Durability::Replicated => progress.replicated,
     };
     if progress.lost.contains(&ticket) {
         return Some(Err(LogError::SetAside));
@@ -182,6 +200,10 @@ pub fn settled(progress: &Progress, ticket: Ticket, level: Durability) -> Option
         return Some(Ok(()));
     }
     match &progress.health {
+        // A later commit may still bring it, but nobody knows whether there will be one.
+        Health::Well if progress.offered.is_some_and(|offered| level > offered) => {
+            Some(Err(LogError::Withdrawn(level)))
+        }
         Health::Failing(fault) => Some(Err(LogError::Failing(Arc::clone(&fault.what)))),
         Health::Well if ticket == Ticket::NEVER => {
             Some(Err(LogError::Failing(Arc::from("its queue was full when the events came"))))

@@ -457,6 +457,8 @@ pub enum Durability {
     Stored,
     /// Survives the loss of power.
     Synced,
+    /// Survives the loss of the database's machine: a synchronous standby has it on its disk too.
+    Replicated,
 }
 
 impl Durability {
@@ -466,6 +468,7 @@ impl Durability {
             Self::Memory => "memory",
             Self::Stored => "stored",
             Self::Synced => "synced",
+            Self::Replicated => "replicated",
         }
     }
 }

@@ -27,8 +27,8 @@ from .errors import BufferFull, Closed, EventTooLarge, FanlightError, Fenced, Re
 from .position import Position
 from .types import Event
 
-Durability = Literal["memory", "stored", "synced"]
-"""What an ack means: gone when the hub dies, survives that, survives the loss of power."""
+Durability = Literal["memory", "stored", "synced", "replicated"]
+"""What an ack means: gone when the hub dies, survives that, the loss of power, the loss of the database's machine."""
 
 WAITING_BYTES_MAX = 4 << 20
 """Most bytes of events, as JSON, that wait for their acks."""
@@ -343,7 +343,7 @@ class Publisher:
         self._attempt = 0
         place = said.get("position", said)
         self._position = Position(place["epoch"], place["seq"])
-        if said.get("durability") in ("stored", "synced"):
+        if said.get("durability") in ("stored", "synced", "replicated"):
             self._window.drop_to(self._ledger.acked)
         self._trim()
         self._changed.notify()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict, Union
 
-Durability = Literal["memory", "stored", "synced"]
+Durability = Literal["memory", "stored", "synced", "replicated"]
 """What an ack means (invariant I9)."""
 
 RunStatus = Literal["running", "complete", "error", "cancelled", "interrupted"]

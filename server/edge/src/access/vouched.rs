@@ -74,6 +74,7 @@ impl Guarded {
         let now = clock::now_ms();
         let vouched = Vouched::new(principal, now.saturating_add(SESSION_MS));
         let admission = self.registry.write().log_in_vouched(vouched, &session, now)?;
+        self.tell_of(&session);
         Ok((session, admission))
     }
 

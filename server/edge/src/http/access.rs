@@ -350,7 +350,7 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
     }
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     match cookie::session(cookies, channel(shared, parts))? {
-        Some(session) => shared.gate.by_session(&session).map(Some),
+        Some(session) => shared.gate.by_any_session(&session).map(Some),
         None => Ok(None),
     }
 }

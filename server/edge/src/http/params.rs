@@ -80,8 +80,9 @@ pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Dur
         Some("memory") => Durability::Memory,
         Some("stored") => Durability::Stored,
         Some("synced") => Durability::Synced,
+        Some("replicated") => Durability::Replicated,
         Some(other) => {
-            let detail = format!("{DURABILITY}: {other:?} is none of memory, stored, synced");
+            let detail = format!("{DURABILITY}: {other:?} is none of memory, stored, synced, replicated");
             return Err(Problem::bad_request(detail));
         }
     };

@@ -3,7 +3,6 @@
 
 use event_log::{EventLog, Progress, Ticket, settled};
 use hub::{Appended, PendingTicket};
-use model::code::ErrorCode;
 use model::frame::{Ack, Durability, ServerFrame};
 use model::limits::ACKS_OWED_MAX;
 use tokio::sync::watch;
@@ -83,8 +82,7 @@ impl Acks {
                     false
                 }
                 Some(Err(error)) => {
-                    let (id, message) = (Some(owed.ack.id), error.to_string());
-                    let code = ErrorCode::LogFailed;
+                    let (id, code, message) = (Some(owed.ack.id), error.code(), error.to_string());
                     answers.push(ServerFrame::Error { sub: None, id, code, message, expected: None });
                     false
                 }

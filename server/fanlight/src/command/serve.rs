@@ -232,7 +232,7 @@ async fn serve(
     match &log {
         LogChoice::Memory => tracing::info!("events are kept in memory until the hub stops"),
         LogChoice::Sqlite { path, .. } => tracing::info!(path = %path.display(), "events are kept on disk"),
-        LogChoice::Postgres { url } => tracing::info!(database = %url, "events are kept in PostgreSQL"),
+        LogChoice::Postgres { url, .. } => tracing::info!(database = %url, "events are kept in PostgreSQL"),
     }
     match output.line(&format!("listening on {scheme}://{address}")) {
         // The hub goes on if nobody reads its stdout.
@@ -247,6 +247,9 @@ async fn serve(
         let mend = match &error {
             edge::ServeError::Unwritten(_) => {
                 "what was acked as stored is kept; publishers that wait for that send the rest again"
+            }
+            edge::ServeError::Overtaken => {
+                "start it again, unless the other one has the log for itself; what was acked as stored is kept"
             }
             _ => "see the trace above",
         };

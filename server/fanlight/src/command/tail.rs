@@ -8,7 +8,7 @@ use std::io::{IsTerminal as _, Write};
 use client::{SessionError, SessionUpdate, ViewerSession};
 use model::frame::{SnapshotReason, SubscriptionId, SubscriptionOptions};
 use model::until::{Until, UntilWatch};
-use model::{ConversationId, Envelope, Kind, Lens, Position, View};
+use model::{ConversationId, Envelope, Kind, Lens, Position, Seq, View};
 
 use super::{CommandError, ResultOutput, output, runtime, terminal};
 use crate::args::TailArgs;
@@ -35,6 +35,8 @@ pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandEr
         until: args.until.clone().map(|until| UntilWatch::new(until, None)),
         name: args.conversation.clone(),
         outage: false,
+        seen: args.from.as_ref().map_or(0, |from| from.seq),
+        seen_before: None,
     };
     runtime::one_thread()?.block_on(async {
         tokio::select! {
@@ -64,6 +66,10 @@ struct TailCommand<W> {
     name: ConversationId,
     /// Whether the loss of the hub was reported.
     outage: bool,
+    /// The newest seq that was shown.
+    seen: Seq,
+    /// The same in the epoch before, until the state of the new one is there.
+    seen_before: Option<Seq>,
 }
 
 impl<W: Write> TailCommand<W> {
@@ -106,13 +112,25 @@ impl<W: Write> TailCommand<W> {
             }
             SessionUpdate::Subscribed { why: Some(why), .. } => {
                 self.end_line()?;
-                output::complain(reloaded(why));
+                match why {
+                    // What was lost is known when the state is there.
+                    SnapshotReason::EpochChanged => self.seen_before = Some(self.seen),
+                    why => output::complain(reloaded(why)),
+                }
             }
-            SessionUpdate::Snapshot { .. } => self.snapshot(session.position(sub), view)?,
+            SessionUpdate::Snapshot { .. } => {
+                let position = session.position(sub);
+                if let Some(seen) = self.seen_before.take() {
+                    output::complain(&begun_anew(seen, view.seq));
+                }
+                self.seen = view.seq;
+                self.snapshot(position, view)?;
+            }
             SessionUpdate::Events { events, .. } => {
                 let ends =
                     |watch: &UntilWatch| *watch.until() == Until::RunEnd && events.iter().any(ends_run);
                 let ended = self.until.as_ref().is_some_and(ends);
+                self.seen = view.seq;
                 self.events(events, view)?;
                 // Until everything has arrived, only new events count: a run that ended long ago does not
                 // meet the condition.
@@ -188,7 +206,7 @@ fn ends_run(envelope: &Envelope) -> bool {
 /// The message for a snapshot, by its reason.
 fn reloaded(why: SnapshotReason) -> &'static str {
     match why {
-        SnapshotReason::EpochChanged => "the hub has lost its history and begins anew",
+        SnapshotReason::EpochChanged => "the conversation goes on in a new epoch",
         SnapshotReason::AheadOfHead => "the hub knows less than was seen here and begins anew",
         SnapshotReason::TooOld => "the hub keeps less than was missed; what is in between came as a snapshot",
         SnapshotReason::Cheaper | SnapshotReason::Lagging | SnapshotReason::Requested => {
@@ -197,7 +215,30 @@ fn reloaded(why: SnapshotReason) -> &'static str {
     }
 }
 
+/// The message for the state of a new epoch at `now`, where events up to `seen` were shown of the one before.
+fn begun_anew(seen: Seq, now: Seq) -> String {
+    match seen.checked_sub(now) {
+        Some(lost) if lost > 0 => {
+            format!("the hub has lost the last {lost} of {seen} events and goes on from there")
+        }
+        _ => reloaded(SnapshotReason::EpochChanged).to_owned(),
+    }
+}
+
 /// The error for a session that has ended for good.
 fn closed(error: &SessionError) -> CommandError {
     CommandError::new(error.to_string(), "look at --url and --token, and at the versions of both sides")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_named_where_numbers_are_missing_and_nowhere_else() {
+        assert_eq!(begun_anew(10, 7), "the hub has lost the last 3 of 10 events and goes on from there");
+        for now in [10, 11] {
+            assert!(!begun_anew(10, now).contains("lost"), "{now}");
+        }
+    }
 }

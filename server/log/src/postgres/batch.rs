@@ -20,11 +20,12 @@ use std::collections::BTreeMap;
 use std::pin::Pin;
 
 use compact_str::CompactString;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use model::limits::{PUBLISHERS_PER_CONVERSATION_MAX, TOOLS_MAX};
 use tokio_postgres::types::ToSql;
 
 use super::database::Session;
+use super::guarantee::{CommitGuarantee, SETTINGS};
 use super::known::WriterCache;
 use super::measures;
 use super::plan::Plan;
@@ -368,14 +369,19 @@ impl Batch {
     }
 
     /// Makes the transaction: sends BEGIN and all statements without waiting between them, judges the
-    /// answers, and sends COMMIT or ROLLBACK. Where this future is dropped, the transaction may have been
+    /// answers, and sends COMMIT or ROLLBACK. Returns what the settings of the database made true before and
+    /// after COMMIT; nothing after it where the database did not say so, or warned. Where this future is dropped, the transaction may have been
     /// made, and the session must not be used again.
-    pub(super) async fn commit(&self, session: &mut Session) -> Result<(), CommitError> {
+    pub(super) async fn commit(
+        &self,
+        session: &mut Session,
+    ) -> Result<(CommitGuarantee, Option<CommitGuarantee>), CommitError> {
+        let settings = session.prepared(SETTINGS).await.map_err(CommitError::Failed)?;
         let mut statements = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             statements.push(session.prepared(step.sql).await.map_err(CommitError::Failed)?);
         }
-        let client = &session.client;
+        let (client, warnings) = (&session.client, session.warnings());
         let begin: Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>> =
             Box::pin(async { client.batch_execute("BEGIN").await.map(|()| 0) });
         let steps = self.steps.iter().zip(&statements).map(|(step, statement)| {
@@ -386,14 +392,19 @@ impl Batch {
             }) as Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>
         });
         // The first poll of each sends its statement: they go out in this order, without waiting for one another.
-        let answers = join_all(std::iter::once(begin).chain(steps)).await;
+        let (answers, before) =
+            join(join_all(std::iter::once(begin).chain(steps)), client.query_one(&settings, &[])).await;
         if let Err(why) = self.check_changes(answers) {
             // The session is given up where this does not come through.
             drop(client.batch_execute("ROLLBACK").await);
             return Err(why);
         }
+        let before = before.and_then(|row| CommitGuarantee::of(&row)).map_err(CommitError::Failed)?;
+        let (committed, after) = join(client.batch_execute("COMMIT"), client.query_one(&settings, &[])).await;
         // Also one that answers with an error may have been made: a session can be ended between the two.
-        client.batch_execute("COMMIT").await.map_err(CommitError::InDoubt)
+        committed.map_err(CommitError::InDoubt)?;
+        let after = after.and_then(|row| CommitGuarantee::of(&row)).ok();
+        Ok((before, after.filter(|_| session.warnings() == warnings)))
     }
 
     /// Whether all statements did what they should; the first answer is that of the beginning. The first that

@@ -7,13 +7,15 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::Semaphore;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{CancelToken, Client, NoTls, Statement};
+use tokio_postgres::{AsyncMessage, CancelToken, Client, NoTls, Statement};
 
 use super::address::{Encryption, PostgresUrl};
 use super::tls::MakeTls;
@@ -32,9 +34,17 @@ pub(super) struct Session {
     pub(super) client: Client,
     /// Statements by their text. They live as long as the connection.
     statements: HashMap<Cow<'static, str>, Statement>,
+    /// How often the database has warned.
+    warnings: Arc<AtomicU64>,
 }
 
 impl Session {
+    /// How often the database has warned on this connection. It does so for a commit that somebody has let go
+    /// before the standby had it.
+    pub(super) fn warnings(&self) -> u64 {
+        self.warnings.load(Ordering::Acquire)
+    }
+
     /// The statement `sql`, prepared once for each connection. It must be one of a bounded number, since the connection keeps it.
     pub(super) async fn prepared(
         &mut self,
@@ -127,17 +137,18 @@ impl Database {
     /// A new connection. Fails where the database does not answer within the time of the URL, or refuses.
     pub(super) async fn connect(&self) -> Result<Session, tokio_postgres::Error> {
         let config = &self.url.config;
+        let warnings = Arc::<AtomicU64>::default();
         let client = if let Some(tls) = &self.tls {
             let (client, connection) = config.connect(tls.clone()).await?;
-            self.handle.spawn(drive(connection));
+            self.handle.spawn(drive(connection, Arc::clone(&warnings)));
             client
         } else {
             let (client, connection) = config.connect(NoTls).await?;
-            self.handle.spawn(drive(connection));
+            self.handle.spawn(drive(connection, Arc::clone(&warnings)));
             client
         };
         client.batch_execute(HELLO).await?;
-        Ok(Session { client, statements: HashMap::new() })
+        Ok(Session { client, statements: HashMap::new(), warnings })
     }
 
     /// Asks the database to end the statement that runs on the connection of `token`. It may end a later one
@@ -291,13 +302,23 @@ where
     answer
 }
 
-/// Keeps a connection going until it ends.
-async fn drive<S, T>(connection: tokio_postgres::Connection<S, T>)
+/// Keeps a connection going until it ends, and counts the warnings on it, each before the answer that follows it.
+async fn drive<S, T>(mut connection: tokio_postgres::Connection<S, T>, warnings: Arc<AtomicU64>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection to the database of the log has ended");
+    while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+        match message {
+            Ok(AsyncMessage::Notice(notice)) => {
+                warnings.fetch_add(1, Ordering::AcqRel);
+                tracing::warn!(warning = notice.message(), "the database of the log warns");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                tracing::debug!(%error, "a connection to the database of the log has ended");
+                return;
+            }
+        }
     }
 }

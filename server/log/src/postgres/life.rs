@@ -11,24 +11,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::frame::Durability;
+use futures_util::future::join3;
+use tokio_postgres::types::ToSql;
 
-use super::database::{Database, Session};
+use super::database::Session;
+use super::guarantee::{CommitGuarantee, SETTINGS};
+use super::writer::WriterShared;
 use super::{PostgresError, schema};
 use crate::WriteFault;
 use crate::clock;
 use crate::numbers::natural;
 use crate::ownership::{LeaseRenewal, renewal};
 use crate::queue::{LogLifecycle, Queue};
-
-/// What the settings of the database make true of a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CommitGuarantee {
-    /// The most that a commit means.
-    pub(super) durability: Durability,
-    /// The settings that say so, and what follows from them.
-    pub(super) why: String,
-}
 
 /// A life that has begun.
 #[derive(Debug)]
@@ -39,35 +33,6 @@ pub(super) struct PostgresLife {
     /// How many conversations there are.
     pub(super) conversations: u64,
     pub(super) guarantee: CommitGuarantee,
-}
-
-/// What the settings of the database that `session` is connected to make true.
-pub(super) async fn guarantee(session: &Session) -> Result<CommitGuarantee, tokio_postgres::Error> {
-    let select = "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'), \
-                  current_setting('synchronous_standby_names')";
-    let row = session.client.query_one(select, &[]).await?;
-    let setting = |place: usize| row.try_get::<_, String>(place);
-    Ok(guarantee_of(&setting(0)?, &setting(1)?, &setting(2)?, &setting(3)?))
-}
-
-/// What these settings make true of a commit.
-fn guarantee_of(commit: &str, fsync: &str, pages: &str, standbys: &str) -> CommitGuarantee {
-    let settings = format!(
-        "synchronous_commit={commit}, fsync={fsync}, full_page_writes={pages}, synchronous_standby_names={standbys:?}"
-    );
-    let is_flushed = commit != "off" && fsync == "on" && pages == "on";
-    let durability = if is_flushed { Durability::Synced } else { Durability::Stored };
-    let meaning = match (is_flushed, commit, standbys.is_empty()) {
-        (false, ..) => "a commit survives the death of the hub, not a crash of the database or its machine",
-        (true, "on" | "remote_apply", false) => {
-            "a commit is on the disks of the primary and of its synchronous standbys"
-        }
-        (true, "remote_write", false) => {
-            "a commit is on the disk of the primary and in the memory of its synchronous standbys"
-        }
-        (true, ..) => "a commit is on the disk of the primary; what a standby has of it is not said",
-    };
-    CommitGuarantee { durability, why: format!("{meaning} ({settings})") }
 }
 
 /// Lives with which this one cannot be at the same time: all of them for a hub that is alone on the database, else those that are.
@@ -88,7 +53,7 @@ pub(super) async fn begin(
 ) -> Result<PostgresLife, PostgresError> {
     schema::migrate(session).await?;
     await_the_dead(session, lease, address).await?;
-    let guarantee = guarantee(session).await?;
+    let guarantee = CommitGuarantee::ask(session).await?;
     let transaction = session.client.transaction().await?;
     // Whoever begins at the same moment waits here.
     transaction.batch_execute("SELECT version FROM fanlight_schema FOR UPDATE").await?;
@@ -146,18 +111,19 @@ fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Says again and again that life `number` goes on. Ends when the queue does, or when the life is over. A try
-/// that fails is made again after a third of the lease; the writer's transactions renew it too.
-pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, number: i64, lease: Duration) {
+/// Says again and again that life `number` goes on, and learns what the settings of the database make true by
+/// now. Ends when the queue does, or when the life is over. A try that fails is made again after a third of
+/// the lease; the writer's transactions renew it too.
+pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duration) {
     let mut session = None;
     loop {
         tokio::time::sleep(lease / 3).await;
-        if queue.lifecycle() == LogLifecycle::Dropped {
+        if shared.queue.lifecycle() == LogLifecycle::Dropped {
             return;
         }
-        match renew(&database, &mut session, number, lease).await {
+        match renew(&shared, &mut session, number, lease).await {
             Ok(LeaseRenewal::Lives) => {}
-            Ok(LeaseRenewal::StepsDown) => return over(&queue),
+            Ok(LeaseRenewal::StepsDown) => return over(&shared.queue),
             Err(error) => {
                 session = None;
                 tracing::debug!(%error, "the database of the log was not told that the hub lives");
@@ -166,20 +132,41 @@ pub(super) async fn keep_alive(database: Arc<Database>, queue: Arc<Queue>, numbe
     }
 }
 
-/// Says that life `number` goes on.
+/// Says that life `number` goes on. That is a commit too: what was committed before is at least as safe.
 async fn renew(
-    database: &Database,
+    shared: &WriterShared,
     session: &mut Option<Session>,
     number: i64,
     lease: Duration,
 ) -> Result<LeaseRenewal, tokio_postgres::Error> {
     let session = match session {
         Some(session) => session,
-        None => session.insert(database.connect().await?),
+        None => session.insert(shared.database.connect().await?),
     };
-    let update = "UPDATE life SET expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond' WHERE number = $1 AND NOT over";
-    let statement = session.prepared(update).await?;
-    Ok(renewal(session.client.execute(&statement, &[&number, &millis(lease)]).await?))
+    // In this order: the writer counts a transaction before it says what is stored with it.
+    let written = shared.queue.progress().borrow().stored;
+    let commits = shared.commits();
+    let update = "UPDATE life SET expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond' \
+                  WHERE number = $1 AND NOT over RETURNING commits";
+    let (update, settings) = (session.prepared(update).await?, session.prepared(SETTINGS).await?);
+    let warnings = session.warnings();
+    let (client, lease) = (&session.client, millis(lease));
+    let values: [&(dyn ToSql + Sync); 2] = [&number, &lease];
+    // Sent in this order, without waiting between them.
+    let (before, renewed, after) = join3(
+        client.query_one(&settings, &[]),
+        client.query_opt(&update, &values),
+        client.query_one(&settings, &[]),
+    )
+    .await;
+    let (before, renewed) = (CommitGuarantee::of(&before?)?, renewed?);
+    let level = shared.learn(CommitGuarantee::of(&after?)?).min(before.durability);
+    let Some(row) = renewed else { return Ok(renewal(0)) };
+    // A database that has lost transactions says nothing of what was stored with them.
+    if row.try_get::<_, i64>(0)? >= commits && session.warnings() == warnings {
+        shared.queue.confirm(written, level);
+    }
+    Ok(renewal(1))
 }
 
 /// Why nothing is written any more by a life that is over.
@@ -190,24 +177,5 @@ pub(super) const OVER: &str =
 pub(super) fn over(queue: &Queue) {
     tracing::error!("another hub has taken over the database of the log; nothing more is stored here");
     queue.failed(WriteFault { code: "disk_failing", what: Arc::from(OVER), since: clock::now_ms() });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn i9_a_commit_promises_no_more_than_the_settings_make_true() {
-        let level = |commit, fsync, pages| guarantee_of(commit, fsync, pages, "").durability;
-        assert_eq!(level("on", "on", "on"), Durability::Synced);
-        assert_eq!(level("local", "on", "on"), Durability::Synced);
-        assert_eq!(level("off", "on", "on"), Durability::Stored);
-        assert_eq!(level("on", "off", "on"), Durability::Stored);
-        assert_eq!(level("on", "on", "off"), Durability::Stored);
-        let why = |commit, standbys| guarantee_of(commit, "on", "on", standbys).why;
-        assert!(why("on", "ANY 1 (*)").contains("synchronous standbys"));
-        assert!(why("remote_write", "s1").contains("memory of its synchronous standbys"));
-        assert!(why("local", "s1").contains("is not said"));
-        assert!(why("on", "").contains("is not said"));
-    }
+    queue.overtaken();
 }

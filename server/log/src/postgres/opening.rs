@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::claims::Claims;
 use super::database::Database;
+use super::guarantee::CommitPromise;
 use super::life::{self, PostgresLife};
 use super::writer::{CommitFence, PostgresWriter, WriterShared};
 use super::{PostgresError, PostgresLog, PostgresOptions, PostgresThreads, PostgresUrl, read};
@@ -37,13 +38,15 @@ impl PostgresLog {
         let queue = Arc::new(Queue::new(options.queue_bytes, None));
         // There is no journal: what is stored is rows.
         queue.journal_failed();
+        queue.offers(guarantee.durability);
         queue.sweep_after(Duration::ZERO);
         let shared = WriterShared {
             database: Arc::clone(&database),
             queue: Arc::clone(&queue),
             packer: Arc::default(),
             conversation_count: Arc::new(ConversationCount::new(conversations)),
-            guarantee: Arc::new(Mutex::new(guarantee)),
+            promise: Arc::new(Mutex::new(CommitPromise::new(guarantee))),
+            commits: Arc::default(),
         };
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -66,7 +69,7 @@ impl PostgresLog {
             writer: spawn("log-writer", Box::new(move || writer.run()))?,
             packer: spawn("log-packer", Box::new(packing))?,
         };
-        database.begin(life::keep_alive(Arc::clone(&database), queue, number, options.lease));
+        database.begin(life::keep_alive(shared.clone(), number, options.lease));
         let sharing = options.address.is_some().then(|| Claims::new(number, last_unsound));
         Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
     }

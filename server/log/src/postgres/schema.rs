@@ -5,11 +5,12 @@ use tokio_postgres::error::SqlState;
 use super::{PostgresError, Session};
 
 /// How the schema came to be: the version of a database is how many of these it has seen. Never change one that was released.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
 ];
 
 /// Where the version stands. The row is the lock of those who start at the same moment.

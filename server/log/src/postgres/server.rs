@@ -89,6 +89,43 @@ impl PostgresServer {
         command
     }
 
+    /// Starts a server that follows this one, which must be of [`PostgresServer::start`]. Whether it is waited
+    /// for, the settings of this one say.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn standby(&self) -> Self {
+        let folder = tempfile::Builder::new().prefix("fanlight-postgres").tempdir().expect("a folder").keep();
+        give_to_server_user(&folder);
+        let (programs, shell) = (self.programs.clone(), Mutex::default());
+        let standby = Self { folder, programs, shell, places: AtomicU64::new(0) };
+        let mut copy = standby.command("pg_basebackup");
+        copy.args(["-U", "fanlight", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-h"])
+            .arg(&self.folder);
+        let copied = copy.arg("-D").arg(standby.data_folder()).output().expect("pg_basebackup runs");
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        standby.resume();
+        standby
+    }
+
+    /// Stops all processes of the server for a while, as a machine that freezes does.
+    pub fn pause(&self) {
+        self.signal_all(Signal::STOP);
+    }
+
+    /// Lets the server go on after [`PostgresServer::pause`].
+    pub fn wake(&self) {
+        self.signal_all(Signal::CONT);
+    }
+
+    fn signal_all(&self, what: Signal) {
+        let first = self.pid().expect("it runs");
+        for pid in std::iter::once(first).chain(children(first)) {
+            signal(pid, what);
+        }
+    }
+
     /// Starts the server again after [`PostgresServer::kill`].
     ///
     /// # Panics
@@ -204,6 +241,13 @@ impl Drop for PostgresServer {
 }
 
 impl PostgresPlace {
+    /// The same schema, on this server or on `other`, whichever can be written.
+    #[must_use]
+    pub fn on_either(&self, other: &PostgresServer) -> Self {
+        let socket = other.folder.display().to_string().replace('/', "%2F");
+        Self { url: self.url.replacen("/postgres?", &format!(",{socket}/postgres?"), 1) }
+    }
+
     /// As `--log` takes it.
     pub fn url(&self) -> &str {
         &self.url

@@ -10,6 +10,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use model::frame::Durability;
@@ -18,8 +19,9 @@ use parking_lot::Mutex;
 use super::batch::{Batch, CommitError, CommitStamp};
 use super::database::{Database, Session};
 use super::failure::{GroupFailure, said};
+use super::guarantee::{CommitGuarantee, CommitPromise};
 use super::known::WriterCache;
-use super::life::{self, CommitGuarantee};
+use super::life;
 use super::plan::{PlanEffects, Planner, StatePacking};
 use super::prefetch::prefetch;
 use super::sweep;
@@ -55,8 +57,34 @@ pub(super) struct WriterShared {
     pub(super) packer: Arc<Packer>,
     /// How many conversations there are.
     pub(super) conversation_count: Arc<ConversationCount>,
-    /// What a commit means in the database that is connected now; another primary may have other settings.
-    pub(super) guarantee: Arc<Mutex<CommitGuarantee>>,
+    /// What the log promises of a commit.
+    pub(super) promise: Arc<Mutex<CommitPromise>>,
+    /// Transactions of this life that are certain, as of the newest that was reported.
+    pub(super) commits: Arc<AtomicI64>,
+}
+
+impl WriterShared {
+    /// Takes over what the database has said of its settings. Returns what a commit means as far as both that
+    /// and the promise go.
+    pub(super) fn learn(&self, found: CommitGuarantee) -> Durability {
+        let mut promise = self.promise.lock();
+        let durability = found.durability;
+        if promise.learn(found, Instant::now()) {
+            let now = promise.now();
+            tracing::warn!(
+                promise = now.why,
+                level = now.durability.as_str(),
+                "the settings of the database promise something else"
+            );
+            self.queue.offers(now.durability);
+        }
+        promise.now().durability.min(durability)
+    }
+
+    /// Transactions of this life that are certain.
+    pub(super) fn commits(&self) -> i64 {
+        self.commits.load(Ordering::Acquire)
+    }
 }
 
 /// What must hold for a transaction to be made.
@@ -141,9 +169,9 @@ impl PostgresWriter {
         loop {
             let began = Instant::now();
             let failure = match self.commit(&group) {
-                Ok(outcome) => {
+                Ok((outcome, level)) => {
                     self.shared.queue.committed(began.elapsed());
-                    self.wrote(group, outcome);
+                    self.wrote(group, outcome, level);
                     return Ok(());
                 }
                 Err(failure) => failure,
@@ -204,12 +232,12 @@ impl PostgresWriter {
             }
         }
         self.shared.queue.lose(queued.ticket);
-        self.shared.queue.wrote(queued.ticket, queued.bytes, false);
+        self.shared.queue.wrote(queued.ticket, queued.bytes, Durability::Stored);
     }
 
     /// Writes `group` as one transaction, on a new connection where there is none. After a failure nothing is
     /// known any more, and a connection that is closed is given up.
-    fn commit(&mut self, group: &[Queued]) -> Result<PlanEffects, GroupFailure> {
+    fn commit(&mut self, group: &[Queued]) -> Result<(PlanEffects, Durability), GroupFailure> {
         let database = Arc::clone(&self.shared.database);
         let done = database.block_on(async { tokio::time::timeout(COMMIT, self.try_to_commit(group)).await });
         let done = done.unwrap_or_else(|_elapsed| {
@@ -225,8 +253,8 @@ impl PostgresWriter {
     }
 
     /// Finds out about the transaction in doubt, asks for what the plan needs, and makes the transaction.
-    /// Where it is cancelled, which [`COMMIT`] does, the session is gone and the transaction stays in doubt.
-    async fn try_to_commit(&mut self, group: &[Queued]) -> Result<PlanEffects, GroupFailure> {
+    /// Returns what it did, and what its commit means. Where it is cancelled, which [`COMMIT`] does, the session is gone and the transaction stays in doubt.
+    async fn try_to_commit(&mut self, group: &[Queued]) -> Result<(PlanEffects, Durability), GroupFailure> {
         // Taken away while it is in use: one whose transaction is broken off in the middle is not used again.
         let mut session = match self.session.take() {
             Some(session) => session,
@@ -234,7 +262,9 @@ impl PostgresWriter {
         };
         if let Some(outcome) = self.look_for_doubtful(&mut session).await? {
             self.session = Some(session);
-            return Ok(outcome);
+            // Its session may have ended while it waited for the standby; the next renewal knows more.
+            let level = self.shared.promise.lock().now().durability.min(Durability::Synced);
+            return Ok((outcome, level));
         }
         let failed = |error: tokio_postgres::Error| GroupFailure::of(&error);
         prefetch(&mut session, &mut self.known, group, self.life).await.map_err(failed)?;
@@ -265,9 +295,11 @@ impl PostgresWriter {
             self.session = Some(session);
         }
         match done {
-            Ok(()) => {
+            Ok((before, after)) => {
                 self.commits = stamp.number;
-                Ok(self.in_doubt.take().map(|(_, outcome)| outcome).unwrap_or_default())
+                let outcome = self.in_doubt.take().map(|(_, outcome)| outcome).unwrap_or_default();
+                let level = after.map_or(Durability::Stored, |after| self.shared.learn(after));
+                Ok((outcome, level.min(before.durability)))
             }
             Err(CommitError::InDoubt(error)) => Err(GroupFailure::of(&error)),
             Err(CommitError::Failed(error)) => {
@@ -286,17 +318,9 @@ impl PostgresWriter {
 
     /// A connection, and what its database makes true.
     async fn connect(&mut self) -> Result<Session, GroupFailure> {
-        let session = self.shared.database.connect().await.map_err(|error| GroupFailure::of(&error))?;
-        let guarantee = life::guarantee(&session).await.map_err(|error| GroupFailure::of(&error))?;
-        let mut known = self.shared.guarantee.lock();
-        if *known != guarantee {
-            tracing::warn!(
-                promise = guarantee.why,
-                "the log goes on in a database that promises something else"
-            );
-            *known = guarantee;
-        }
-        drop(known);
+        let failed = |error: tokio_postgres::Error| GroupFailure::of(&error);
+        let mut session = self.shared.database.connect().await.map_err(failed)?;
+        self.shared.learn(CommitGuarantee::ask(&mut session).await.map_err(failed)?);
         Ok(session)
     }
 
@@ -364,10 +388,11 @@ impl PostgresWriter {
         }
     }
 
-    /// Acts on a committed group: counts, reports its tickets, and hands on what can be packed. What is
+    /// Acts on a group whose commit means `level`: counts, reports its tickets, and hands on what can be packed. What is
     /// missing from the group is reported before its tickets are.
-    fn wrote(&mut self, group: Vec<Queued>, outcome: PlanEffects) {
-        let WriterShared { queue, packer, conversation_count, guarantee, .. } = &self.shared;
+    fn wrote(&mut self, group: Vec<Queued>, outcome: PlanEffects, level: Durability) {
+        let WriterShared { queue, packer, conversation_count, commits, .. } = &self.shared;
+        commits.store(self.commits, Ordering::Release);
         if self.failing_since.take().is_some() {
             tracing::info!("the log writes again");
         }
@@ -389,8 +414,7 @@ impl PostgresWriter {
             queue.sweep_after(Duration::ZERO);
         }
         let ticket = group.last().map_or(0, |queued| queued.ticket);
-        let synced = guarantee.lock().durability >= Durability::Synced;
-        queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
+        queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), level);
         for (conversation, key) in outcome.ripe {
             packer.compact(conversation, key);
         }
@@ -410,7 +434,10 @@ impl PostgresWriter {
         let (code, what) = match failure {
             GroupFailure::Passing { code, what } => (*code, what.clone()),
             GroupFailure::Refused(what) => ("disk_failing", what.clone()),
-            GroupFailure::Over => ("disk_failing", String::from(life::OVER)),
+            GroupFailure::Over => {
+                self.shared.queue.overtaken();
+                ("disk_failing", String::from(life::OVER))
+            }
         };
         let since = *self.failing_since.get_or_insert_with(|| {
             tracing::warn!(error = what, "the log cannot write");

@@ -89,7 +89,7 @@ impl Queue {
             return;
         }
         match level {
-            Durability::Synced if state.sync_at < ticket => {
+            Durability::Synced | Durability::Replicated if state.sync_at < ticket => {
                 self.push(&mut state, WeighedOp::of(Op::Sync), None);
             }
             Durability::Stored if state.taken.max(state.stored) < ticket && state.group_commit.waits() => {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use model::frame::Durability;
 use model::{ConversationId, Seq};
 
 use super::{GATHER, LOST_MAX, LogLifecycle, Queue, SWEEP_PAUSE, TAILS_MAX, WriterStep};
@@ -110,10 +111,9 @@ impl Queue {
         state.lifecycle
     }
 
-    /// Notes that everything up to `ticket`, `bytes` in all, is rows, and whether it survives a loss of
-    /// power. Those who wait for the tickets are woken, room in the queue is announced, and a journal that
+    /// Notes that everything up to `ticket`, `bytes` in all, is rows, and what that means. Those who wait for the tickets are woken, room in the queue is announced, and a journal that
     /// failed is used again.
-    pub(crate) fn wrote(&self, ticket: u64, bytes: usize, synced: bool) {
+    pub(crate) fn wrote(&self, ticket: u64, bytes: usize, level: Durability) {
         let mut state = self.state.lock();
         state.bytes = state.bytes.saturating_sub(bytes);
         state.stored = state.stored.max(ticket);
@@ -136,9 +136,7 @@ impl Queue {
         self.progress.send_modify(|progress| {
             progress.stored = progress.stored.max(stored);
             progress.indexed = progress.indexed.max(Ticket(ticket));
-            if synced {
-                progress.synced = progress.synced.max(Ticket(ticket));
-            }
+            progress.raise(Ticket(ticket), level);
             progress.health = Health::Well;
             progress.full = full;
         });
@@ -164,6 +162,25 @@ impl Queue {
         });
         drop(state);
         self.done.notify_all();
+    }
+
+    /// Notes that another hub has taken over.
+    pub(crate) fn overtaken(&self) {
+        self.progress.send_modify(|progress| progress.is_overtaken = true);
+    }
+
+    /// Notes the most that a commit means from now on, where settings outside the hub decide that.
+    pub(crate) fn offers(&self, level: Durability) {
+        self.progress.send_if_modified(|progress| progress.offered.replace(level) != Some(level));
+    }
+
+    /// Notes what is known by now of everything up to `ticket`, which was written before.
+    pub(crate) fn confirm(&self, ticket: Ticket, level: Durability) {
+        self.progress.send_if_modified(|progress| {
+            let before = (progress.synced, progress.replicated);
+            progress.raise(ticket, level);
+            before != (progress.synced, progress.replicated)
+        });
     }
 
     /// Notes that the operation `ticket` will not be in the log. Call it before the ticket is passed.

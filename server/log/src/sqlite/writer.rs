@@ -13,6 +13,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use model::frame::Durability;
 use model::{ConversationId, Seq};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
@@ -178,7 +179,7 @@ impl SqliteWriter {
             }
         }
         self.queue.lose(ticket);
-        self.queue.wrote(ticket, bytes, false);
+        self.queue.wrote(ticket, bytes, Durability::Stored);
         Ok(())
     }
 
@@ -237,7 +238,7 @@ impl SqliteWriter {
         if let Some(journal) = &self.journal {
             journal.applied(ticket);
         }
-        self.queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), synced);
+        self.queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), level_of(synced));
         for (conversation, key) in outcome.ripe {
             self.packer.compact(conversation, key);
         }
@@ -357,7 +358,7 @@ impl SqliteWriter {
                 end.ticket = end.ticket.max(last);
                 end.bytes += bytes;
             }
-            None => self.queue.wrote(last, bytes, synced),
+            None => self.queue.wrote(last, bytes, level_of(synced)),
         }
     }
 
@@ -472,6 +473,11 @@ fn removals_first(group: &mut Vec<Queued>) {
         end.ticket = end.ticket.max(last);
         end.bytes += bytes;
     }
+}
+
+/// What a commit means, by whether it was synced.
+fn level_of(synced: bool) -> Durability {
+    if synced { Durability::Synced } else { Durability::Stored }
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub(super) const IF_NONE_MATCH: Parameter = Parameter::new(
 pub(super) const DURABILITY: Parameter = Parameter::new(
     "Fanlight-Durability",
     "What the answer promises; `stored` without it, or less where the log offers less.",
-    Shape::OneOf(&["memory", "stored", "synced"]),
+    Shape::OneOf(&["memory", "stored", "synced", "replicated"]),
 );
 /// The publisher, for exactly-once.
 pub(super) const PUBLISHER: Parameter = Parameter::new(

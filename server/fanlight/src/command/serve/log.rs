@@ -32,7 +32,7 @@ pub(crate) fn choice(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Resu
         None if log == "memory" => Ok(LogChoice::Memory),
         None if log == "sqlite" => Ok(sqlite(data_dir.join("fanlight.db"))),
         Some(("sqlite", path)) if !path.is_empty() => Ok(sqlite(PathBuf::from(path))),
-        Some(("postgres" | "postgresql", _)) => postgres(log, max_bytes),
+        Some(("postgres" | "postgresql", _)) => postgres(log, data_dir, max_bytes),
         _ => {
             // Of a URL that is not known nothing is repeated: it may hold a password.
             let what = format!("there is no log {:?}", log.split_once(':').map_or(log, |(kind, _)| kind));
@@ -45,7 +45,7 @@ pub(crate) fn choice(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Resu
 }
 
 /// The log in PostgreSQL, with a password from where PostgreSQL's own programs have it.
-fn postgres(log: &str, max_bytes: Option<u64>) -> Result<LogChoice, CommandError> {
+fn postgres(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Result<LogChoice, CommandError> {
     let wrong = |what: String| CommandError::Usage {
         what,
         mend: String::from("docs/operations.md says what the URL of a log in PostgreSQL looks like"),
@@ -61,7 +61,7 @@ fn postgres(log: &str, max_bytes: Option<u64>) -> Result<LogChoice, CommandError
             url = url.with_password(password.as_bytes());
         }
     }
-    Ok(LogChoice::Postgres { url: Box::new(url) })
+    Ok(LogChoice::Postgres { url: Box::new(url), folder: data_dir.to_owned() })
 }
 
 /// The file with passwords, if one is named or is where it usually is.

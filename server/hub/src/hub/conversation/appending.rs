@@ -78,7 +78,7 @@ impl Conversation {
     ) -> Appended {
         // The first time may have asked for a lower level.
         let ticket =
-            if publication.level == Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
+            if publication.level >= Durability::Synced { log.sync().max(state.ticket) } else { state.ticket };
         Appended {
             position: self.position(state.view.seq),
             events: 0,

@@ -1,6 +1,7 @@
 //! Several hubs on one database.
 
 use super::*;
+use crate::{STORED_SESSIONS_MAX, StoredSession};
 
 const A: &str = "http://127.0.0.1:1";
 const B: &str = "http://127.0.0.1:2";
@@ -126,4 +127,32 @@ fn a_hub_that_starts_again_under_its_address_does_not_wait_for_itself() {
     assert_eq!(again.claim(&id("c"), Purpose::Find).unwrap(), Owner::Here);
     assert_eq!(again.load(&id("c")).unwrap().unwrap().position.seq, 2);
     assert_eq!(b.claim(&id("c"), Purpose::Find).unwrap(), elsewhere(A));
+}
+
+#[test]
+fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
+    let place = PostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    let (here, there) = (a.sessions().unwrap(), b.sessions().unwrap());
+    let session =
+        |hash: &str, expires| StoredSession { hash: String::from(hash), behind: String::from("{}"), expires };
+    here.put(&session("first", 10), 1).unwrap();
+    here.put(&session("short", 5), 1).unwrap();
+    assert_eq!(there.find("first").unwrap(), Some(session("first", 10)));
+    there.put(&session("second", 10), 5).unwrap();
+    assert_eq!(here.find("short").unwrap(), None, "it was over");
+    here.remove("second").unwrap();
+    assert_eq!(there.hashes().unwrap(), ["first"]);
+    let many = format!(
+        "INSERT INTO {}.session (hash, behind, expires_at) SELECT n::text, '', 10 FROM generate_series(1, {STORED_SESSIONS_MAX}) n",
+        schema(&place)
+    );
+    assert!(PostgresServer::shared().sql(&many));
+    there.put(&session("newest", 10), 5).unwrap();
+    let left = here.hashes().unwrap();
+    assert_eq!(left.len(), STORED_SESSIONS_MAX);
+    assert!(left.contains(&String::from("newest")) && !left.contains(&String::from("first")));
+    drop((a, b));
+    let alone = PostgresServer::shared().place().open_log();
+    assert!(alone.sessions().is_none(), "a hub that is alone keeps them in its memory");
 }
