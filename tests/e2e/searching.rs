@@ -111,7 +111,10 @@ async fn from_the_palette_by_keyboard_to_a_hit_to_its_moment_and_back() {
     page.run("history.back()").await;
     page.run_until(TYPED, |it| it == "ledger region").await;
     page.run_until(GROUPS, |it| it.as_array().is_some_and(|all| all.len() == 6)).await;
-    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    // The browser says so of each page with a socket that it keeps for Back.
+    let errors = page.console_errors().await;
+    let own: Vec<&String> = errors.iter().filter(|error| !error.contains("Back-Forward Cache")).collect();
+    assert_eq!(own, Vec::<&String>::new());
     page.close().await;
 }
 
@@ -226,8 +229,7 @@ async fn a_hub_without_a_search_says_so_and_lists_lead_to_the_page() {
     }
     page.goto(&hub.url("/c/c?q=night")).await;
     page.run_until("return document.getElementById('filter')?.value", |it| it == "night").await;
-    page.run("document.getElementById('filter').focus()").await;
-    key(&page, "Enter", 13, 0).await;
+    page.run("document.querySelector('.list [data-t=search-texts]').click()").await;
     page.run_until(TYPED, |it| it == "night").await;
     page.close().await;
 }

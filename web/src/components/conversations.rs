@@ -20,7 +20,7 @@ use leptos::task::spawn_local;
 use model::ConversationId;
 use model::frame::{ConversationRow, RowCall};
 use wasm_bindgen::JsCast;
-use web_sys::{Element, FocusEvent, KeyboardEvent};
+use web_sys::{Element, FocusEvent};
 
 use super::edge::Edge;
 use super::elapsed::{Span, span_text};
@@ -90,7 +90,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <a class="plain if-narrow" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
                 <a class="plain if-narrow" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
-                <a class="plain if-narrow" href=SEARCH title="Search the texts of all conversations (g f)">{icon("#find", "")} " Search"</a>
+                <a class="plain if-narrow" href=SEARCH title="Search (g f)">"Search"</a>
             </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>
@@ -154,39 +154,32 @@ fn first_line(page: usize, lines: usize) -> usize {
 /// The filter input of the list and of the wall, with completions for its conditions.
 ///
 /// `id` is the DOM id of the input; the completions are in a `datalist` whose id is made of it. Both inputs
-/// write `panel.filter`, so what was typed here also filters the wall. Enter, unless completions are offered, and the link behind the
-/// input search for the same in the texts of all conversations.
+/// write `panel.filter`, so what was typed here also filters the wall. The link behind the input searches for the same in the texts of all
+/// conversations.
 #[component]
 pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
     let store = use_store();
     let text = store.panel.filter;
-    let offered = Memo::new(move |_| {
+    let values = move || {
         store.track_fleet();
         let rows = |model: &Model| {
             let rows = model.fleet().into_iter().flat_map(|rows| rows.values());
             text.with(|text| fleet::completions(text, rows))
         };
-        store.reading.model(rows)
-    });
-    let values =
-        move || offered.get().into_iter().map(|value| view! { <option value=value></option> }).collect_view();
-    let address = move || text.with(|text| search_address(text));
-    let is_empty = Memo::new(move |_| text.with(|text| text.trim().is_empty()));
-    let press = move |event: KeyboardEvent| {
-        let is_taken = event.key() == "Enter" && !event.is_composing() && !is_empty.get_untracked();
-        if is_taken && offered.with_untracked(Vec::is_empty) {
-            event.prevent_default();
-            browser::leave_for(&untrack(address));
-        }
+        store
+            .reading
+            .model(rows)
+            .into_iter()
+            .map(|value| view! { <option value=value></option> })
+            .collect_view()
     };
     let list = format!("{id}-values");
     view! {
         <input type="search" id=id placeholder="Filter" aria-label="Filter conversations" list=list.clone()
-            prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) on:keydown=press />
+            prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) />
         <datalist id=list>{values}</datalist>
-        {move || (!is_empty.get()).then(|| view! {
-            <a class="plain" href=address data-t="search-texts" title="Search the texts of all conversations (Enter)">"Search texts"</a>
-        })}
+        // The styles show it while something is typed.
+        <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts" title="Search the texts of all conversations">"Search texts"</a>
     }
 }
 

@@ -122,7 +122,7 @@ pub(crate) fn TopBar() -> impl IntoView {
             <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Wall"</a>
             <a class="crumb hide" href=RUNS title="All runs as a table">"Runs"</a>
             <a class="crumb hide" href=DASHBOARD title="Figures over time">"Dashboard"</a>
-            <a class="crumb hide" href=SEARCH title="Search the texts of all conversations (g f)">"Search"</a>
+            <a class="crumb hide" href=SEARCH title="Search (g f)">"Search"</a>
             <Title text=title />
             {move || (!store.panel.wall.get()).then(|| view! {
                 {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}

@@ -162,10 +162,8 @@ fn FilterField(table: Table) -> impl IntoView {
                 list="filter-values" prop:value=move || text.get()
                 on:input=move |event| table.address.update(|address| address.filter = event_target_value(&event)) />
             <datalist id="filter-values">{values}</datalist>
-            {move || (!text.with(|text| text.trim().is_empty())).then(|| view! {
-                <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts"
-                    title="Search the texts of all conversations">"Search texts"</a>
-            })}
+            <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts"
+                title="Search the texts of all conversations">"Search texts"</a>
         </span>
     }
 }

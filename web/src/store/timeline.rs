@@ -48,18 +48,12 @@ impl Store {
         Effect::new(move |_| {
             self.panel.tab.track();
             self.reading.is_pattern.track();
-            let query = self.reading.query.get();
+            let (query, filter) = (self.reading.query.get(), self.panel.filter.get());
             // Browsers accept only a few changes of the address per second.
             browser::after(TYPED_MS, move || {
-                if self.reading.query.with_untracked(|now| *now == query) {
-                    self.write_address(&KEPT);
-                }
-            });
-        });
-        Effect::new(move |_| {
-            let filter = self.panel.filter.get();
-            browser::after(TYPED_MS, move || {
-                if self.panel.filter.with_untracked(|now| *now == filter) {
+                if self.reading.query.with_untracked(|now| *now == query)
+                    && self.panel.filter.with_untracked(|now| *now == filter)
+                {
                     self.write_address(&KEPT);
                 }
             });

@@ -91,6 +91,24 @@ struct GroupHead {
     archived: bool,
 }
 
+/// What the row of a conversation says, as it changes; `None` until the row is loaded.
+fn head_of(state: SearchState, id: Option<ConversationId>) -> Memo<Option<GroupHead>> {
+    Memo::new(move |_| {
+        state.board.version.track();
+        let (now, is_current) = (state.board.now.get(), state.board.status.with(Status::has_socket));
+        state.board.rows(|rows| {
+            let row = rows.get(id.as_ref()?)?;
+            Some(GroupHead {
+                title: fleet::title(row).to_owned(),
+                state: fleet::state(row, now),
+                shape: shape_of(Some(row), is_current, now),
+                age: format::age(now.saturating_sub(row.at)),
+                archived: row.archived,
+            })
+        })
+    })
+}
+
 /// A conversation with its hits, the newest first. Only [`HITS_OF_ONE`] are drawn before the reader asks for all. Its title is its id
 /// until its row is loaded.
 #[component]
@@ -100,23 +118,7 @@ fn Group(state: SearchState, name: String) -> impl IntoView {
         let name = name.clone();
         Memo::new(move |_| state.found.with(|found| found.groups.get(&name).cloned().unwrap_or_default()))
     };
-    let head = {
-        let id = id.clone();
-        Memo::new(move |_| {
-            state.board.version.track();
-            let (now, is_current) = (state.board.now.get(), state.board.status.with(Status::has_socket));
-            state.board.rows(|rows| {
-                let row = rows.get(id.as_ref()?)?;
-                Some(GroupHead {
-                    title: fleet::title(row).to_owned(),
-                    state: fleet::state(row, now),
-                    shape: shape_of(Some(row), is_current, now),
-                    age: format::age(now.saturating_sub(row.at)),
-                    archived: row.archived,
-                })
-            })
-        })
-    };
+    let head = head_of(state, id.clone());
     let shape = Signal::derive(move || head.with(|it| it.as_ref().map_or(("#dot", "gone"), |it| it.shape)));
     let title = {
         let name = name.clone();
@@ -144,7 +146,7 @@ fn Group(state: SearchState, name: String) -> impl IntoView {
         move |_| state.put("in", &name)
     };
     let has_one = move || !state.value("in").is_empty();
-    let for_link = id.clone();
+    let for_link = id;
     view! {
         <section class="group" data-t="search-group" data-conversation=name data-state=move || head.with(|it| it.as_ref().map_or("", |it| it.state))>
             <header>
@@ -241,7 +243,7 @@ fn Hints(state: SearchState) -> impl IntoView {
                         {line("tool:run_sql", "arguments and results of that tool")}
                         {line("kind:thinking", "also: message, answer, arguments, result")}
                         {line("since:7d until:2026-11-20", "a time: 24h or 7d ago, or a date")}
-                        {line("agent:coder state:error tag:prod is:archived", "conversations")}
+                        {line("agent:coder state:error tag:prod is:archived", "only conversations with that agent, state, tag; archived ones")}
                     </dl>
                 </div>
             }
