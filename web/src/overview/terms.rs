@@ -130,7 +130,8 @@ impl SearchTerms {
                 ("kind", "answer") => ("kind", "text".to_owned()),
                 ("is", _) => ("archived", "only".to_owned()),
                 ("in", _) => ("conversation", value.clone()),
-                ("since" | "until", _) => (*key, moment(value)?.ms(clock, *key == "until").to_string()),
+                ("since", _) => (*key, moment(value)?.begin(clock).to_string()),
+                ("until", _) => (*key, moment(value)?.end(clock).to_string()),
                 _ => (*key, value.clone()),
             };
             path.push_str(&format!("&{name}={}", encoded(&value)));
@@ -143,14 +144,20 @@ impl SearchTerms {
 }
 
 impl Moment {
-    /// The moment in milliseconds since 1970. `is_end` is whether it ends a time: a day then counts whole.
-    fn ms(self, clock: &Clock<'_>, is_end: bool) -> u64 {
+    /// The moment at which a time since it begins, in milliseconds since 1970.
+    fn begin(self, clock: &Clock<'_>) -> u64 {
         match self {
             Self::Ago(ms) => clock.now.saturating_sub(ms),
             Self::At(minute) => (clock.local)(minute),
-            Self::Day([year, month, day]) => {
-                (clock.local)([year, month, day.saturating_add(u32::from(is_end)), 0, 0])
-            }
+            Self::Day([year, month, day]) => (clock.local)([year, month, day, 0, 0]),
+        }
+    }
+
+    /// The moment at which a time until it ends, likewise: a day counts whole.
+    fn end(self, clock: &Clock<'_>) -> u64 {
+        match self {
+            Self::Day([year, month, day]) => Self::Day([year, month, day.saturating_add(1)]).begin(clock),
+            other => other.begin(clock),
         }
     }
 }

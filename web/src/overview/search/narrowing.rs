@@ -16,7 +16,7 @@ const DATES: &str = "dates";
 /// The choices of a control: values and their words.
 type Choices = Vec<(String, String)>;
 
-/// The controls.
+/// The controls for kind, time, tool, agent, state and archive, and what other conditions there are, each with a way to take it out.
 #[component]
 pub(super) fn Narrowing(state: SearchState) -> impl IntoView {
     let fixed = |choices: &[(&str, &str)]| -> Choices {
