@@ -447,7 +447,7 @@ class Told:
         if not self.news(f"tool {name}", "done" if is_done else tool["state"]) or tool["state"] == "writing":
             return
         if tool["state"] == "approval" and not is_done:
-            await self.emit(status(f"🔧 {tool['name']} waits for consent", False))
+            await self.emit(status(f"🔧 {tool['name']} waits for approval", False))
         if tool["state"] == "executing" and not is_done:
             await self.emit(status(f"🔧 {tool['name']}...", False))
         if not is_done:

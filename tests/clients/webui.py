@@ -43,7 +43,7 @@ class Page:
     async def emit(self, event):
         say(event=event)
         async with self.changed:
-            self.waiting += "waits for consent" in str(event)
+            self.waiting += "waits for approval" in str(event)
             self.changed.notify_all()
 
     async def call(self, event):

@@ -20,7 +20,7 @@ const SCREENS: [(&str, Screen); 6] = [
 ];
 
 /// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 25] = [
+const PLACES: [(&str, &[&str], &str); 28] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -45,6 +45,9 @@ const PLACES: [(&str, &[&str], &str); 25] = [
     ("/c/asks", &["R"], "[data-t=reason]"),
     ("/runs", &[], "[data-t=run-row] a[href^=\"/c/\"]"),
     ("/dashboard", &[], "[data-panel=runs] svg"),
+    ("/search", &[], "[data-t=search-hints]"),
+    ("/search?q=the", &[], "[data-t=search-hit]"),
+    ("/search?q=zzzz+since:2026-01-01+tag:prod", &[], "[data-t=search-nothing]"),
     ("/dashboard?by=model&range=7d", &[], "[data-panel=tokens] svg"),
 ];
 

@@ -39,15 +39,15 @@ async fn facts_follow_what_happens_and_what_is_odd_is_said() {
     page.run_until(&fact("Quarterly report", "model"), |it| it == "test-model").await;
     page.run_until(&fact("Quarterly report", "agent"), |it| it == "analyst").await;
     page.run_until(&fact("Quarterly report", "tokens"), Value::is_null).await;
-    page.run_until(&fact("Oddities", "noted"), |it| has(it, "none")).await;
-    page.run_until(&fact("Connection", "link"), |it| has(it, "no return")).await;
+    page.run_until(&fact("Warnings", "number"), |it| has(it, "none")).await;
+    page.run_until(&fact("Connection", "link"), |it| has(it, "no reconnection")).await;
     publisher.says_all(&[ANSWER, CLOSING]).await;
     let odd = r#"{"k":"part.delta","run":"r","part":"never","text":"late"}"#;
     let head = publisher.says(odd).await.seq;
     page.run_until(&fact("Quarterly report", "state"), |it| it == "complete").await;
     page.run_until(&fact("Quarterly report", "tokens"), |it| it == "18,200 in · 940 out").await;
     page.run_until(&fact("Quarterly report", "finish reason"), |it| it == "stop").await;
-    page.run_until(&fact("Oddities", "noted"), |it| it.is_string() && !has(it, "none")).await;
+    page.run_until(&fact("Warnings", "number"), |it| it.is_string() && !has(it, "none")).await;
     page.run_until(&fact("Conversation", "position"), |it| {
         it.as_str().is_some_and(|at| at.ends_with(&format!(":{head}")))
     })

@@ -36,6 +36,7 @@ mod replay; // the past, exactly, and back
 mod rules; // the ten rules of a page that moves while somebody reads and touches it
 mod same; // the view of random histories equals the hub's (I6)
 mod scene; // one run with everything in it, written for these tests
+mod searching; // in all conversations, and the ways to it
 mod since; // what is new to whoever comes back, what people think of it
 mod tasks; // nine questions of an operator, and what each takes
 mod timeline; // the waterfall: live, zoomed, windowed

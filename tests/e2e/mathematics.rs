@@ -97,3 +97,28 @@ async fn formulas_fit_every_screen_in_both_colours() {
         page.close().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hit_in_a_formula_marks_the_formula_once() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let [first, second] = run();
+    publisher.says(&first).await;
+    let head = publisher.says(&second).await.seq;
+    let page = BrowserPage::open(DESKTOP).await;
+    // Of the source alone, and of letters that are shown too.
+    for (word, count) in [("frac%7Bn", 1), ("a%20%3E%200", 1)] {
+        page.goto(&hub.url(&format!("/c/c?find={word}"))).await;
+        page.painted(head).await;
+        page.run_until("return document.querySelectorAll('.ans math').length", |it| it == 6).await;
+        page.run_until("return document.querySelectorAll('[data-t=hit]').length", |it| it == count).await;
+        page.run_until("return CSS.highlights.get('find')?.size ?? 0", |it| it == count).await;
+        page.run("document.querySelector('[data-t=hit]').click()").await;
+        page.holds(
+            "const [range] = CSS.highlights.get('find'), box = range.getBoundingClientRect();
+             return !!range.cloneContents().querySelector('math') && box.width > 10 && box.top > 44 && box.bottom < innerHeight",
+        )
+        .await;
+    }
+    page.screenshot("formula-found-light").await;
+    page.close().await;
+}

@@ -96,3 +96,29 @@ async fn a_run_is_rated_with_a_reason_and_the_rating_is_taken_back() {
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_came_as_a_message_is_rated_too() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher
+        .says("{\"k\":\"message\",\"message\":\"m1\",\"role\":\"assistant\",\"text\":\"It is 4 %.\",\"run\":\"\"}")
+        .await
+        .seq;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    click(&page, "[data-message=m1] [data-act=rate-good]").await;
+    page.holds(
+        "return document.querySelector('[data-message=m1] [data-act=rate-good]').getAttribute('aria-pressed') === 'true'",
+    )
+    .await;
+    hub.json_until("/v1/conversations/c", |view| {
+        view["label"]["ratings"] == json!([{"message": "m1", "good": true}])
+    })
+    .await;
+    hub.json_until("/v1/conversations", |list| list["conversations"][0]["good"] == 1).await;
+    click(&page, "[data-message=m1] [data-act=rate-good]").await;
+    hub.json_until("/v1/conversations/c", |view| view["label"]["ratings"].is_null()).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}

@@ -81,6 +81,7 @@ mod runner_far; // tools behind TLS: keys, wrong certificates, answers that brea
 mod runner_requests; // what its models are told of what was said
 mod runner_sinks; // raw events of a provider go into files and sockets
 mod runner_tools; // executed while the model speaks; servers that hang, crash, lie
+mod searching; // what a search is narrowed to, and for whom
 mod security; // origins, hosts, headers
 mod several_hubs; // one log, one owner for each conversation, followers
 mod sinks; // into files and into other hubs

@@ -158,6 +158,12 @@ async fn answers_and_refusals_have_the_status_the_type_and_the_fields_that_the_d
         ("GET", "/v1/conversations", "/v1/conversations?limit=1", ""),
         ("GET", "/v1/conversations", "/v1/conversations?after=x", ""),
         ("GET", "/v1/search", "/v1/search?q=hello", ""),
+        (
+            "GET",
+            "/v1/search",
+            "/v1/search?q=hello&tool=x&agent=y&state=error&archived=all&tag=z&since=1&until=2",
+            "",
+        ),
         ("GET", "/v1/search", "/v1/search", ""),
         ("GET", "/v1/tools", "/v1/tools", ""),
         ("GET", "/v1/series", "/v1/series?metric=runs,tokens", ""),

@@ -129,6 +129,9 @@ fn look(store: Store, navigation: Navigation) {
     let moment = RwSignal::new(None);
     Effect::new(move |_| {
         let looks = navigation.looks();
+        if let Some(filter) = looks.filter {
+            store.panel.filter.set(filter);
+        }
         if let Some(level) = looks.level {
             store.reading.show_level(level);
         }

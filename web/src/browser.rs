@@ -110,6 +110,12 @@ pub(crate) fn follow_link(href: &str) {
     }
 }
 
+/// Leaves the page for one of the operator's pages.
+pub(crate) fn leave_for(href: &str) {
+    // A browser that refuses stays on this page.
+    drop(window().location().assign(href));
+}
+
 /// A stored setting of this reader; `None` if there is none, or if the browser refuses storage.
 pub(crate) fn setting(key: &str) -> Option<String> {
     window().local_storage().ok()??.get_item(&format!("fanlight.{key}")).ok()?
@@ -225,7 +231,7 @@ async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
             let text = JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?;
             text.as_string().ok_or_else(|| "The hub's answer is not text.".to_owned())
         }
-        404 | 410 => Err("The hub has not kept it.".to_owned()),
+        404 | 410 => Err("The hub does not have it any more.".to_owned()),
         status => {
             let said = JsFuture::from(answer.text().map_err(away)?).await.ok().and_then(|it| it.as_string());
             Err(search::refusal(status, said.as_deref().unwrap_or_default()))

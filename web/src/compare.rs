@@ -98,7 +98,7 @@ pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
         (Some(TopItem::Run(a)), Some(TopItem::Run(b))) => {
             parting_of_runs(one.runs.get(a)?, other.runs.get(b)?)
         }
-        (Some(TopItem::Message(_)), Some(TopItem::Message(_))) => "Something else was said.".to_owned(),
+        (Some(TopItem::Message(_)), Some(TopItem::Message(_))) => "The messages differ.".to_owned(),
         _ => "One was asked, the other one answered.".to_owned(),
     })
 }
@@ -113,7 +113,7 @@ fn parting_of_runs(a: &RunView, b: &RunView) -> String {
     let what = match (a.items.get(steps), b.items.get(steps)) {
         (None, None) => {
             return format!(
-                "The runs ended otherwise: {} and {}.",
+                "The runs ended differently: {} and {}.",
                 status_word(a.status),
                 status_word(b.status)
             );
@@ -290,13 +290,13 @@ mod tests {
         let goes_on = parted(&ONE[..7]).unwrap();
         assert_eq!(goes_on, "This one goes on, the other one does not.");
         for (at, from, to, said) in [
-            (0, "Hello", "Hallo", "Something else was said."),
+            (0, "Hello", "Hallo", "The messages differ."),
             (2, "look", "see", "At the first step: look here, see there."),
             (2, "{}", "{1}", "At the first step: look with other arguments."),
             (3, "no", "yes", "At the first step: look with another result."),
             (5, "Hi.", "Ho.", "After 1 step: another text."),
             (4, "text", "thinking", "After 1 step: text here, thought there."),
-            (6, "complete", "error", "The runs ended otherwise: complete and error."),
+            (6, "complete", "error", "The runs ended differently: complete and error."),
         ] {
             let changed = ONE[at].replace(from, to);
             let mut lines = ONE;

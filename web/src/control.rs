@@ -98,8 +98,17 @@ pub enum At {
     Message(MessageId),
     /// What people make of a conversation: title, pin, archive, tags, note.
     Label(ConversationId),
-    /// What people think of a run.
-    Rating(RunId),
+    /// What people think of a run or a message.
+    Rating(Rated),
+}
+
+/// What is rated.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Rated {
+    /// A run.
+    Run(RunId),
+    /// A message: an answer that came as one, without a run.
+    Message(MessageId),
 }
 
 /// A command that has no answer yet, or whose message is not in the conversation yet.
@@ -261,7 +270,7 @@ fn words(code: ErrorCode, message: &str) -> String {
     }
     let advice = match code {
         ErrorCode::UnknownAgent | ErrorCode::AgentUnavailable => "Choose another agent.",
-        ErrorCode::NotRunning => "It was decided or over before.",
+        ErrorCode::NotRunning => "It was already decided, or is over.",
         ErrorCode::NotResumable => "Say something to go on.",
         ErrorCode::TooMany => "Wait until another run is over, then try again.",
         ErrorCode::ShuttingDown => "Try again when the hub is back.",

@@ -4,7 +4,7 @@
 //! Conversation   name, position (epoch:seq), began, last event, how much it holds
 //! <a run>        id, state, agent, model, dialect, began, lasted, finish reason, tokens, cost, error
 //! Earlier        how many runs are not listed
-//! Oddities       how many anomalies, and the first ones
+//! Warnings       how many anomalies, and the first ones
 //! Connection     since when it is lost, and the notices of reconnections
 //! ```
 //!
@@ -64,7 +64,7 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
         let words = format!("not listed here: {}", format::counted(earlier, "earlier run"));
         sections.push(("Earlier".to_owned(), vec![("runs", words)]));
     }
-    sections.push(("Oddities".to_owned(), oddities(&view.anomalies)));
+    sections.push(("Warnings".to_owned(), warnings(&view.anomalies)));
     sections
 }
 
@@ -79,7 +79,7 @@ pub fn link(model: &Model, status: &Status, time: fn(u64) -> String) -> Option<S
     };
     let marks = model.marked().into_iter().map(str::to_owned);
     let words = away.into_iter().chain(marks).collect::<Vec<_>>().join("\n");
-    let words = if words.is_empty() { "no return of it is noted".to_owned() } else { words };
+    let words = if words.is_empty() { "no reconnection so far".to_owned() } else { words };
     Some(("Connection".to_owned(), vec![("link", words)]))
 }
 
@@ -159,22 +159,22 @@ fn tokens(usage: &Usage) -> String {
     words.collect::<Vec<_>>().join(" · ")
 }
 
-/// The anomalies of the stream: how many, and the first ones in full.
-fn oddities(noted: &Anomalies) -> Vec<Fact> {
-    let first = noted.first.iter().map(|it| (odd(it.code), preview::one_line(&it.detail)));
+/// The anomalies of the stream, which readers know as warnings: how many, and the first ones in full.
+fn warnings(noted: &Anomalies) -> Vec<Fact> {
+    let first = noted.first.iter().map(|it| (warning_word(it.code), preview::one_line(&it.detail)));
     let words = match noted.total.saturating_sub(noted.first.len() as u64) {
         _ if noted.total == 0 => "none: the stream came as its format says".to_owned(),
         0 => format::grouped(noted.total),
         _ => format!("{}, of which the first are here", format::grouped(noted.total)),
     };
-    std::iter::once(("noted", words)).chain(first).collect()
+    std::iter::once(("number", words)).chain(first).collect()
 }
 
 /// The kind of an anomaly, in words.
-fn odd(code: AnomalyCode) -> &'static str {
+pub fn warning_word(code: AnomalyCode) -> &'static str {
     match code {
         AnomalyCode::Malformed => "broken input",
-        AnomalyCode::WrongDialect => "not of its dialect",
+        AnomalyCode::WrongDialect => "of another dialect",
         AnomalyCode::RunWithoutStart => "run without a start",
         AnomalyCode::AfterRunEnd => "after the run's end",
         AnomalyCode::PartWithoutStart => "text without a start",
@@ -182,7 +182,7 @@ fn odd(code: AnomalyCode) -> &'static str {
         AnomalyCode::AfterPartEnd => "after the text's end",
         AnomalyCode::DeltaHole => "bytes are missing",
         AnomalyCode::DeltaOverlap => "bytes came twice",
-        AnomalyCode::PartMismatch => "text is not as told",
+        AnomalyCode::PartMismatch => "text does not match its hash",
         AnomalyCode::ToolWithoutStart => "call without a start",
         AnomalyCode::AfterToolEnd => "after the call's end",
         AnomalyCode::BadArguments => "arguments are no JSON",

@@ -130,7 +130,7 @@ fn known(name: &str) -> Option<&'static str> {
 async fn piece(file: &File, at: f64) -> Result<Vec<u8>, String> {
     let said = |error: wasm_bindgen::JsValue| {
         let error = error.dyn_ref::<js_sys::Error>().map(|error| String::from(error.message()));
-        error.unwrap_or_else(|| "the browser does not give the file".to_owned())
+        error.unwrap_or_else(|| "the browser could not read the file".to_owned())
     };
     let blob = file.slice_with_f64_and_f64(at, at + PIECE_BYTES).map_err(said)?;
     let buffer = JsFuture::from(blob.array_buffer()).await.map_err(said)?;

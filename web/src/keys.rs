@@ -23,6 +23,7 @@ use crate::components::copy_result;
 use crate::find::Place;
 use crate::keyboard::{Focus, KeyAction, Modifier, Press, Screen, action_of};
 use crate::open::Level;
+use crate::overview::address::SEARCH;
 use crate::rights::Deed;
 use crate::scroll::Scroller;
 use crate::store::{OpenDialog, Sheet, Store, Tab};
@@ -106,20 +107,20 @@ const fn with(
 }
 
 /// All commands, in the order of the list of keys.
-pub(crate) const COMMANDS: [Command; 46] = [
+pub(crate) const COMMANDS: [Command; 47] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
     command(&["c"], "c", "Fold the steps, and back", |store| store.reading.toggle_level()),
     command(&["f", "End"], "f End", "Follow the end", |store| store.reading.follow()),
     command(&["j"], "j", "Next row", |store| step(store, ROWS, 1)),
-    command(&["k"], "k", "Row before", |store| step(store, ROWS, -1)),
+    command(&["k"], "k", "Previous row", |store| step(store, ROWS, -1)),
     command(&["]"], "]", "Next turn", |store| step(store, TURNS, 1)),
-    command(&["["], "[", "Turn before", |store| step(store, TURNS, -1)),
+    command(&["["], "[", "Previous turn", |store| step(store, TURNS, -1)),
     command(&["o"], "o Enter", "Open or close the row", |_| toggle_focused()),
     command(&["e"], "e", "Next failed call", |store| next_call(store, &[ToolState::Error])),
     command(&["r"], "r", "Next running call", |store| next_call(store, &[ToolState::Executing])),
-    command(&["a"], "a", "Next call that waits for consent", |store| {
+    command(&["a"], "a", "Next call that waits for approval", |store| {
         next_call(store, &[ToolState::Approval]);
     }),
     with(Takes::Agents(Deed::Approve), &["A"], "A", "Approve the call", |store| {
@@ -138,7 +139,7 @@ pub(crate) const COMMANDS: [Command; 46] = [
     with(Takes::Writing, &["m"], "m", "Write a message", |_| browser::focus("composer")),
     with(Takes::Beginning, &["n"], "n", "New conversation", control::begin),
     with(Takes::Agents(Deed::Stop), &["."], ".", "Stop the run", Store::stop),
-    with(Takes::Agents(Deed::Retry), &[","], ",", "Retry, or let the run go on", |store| {
+    with(Takes::Agents(Deed::Retry), &[","], ",", "Retry or resume the run", |store| {
         control::press(store, "go-on");
     }),
     with(Takes::Right(Deed::Fork), &["F"], "F", "Fork from the turn", control::fork),
@@ -148,6 +149,7 @@ pub(crate) const COMMANDS: [Command; 46] = [
     }),
     command(&["/"], "/ Ctrl F", "Find", Store::ask_word),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
+    command(&["g f"], "g f", "Search all conversations", |_| browser::leave_for(SEARCH)),
     command(&["s"], "s", "Tools", |store| store.panel.toggle_tools()),
     command(&["t"], "t", "Timeline", Store::toggle_timeline),
     command(&["p"], "p", "Replay", |store| store.start_replay(None)),

@@ -67,12 +67,12 @@ impl Navigation {
         self.looks.set(Looks::parse(query));
     }
 
-    /// Shows a conversation and replaces the entry in the history. So Back does not lead to the address that
+    /// Shows a conversation with the query that the address has, and replaces the entry in the history. So Back does not lead to the address that
     /// named none.
     pub(crate) fn settle(self, conversation: &ConversationId) {
         let path = route::path_of(conversation);
         if let Ok(history) = browser::window().history() {
-            drop(history.replace_state_with_url(&JsValue::NULL, "", Some(&path)));
+            drop(history.replace_state_with_url(&JsValue::NULL, "", Some(&(path.clone() + &query_now()))));
         }
         self.path.set(path);
     }

@@ -1,18 +1,21 @@
-//! The operator's pages: the table of all runs and the dashboard of figures. A program of their own, loaded when they are opened, so
+//! The operator's pages: the table of all runs, the dashboard of figures and the search. A program of their own, loaded when they are opened, so
 //! that whoever reads a conversation does not wait for it.
 //!
 //! ```text
 //! session ──▶ board ──▶ runs        rows as the hub sends them, live
 //!             fetch ──▶ dashboard   sums over time, asked for
+//!             fetch ──▶ search      texts that are found, with the rows for their titles
 //! ```
 //!
-//! What is decided without a browser is in [`table`], [`address`], [`bulk`], [`figures`] and [`chart`].
+//! What is decided without a browser is in [`table`], [`address`], [`bulk`], [`figures`], [`chart`], [`terms`] and [`hits`].
 
 pub mod address;
 pub mod bulk;
 pub mod chart;
 pub mod figures;
+pub mod hits;
 pub mod table;
+pub mod terms;
 
 #[cfg(target_arch = "wasm32")]
 mod app;
@@ -33,6 +36,9 @@ mod question;
 #[cfg(target_arch = "wasm32")]
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod runs;
+#[cfg(target_arch = "wasm32")]
+#[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
+mod search;
 #[cfg(target_arch = "wasm32")]
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod selected;

@@ -6,6 +6,7 @@
 //! /new                       a new conversation
 //! /wall                      all conversations as tiles
 //! ?view=bare                 the conversation alone
+//! ?q=state:running           the filter of the list or the wall
 //! ?level=All&find=word&pattern=1&timeline=168&compare=id      how it is looked at
 //! &run=r&tool=t | &run=r&part=p | &message=m | &moment=ms     a place or moment in it
 //! ```
@@ -19,10 +20,12 @@ use crate::open::Level;
 use crate::search;
 use crate::timeline::Drawer;
 
-/// What an address says besides the conversation: `?level=All&run=r&tool=t&find=word`. A value that is unset
+/// What an address says besides the conversation: `?q=state:error&level=All&run=r&tool=t&find=word`. A value that is unset
 /// leaves the page as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Looks {
+    /// The filter of the list and the wall, as on the table of runs; never empty.
+    pub filter: Option<String>,
     /// How much is shown of each turn.
     pub level: Option<Level>,
     /// The item to which the page scrolls. Of several in one address, a call comes before a part, that before
@@ -52,6 +55,7 @@ impl Looks {
         let part = || Some(Place::Part(run()?, PartId::new(&value("part")?)));
         let message = || Some(Place::Message(MessageId::new(&value("message")?)));
         Self {
+            filter: value("q").filter(|text| !text.trim().is_empty()),
             level: value("level").and_then(|word| Level::parse(&word)),
             place: tool().or_else(part).or_else(message),
             find: value("find").filter(|word| !word.is_empty()),
@@ -78,6 +82,9 @@ impl Looks {
     pub fn query(&self) -> String {
         let mut pairs = Vec::new();
         let mut say = |name: &str, value: &str| pairs.push(format!("{name}={}", search::encoded(value)));
+        if let Some(filter) = &self.filter {
+            say("q", filter);
+        }
         if let Some(level) = self.level {
             say("level", level.word());
         }
@@ -118,7 +125,7 @@ pub fn link(conversation: &ConversationId, looks: &Looks) -> String {
 }
 
 /// The parameters that follow the view while the reader changes it.
-pub const KEPT: [&str; 4] = ["level", "find", "pattern", "timeline"];
+pub const KEPT: [&str; 5] = ["q", "level", "find", "pattern", "timeline"];
 
 /// The parameters that name a place in the conversation; they are removed once the place is shown.
 pub const PLACE: [&str; 5] = ["run", "tool", "part", "message", "moment"];
@@ -228,6 +235,7 @@ mod tests {
         ];
         for place in places {
             let looks = Looks {
+                filter: Some("state:error größe".to_owned()),
                 level: Some(Level::All),
                 place,
                 find: Some("a b&c".to_owned()),
@@ -253,7 +261,7 @@ mod tests {
         let kept = |query: &str, looks: &Looks| with_looks(query, &KEPT, looks);
         assert_eq!(kept("", &low), "?timeline=168");
         assert_eq!(kept("?timeline=320&compare=b&level=All", &low), "?compare=b&timeline=168");
-        assert_eq!(kept("?timeline=168&find=a%20b", &Looks::default()), "");
+        assert_eq!(kept("?q=x&timeline=168&find=a%20b", &Looks::default()), "");
         assert_eq!(kept("?find=a&pattern=1", &Looks::default()), "");
         let find = Looks { level: Some(Level::All), find: Some("a&b".to_owned()), ..Looks::default() };
         assert_eq!(kept("?run=r&tool=t", &find), "?run=r&tool=t&level=All&find=a%26b");

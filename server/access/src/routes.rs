@@ -57,6 +57,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/wall", Need::Known, Nothing),
     on("GET", "/runs", Need::Known, Nothing),
     on("GET", "/dashboard", Need::Known, Nothing),
+    on("GET", "/search", Need::Known, Nothing),
     on("GET", "/help", Need::Known, Nothing),
     on("GET", "/help/{*document}", Need::Known, Nothing),
     on("GET", "/new", Need::Known, Nothing),

@@ -45,7 +45,7 @@ impl Agents {
             Some(digest(&call.arguments.text))
         });
         let Some(shown) = shown else {
-            let why = format!("no call {tool} of the run {run} waits for consent");
+            let why = format!("no call {tool} of the run {run} waits for approval");
             return Err(Refusal::new(ErrorCode::NotRunning, why));
         };
         if let Answer::Yes { arguments } = &answer {

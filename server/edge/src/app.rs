@@ -267,6 +267,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/wall", get(page::index))
         .route("/runs", get(page::overview))
         .route("/dashboard", get(page::overview))
+        .route("/search", get(page::overview))
         .route("/new", get(page::index))
         .route("/image", get(page::image))
         .route("/embed", get(page::embed))

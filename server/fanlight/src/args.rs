@@ -93,7 +93,7 @@ pub(crate) struct FoldArgs {
     /// Take calls that the model wrote into its text, as `<tool_use>` or as JSON, out of it
     #[arg(long)]
     pub(crate) text_calls: bool,
-    /// Print the short form: texts, calls, agents, usage and oddities of each run
+    /// Print the short form: texts, calls, agents, usage and warnings of each run
     #[arg(long)]
     pub(crate) summary: bool,
 }

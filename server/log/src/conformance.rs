@@ -11,7 +11,7 @@
 //! | `promises` | tickets, progress and durability (I9) |
 //! | `lasting` | what a log has when it is opened again: states, marks (I10), epochs (I9) |
 //! | `holes` | what happens to events for which the queue has no room (I7) |
-//! | `listing`, `finding`, `measuring` | the list and figures of tools; searches; sums of measurements |
+//! | `listing`, `finding`, `narrowing`, `measuring` | the list and figures of tools; searches, and what they are narrowed to; sums of measurements |
 //! | `removing`, `importing` | removal, attached results and retention; imports that are whole or absent |
 //! | `histories` | random sequences of all operations, with crashes, against a model |
 //! | `material` | the events and helpers of all cases |
@@ -30,6 +30,7 @@ mod lasting;
 mod listing;
 mod material;
 mod measuring;
+mod narrowing;
 mod promises;
 mod removing;
 
@@ -116,6 +117,7 @@ fn all() -> impl Iterator<Item = &'static Case> {
         holes::CASES,
         listing::CASES,
         finding::CASES,
+        narrowing::CASES,
         removing::CASES,
         importing::CASES,
         measuring::CASES,

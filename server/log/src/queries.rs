@@ -46,6 +46,20 @@ pub struct SearchQuery {
     pub conversation: Option<ConversationId>,
     /// Search only in documents of this kind; `None` for all.
     pub kind: Option<DocumentKind>,
+    /// Only documents that the hub took at this time or later, in milliseconds since 1970.
+    pub since: Option<u64>,
+    /// Only documents that it took before this time.
+    pub until: Option<u64>,
+    /// Only arguments and results of tools whose name contains it. The case of ASCII letters does not count.
+    pub tool: Option<CompactString>,
+    /// Only in conversations whose newest run's main agent has a name that contains it, likewise.
+    pub agent: Option<CompactString>,
+    /// Only in conversations whose newest run has this status.
+    pub state: Option<RunStatus>,
+    /// Only in those that are archived, or only in those that are not; `None` for all.
+    pub archived: Option<bool>,
+    /// Only in those with this tag.
+    pub tag: Option<CompactString>,
     /// Return only hits with a lower number ([`SearchHit::id`]) than this: the next page.
     pub before: Option<u64>,
     /// Most hits that are returned.

@@ -6,9 +6,10 @@
 //!                                      └──────────────▶ snippet ◀─────────────────────┘
 //! ```
 //!
-//! `query` checks the bounds and quotes every word, `words` is how texts are compared, and `snippet` cuts out
-//! what is shown.
+//! `query` checks the bounds and quotes every word, `narrow` makes conditions of the rest of a question, `words` is how texts are compared,
+//! and `snippet` cuts out what is shown.
 
+pub(crate) mod narrow;
 pub(crate) mod query;
 pub(crate) mod snippet;
 pub(crate) mod words;

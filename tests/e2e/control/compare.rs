@@ -54,7 +54,7 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
     let sides = page.run_until(SIDES, is_parted).await;
     assert!(!sides.to_string().contains("About One"), "{sides}");
     shows(&page, "The same beginning").await;
-    page.text_until("parting", |text| text == "Something else was said.").await;
+    page.text_until("parting", |text| text == "The messages differ.").await;
     page.holds("return location.search.startsWith('?compare=c')").await;
     for (name, screen) in LOOKS {
         page.resize(screen).await;

@@ -88,7 +88,7 @@ async fn contents(store: Store, file: &MessageFile) -> Result<String, String> {
     }
     let here = store.reading.conversation.get_untracked();
     let (Some(here), Some(hash)) = (here, &file.hash) else {
-        return Err("The hub has not kept it.".to_owned());
+        return Err("The hub does not have it any more.".to_owned());
     };
     browser::fetch_text(&route::result_path(&here, hash)).await.map(|json| whole::text(&json))
 }

@@ -268,9 +268,8 @@ fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView
         let (status, ended_at) = ended.unwrap_or_default();
         let word = match head.with(Head::word) {
             "rejected" => "Rejected: it was not executed.".to_owned(),
-            "left to its caller" => {
-                "The run left it to the program that called the model; what came of it was not told."
-                    .to_owned()
+            "executed by the caller" => {
+                "The program that called the model executes it; its result was not reported.".to_owned()
             }
             _ => calls::no_result(state.get(), status, ended_at.map(browser::time_of_day).as_deref()),
         };

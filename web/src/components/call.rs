@@ -86,7 +86,7 @@ impl Head {
     pub(super) fn word(&self) -> &'static str {
         match self.state {
             _ if self.is_rejected => "rejected",
-            _ if self.is_left => "left to its caller",
+            _ if self.is_left => "executed by the caller",
             state => state.as_str(),
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! ✓ web_search  rates 2026            ×2  JSON · 8 KB    1.2 s ▾     head, preview, attempt, state_word, span
 //!   3 of 10 pages                                                    progress, while it executes
-//!   Waits for consent: …                                             question
+//!   Waits for approval: …                                            question
 //!   { arguments }                                                    Input, while it waits and the card is folded
 //!   [Approve A] [Edit E] [Reject R]                                  Consent
 //!   [Stop the run]                                                   StopSlow
@@ -151,7 +151,7 @@ pub(super) fn Card(run: RunId, id: ToolCallId) -> impl IntoView {
             </button>
             <Lines ids=ids />
             {move || head.with(|head| head.question.clone()).map(|question| {
-                view! { <div class="line appr">"Waits for consent: " {question}</div> }
+                view! { <div class="line appr">"Waits for approval: " {question}</div> }
             })}
             {move || is_asked.get().then(|| view! { <div class="asks" data-t="asks"><Input ids=ids extent=Extent::Whole /></div> })}
             {move || has_form.get().then(|| view! { <Consent ids=ids head=head form=form /> })}

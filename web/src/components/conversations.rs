@@ -30,7 +30,7 @@ use crate::browser;
 use crate::fleet::{self, Filter, Group, Line, List, Wish};
 use crate::format;
 use crate::model::Model;
-use crate::overview::address::RUNS;
+use crate::overview::address::{RUNS, SEARCH, search_address};
 use crate::panes::Pane;
 use crate::route;
 use crate::store::{Sheet, Store, use_store};
@@ -90,6 +90,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <a class="plain if-narrow" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
                 <a class="plain if-narrow" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
+                <a class="plain if-narrow" href=SEARCH title="Search (g f)">"Search"</a>
             </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>
@@ -153,7 +154,8 @@ fn first_line(page: usize, lines: usize) -> usize {
 /// The filter input of the list and of the wall, with completions for its conditions.
 ///
 /// `id` is the DOM id of the input; the completions are in a `datalist` whose id is made of it. Both inputs
-/// write `panel.filter`, so what was typed here also filters the wall.
+/// write `panel.filter`, so what was typed here also filters the wall. The link behind the input searches for the same in the texts of all
+/// conversations.
 #[component]
 pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
     let store = use_store();
@@ -176,6 +178,8 @@ pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
         <input type="search" id=id placeholder="Filter" aria-label="Filter conversations" list=list.clone()
             prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) />
         <datalist id=list>{values}</datalist>
+        // The styles show it while something is typed.
+        <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts" title="Search the texts of all conversations">"Search texts"</a>
     }
 }
 

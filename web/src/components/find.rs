@@ -15,6 +15,7 @@ use crate::browser;
 use crate::dom::highlight;
 use crate::find::{Finder, Found, HITS_MAX, Hit, Sought};
 use crate::format;
+use crate::overview::address::search_address;
 use crate::route;
 use crate::search;
 use crate::store::{Store, use_store};
@@ -172,7 +173,8 @@ fn Elsewhere() -> impl IntoView {
         let said = remark.get();
         (!rows.is_empty() || !said.is_empty()).then(|| {
             view! {
-                <h3 class="grp">"Other conversations"</h3>
+                <h3 class="grp">"Other conversations "
+                    <a class="link" data-t="all-hits" href=move || search_address(&store.reading.query.get())>"Search page"</a></h3>
                 {(!said.is_empty()).then(|| view! { <p class="meta pad" data-t="not-elsewhere">{said}</p> })}
                 {rows}
             }

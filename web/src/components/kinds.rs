@@ -213,7 +213,7 @@ fn Page(html: String) -> impl IntoView {
                 .into_any();
         }
         let Some(quiet) = dom::quiet(&html) else {
-            return view! { <p class="empty meta">"This page cannot be shown: parts of it hide in one another."</p> }.into_any();
+            return view! { <p class="empty meta">"This page cannot be shown: its parts are nested too deeply."</p> }.into_any();
         };
         if state.get() == EmbedState::Live { live(quiet, state) } else { still(&quiet, state) }
     }
@@ -227,7 +227,7 @@ fn still(quiet: &str, state: RwSignal<EmbedState>) -> AnyView {
             title="A page that came with the result" srcdoc=html></iframe>
         <div class="scripts">
             <button type="button" class="act" data-act="run-scripts" on:click=move |_| state.set(EmbedState::Live)>"Run its scripts"</button>
-            <span class="meta">"They run shut in: no network, nothing of this page or of other embeds."</span>
+            <span class="meta">"They are isolated: no network, no access to this page or to other embeds."</span>
         </div>
     }
     .into_any()
@@ -246,7 +246,7 @@ fn live(quiet: String, state: RwSignal<EmbedState>) -> AnyView {
         <div node_ref=place></div>
         <div class="scripts">
             <button type="button" class="act" data-act="stop-scripts" on:click=move |_| state.set(EmbedState::Still)>"Stop scripts"</button>
-            <span class="meta">"Its scripts run, shut in. What it shows or asks for is the tool's, not Fanlight's."</span>
+            <span class="meta">"Its scripts run isolated. What it shows or asks for comes from the tool, not from Fanlight."</span>
         </div>
     }
     .into_any()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! user                     at the right, plain text, TurnActs
-//! assistant                Markdown, as an answer
+//! assistant                Markdown, as an answer, Rating
 //! system, tool, …          ▸ role  1.2 KB  beginning …
 //! ```
 
@@ -15,8 +15,10 @@ use model::view::MessageView;
 use super::aside::own_id;
 use super::attached::MessageFiles;
 use super::icon::Chevron;
+use super::rating::Rating;
 use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
+use crate::control::Rated;
 use crate::format;
 use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
@@ -39,7 +41,11 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
         let text = text.to_string();
         match role.as_str() {
             "user" => view! { <UserMessage text=text files=files key=key id=its_id.clone() /> }.into_any(),
-            "assistant" => view! { <Written text=text /> }.into_any(),
+            "assistant" => view! {
+                <Written text=text />
+                <div class="answer-foot"><Rating of=Rated::Message(its_id.clone()) /></div>
+            }
+            .into_any(),
             _ => view! { <OtherMessage role=role.to_string() text=text key=key /> }.into_any(),
         }
     };

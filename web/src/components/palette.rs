@@ -9,10 +9,11 @@ use crate::browser;
 use crate::fleet;
 use crate::keys::{COMMANDS, Command};
 use crate::matching;
+use crate::overview::address::search_address;
 use crate::route;
 use crate::store::{OpenDialog, Store, use_store};
 
-/// The most lines that are shown.
+/// The most lines that are shown, beside the search.
 const LINES_MAX: usize = 12;
 
 /// A line of the palette: what is done when it is chosen.
@@ -22,6 +23,8 @@ enum Line {
     Do(Command),
     /// A conversation with its title, which is opened.
     Go(ConversationId, String),
+    /// The search in all conversations for what was typed, with its title.
+    Search(String, String),
 }
 
 impl Line {
@@ -29,12 +32,12 @@ impl Line {
     fn title(&self) -> &str {
         match self {
             Self::Do(command) => command.title,
-            Self::Go(_, title) => title,
+            Self::Go(_, title) | Self::Search(_, title) => title,
         }
     }
 }
 
-/// The lines that match what the reader typed, the best first. Commands that the hub cannot execute are left
+/// The lines that match what the reader typed, the best first; the last one searches for it in all conversations. Commands that the hub cannot execute are left
 /// out, and so are those that would open or close the palette.
 fn lines(store: Store, typed: &str) -> Vec<Line> {
     let commands = COMMANDS
@@ -45,7 +48,12 @@ fn lines(store: Store, typed: &str) -> Vec<Line> {
         let rows = model.fleet().into_iter().flat_map(|fleet| fleet.values());
         lines.extend(rows.map(|row| Line::Go(row.conversation.clone(), fleet::title(row).to_owned())));
     });
-    matching::best(lines, typed, Line::title, LINES_MAX)
+    let mut lines = matching::best(lines, typed, Line::title, LINES_MAX);
+    let typed = typed.trim();
+    if !typed.is_empty() {
+        lines.push(Line::Search(typed.to_owned(), format!("Search all conversations for “{typed}”")));
+    }
+    lines
 }
 
 /// The palette, opened with a key. The input keeps the focus; arrows move the choice, Enter and a click carry
@@ -67,6 +75,7 @@ pub(super) fn Palette() -> impl IntoView {
         match line {
             Some(Line::Do(command)) => command.run(store),
             Some(Line::Go(conversation, _)) => browser::follow_link(&route::path_of(&conversation)),
+            Some(Line::Search(typed, _)) => browser::leave_for(&search_address(&typed)),
             None => {}
         }
     };
@@ -87,6 +96,7 @@ pub(super) fn Palette() -> impl IntoView {
             let key = match &line {
                 Line::Do(command) => view! { <kbd>{command.shown}</kbd> }.into_any(),
                 Line::Go(..) => view! { <span class="meta">"conversation"</span> }.into_any(),
+                Line::Search(..) => view! { <span class="meta">"search"</span> }.into_any(),
             };
             view! {
                 <div class="option" role="option" id=format!("option-{number}") data-t="option"

@@ -1,31 +1,39 @@
-//! What people think of a run: good or bad, and why.
+//! What people think of a run or of an answer that came as a message: good or bad, and why.
 
 use leptos::html;
 use leptos::prelude::*;
-use model::RunId;
 use web_sys::KeyboardEvent;
 
-use crate::control::At;
+use crate::control::{At, Rated};
 use crate::store::use_store;
 
-/// Two buttons, one of which is pressed once somebody rated the run; pressed again it takes that back. After a press an input asks why:
+/// Two buttons, one of which is pressed once somebody rated it; pressed again it takes that back. After a press an input asks why:
 /// Enter says it, Escape leaves it open. Nothing where commands cannot be given.
 #[component]
-pub(super) fn RunRating(run: RunId) -> impl IntoView {
+pub(super) fn Rating(of: Rated) -> impl IntoView {
     let store = use_store();
-    let at = At::Rating(run.clone());
-    let run = StoredValue::new(run);
+    let at = At::Rating(of.clone());
+    let label = match of {
+        Rated::Run(_) => "Rating of the run",
+        Rated::Message(_) => "Rating of the message",
+    };
+    let of = StoredValue::new(of);
     let rating = Memo::new(move |_| {
         store.reading.conversation.track();
         store.reading.seq.track();
-        run.with_value(|run| store.reading.view(|view| view.label.rating_of_run(run).cloned()))
+        of.with_value(|of| {
+            store.reading.view(|view| match of {
+                Rated::Run(run) => view.label.rating_of_run(run).cloned(),
+                Rated::Message(message) => view.label.rating_of_message(message).cloned(),
+            })
+        })
     });
     let good = Memo::new(move |_| rating.with(|rating| rating.as_ref().and_then(|rating| rating.good)));
     let asks = RwSignal::new(false);
     let press = move |wanted: bool| {
         let is_on = good.get_untracked() == Some(wanted);
         asks.set(!is_on);
-        run.with_value(|run| store.rate_run(run, (!is_on).then_some(wanted), None));
+        of.with_value(|of| store.rate(of, (!is_on).then_some(wanted), None));
     };
     let field = NodeRef::<html::Input>::new();
     Effect::new(move |_| {
@@ -38,7 +46,7 @@ pub(super) fn RunRating(run: RunId) -> impl IntoView {
             event.prevent_default();
             let why = field.get_untracked().map(|field| field.value()).filter(|why| !why.trim().is_empty());
             if why.is_some() {
-                run.with_value(|run| store.rate_run(run, good.get_untracked(), why));
+                of.with_value(|of| store.rate(of, good.get_untracked(), why));
             }
             asks.set(false);
         }
@@ -62,7 +70,7 @@ pub(super) fn RunRating(run: RunId) -> impl IntoView {
     move || {
         let trouble = trouble.clone();
         (can.get() || good.get().is_some()).then(|| view! {
-            <span class="rating" role="group" aria-label="Rating of the run" data-t="rating">
+            <span class="rating" role="group" aria-label=label data-t="rating">
                 {button(true, "Good", "rate-good")} {button(false, "Bad", "rate-bad")}
                 {move || asks.get().then(|| view! {
                     <input node_ref=field data-t="rating-why" aria-label="Why" placeholder="Why? Enter" autocomplete="off" on:keydown=hear />

@@ -75,7 +75,7 @@ fn words(store: Store, opened: &RecordingInfo) -> String {
         return format!("It cannot be read further: {failure}");
     }
     if opened.dialect.is_none() {
-        return "Its beginning does not tell which dialect it speaks: choose one".to_owned();
+        return "Its dialect could not be recognised: choose one".to_owned();
     }
     let (events, anomalies) = store.reading.view(|view| (view.seq, view.anomalies.total));
     let reading = (opened.read < 1000).then(|| format!("reading, {} %", opened.read / 10));

@@ -24,8 +24,9 @@ use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
 use super::lane::Lane;
 use super::note::Failure;
-use super::rating::RunRating;
+use super::rating::Rating;
 use super::turn::GoOn;
+use crate::control::Rated;
 use crate::flow::{Flow, RowRank};
 use crate::format;
 use crate::open::Fold;
@@ -196,7 +197,7 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
         is_over.get().then(|| {
             let copy =
                 (!answer().trim().is_empty()).then(|| view! { <Copy text=answer label="Copy answer" /> });
-            view! { <div class="answer-foot">{copy} <RunRating run=id.get_value() /></div> }
+            view! { <div class="answer-foot">{copy} <Rating of=Rated::Run(id.get_value()) /></div> }
         })
     }
 }

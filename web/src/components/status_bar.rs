@@ -150,11 +150,13 @@ pub(crate) fn StatusBar() -> impl IntoView {
     let anomalies = Memo::new(move |_| {
         store.reading.seq.track();
         let n = store.reading.view(|view| view.anomalies.total);
-        (n > 0).then(|| format!("{} odd", format::grouped(n)))
+        (n > 0).then(|| format!("{} warning{}", format::grouped(n), if n == 1 { "" } else { "s" }))
     });
-    let oddities = move || {
+    let warnings = move || {
         let kept = store.reading.view(|view| view.anomalies.first.clone());
-        let line = |it: &model::anomaly::Anomaly| format!("{:?}: {}", it.code, it.detail);
+        let line = |it: &model::anomaly::Anomaly| {
+            format!("{}: {}", crate::details::warning_word(it.code), it.detail)
+        };
         kept.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
     };
     view! {
@@ -163,7 +165,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
             <Log />
             <span class="seq">{move || seq.get()}</span>
             <span class="hide">{last}</span>
-            {move || anomalies.get().map(|text| view! { <span class="hide" title=oddities>{text}</span> })}
+            {move || anomalies.get().map(|text| view! { <span class="hide" title=warnings>{text}</span> })}
             <span class="grow"></span>
             <button type="button" class="plain" on:click=move |_| store.toggle_dialog(OpenDialog::Help)>
                 <kbd>"?"</kbd> " keys"

@@ -282,7 +282,7 @@ fn Counts(tile: Memo<Option<ConversationRow>>) -> impl IntoView {
     let asks = Memo::new(move |_| Some(count(|row| row.approvals)).filter(|n| *n > 0));
     let viewers = Memo::new(move |_| Some(count(|row| row.viewers)).filter(|n| *n > 0));
     view! {
-        {move || asks.get().map(|n| view! { <span class="appr">{n} " waiting for consent"</span> })}
+        {move || asks.get().map(|n| view! { <span class="appr">{n} " waiting for approval"</span> })}
         {move || failed.get().map(|n| view! { <span class="err">{n} " failed"</span> })}
         {move || tools.get().map(|text| view! { <span>{text}</span> })}
         {move || agents.get().map(|text| view! { <span>{text}</span> })}

@@ -1,7 +1,7 @@
 //! The bar at the top: the title, the state of the newest run, totals, and the commands of the view.
 //!
 //! ```text
-//! ☰ ✺ Fanlight  Wall  Runs  Dashboard   Title  ● Running 2:41  14 steps · 38k tokens · $0.21    3 watching  [Answer|Steps|All] …
+//! ☰ ✺ Fanlight  Wall  Runs  Dashboard  Search   Title  ● Running 2:41  14 steps · 38k tokens · $0.21    3 watching  [Answer|Steps|All] …
 //!                                              └ Pill ───────┘ └ Counts ───────────────────┘    └ Watching
 //! ▁▁▁▁▁▁▁▁▁▁▁ Progress, while the page catches up
 //! ```
@@ -23,7 +23,7 @@ use crate::flow::Flow;
 use crate::format;
 use crate::link::Status;
 use crate::open::Level;
-use crate::overview::address::{DASHBOARD, RUNS};
+use crate::overview::address::{DASHBOARD, RUNS, SEARCH};
 use crate::route;
 use crate::store::{OpenDialog, Sheet, Store, use_store};
 use crate::timeline::Drawer;
@@ -122,6 +122,7 @@ pub(crate) fn TopBar() -> impl IntoView {
             <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Wall"</a>
             <a class="crumb hide" href=RUNS title="All runs as a table">"Runs"</a>
             <a class="crumb hide" href=DASHBOARD title="Figures over time">"Dashboard"</a>
+            <a class="crumb hide" href=SEARCH title="Search (g f)">"Search"</a>
             <Title text=title />
             {move || (!store.panel.wall.get()).then(|| view! {
                 {move || newest.with(Option::is_some).then(|| view! { <Pill newest=newest /> })}
@@ -255,7 +256,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         span_text(newest.with(|run| run.as_ref().map_or(Span::None, span)))
     };
     let word = move || match status.get() {
-        _ if asks.get().is_some() => "Waits for consent",
+        _ if asks.get().is_some() => "Waits for approval",
         RunStatus::Running if stalled.get() => "Stalled",
         RunStatus::Running if silent.with(Option::is_some) => "Silent",
         RunStatus::Running => "Running",

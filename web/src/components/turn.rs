@@ -111,7 +111,7 @@ pub(super) fn Rewrite(id: MessageId, text: String) -> impl IntoView {
     };
     view! {
         <div class="rewrite written" data-t="rewrite">
-            <textarea aria-label="Message, edited" rows=rows node_ref=area prop:value=text on:keydown=press
+            <textarea aria-label="Edited message" rows=rows node_ref=area prop:value=text on:keydown=press
                 on:input=move |event| written.set(event_target_value(&event))></textarea>
             <div class="acts-row">
                 <span class="meta">"Runs in a fork; this conversation stays as it is."</span>

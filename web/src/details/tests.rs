@@ -45,7 +45,7 @@ fn a_run_says_what_is_known_of_it_and_nothing_that_is_not() {
     assert_eq!(fact(&shown, "Conversation", "position"), Some("picture:4"));
     assert_eq!(fact(&shown, "Conversation", "began"), Some("at 1000"));
     assert_eq!(fact(&shown, "Conversation", "holds"), Some("1 run · 0 messages"));
-    assert_eq!(fact(&shown, "Oddities", "noted"), Some("none: the stream came as its format says"));
+    assert_eq!(fact(&shown, "Warnings", "number"), Some("none: the stream came as its format says"));
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn what_was_odd_is_counted_and_said_in_words() {
     let mut view = view(&[odd]);
     let shown_all = shown(view.clone());
     let noted = view.anomalies.total;
-    assert_eq!(fact(&shown_all, "Oddities", "noted"), Some(noted.to_string().as_str()));
-    assert!(fact(&shown_all, "Oddities", "text without a start").is_some(), "{shown_all:?}");
+    assert_eq!(fact(&shown_all, "Warnings", "number"), Some(noted.to_string().as_str()));
+    assert!(fact(&shown_all, "Warnings", "text without a start").is_some(), "{shown_all:?}");
     view.anomalies.total = 1_000;
-    assert_eq!(fact(&shown(view), "Oddities", "noted"), Some("1,000, of which the first are here"));
+    assert_eq!(fact(&shown(view), "Warnings", "number"), Some("1,000, of which the first are here"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn of_the_link_nothing_is_said_that_is_not_known() {
     let away = || Status::Reconnecting { in_ms: 0, attempt: 1, since: 7_000, is_stale: false };
     let c = ConversationId::parse("c").unwrap();
     model.picture(c, View::default());
-    assert_eq!(said(&model, Status::Up).as_deref(), Some("no return of it is noted"));
+    assert_eq!(said(&model, Status::Up).as_deref(), Some("no reconnection so far"));
     assert_eq!(said(&model, away()).as_deref(), Some("away since at 7000"));
     assert_eq!(said(&model, Status::Offline).as_deref(), Some("away"));
     model.keep_mark("reconnected".to_owned());

@@ -5,7 +5,8 @@
 //! TEXTS on the page ─▶ text nodes, joined by block (Joined) ─▶ hits of the matcher ─▶ Range ─▶ CSS.highlights
 //! ```
 //!
-//! A hit may go over several elements of one block, as over bold letters, never over two blocks.
+//! A hit may go over several elements of one block, as over bold letters, never over two blocks. Of a formula the source is searched, which
+//! is in the document but not shown; a hit in it marks the whole formula.
 
 use std::cell::Cell;
 
@@ -27,6 +28,9 @@ const TEXTS: &str = ".body .pre, .think-text, .ans";
 
 /// The elements whose text is searched as one, across the elements inside them.
 const BLOCKS: &str = ".pre, pre, p, li, td, th, h3, h4, .think-text";
+
+/// The elements in which the letters of a formula stand. Its source is in an `annotation`.
+const LETTERS: &str = "math :not(annotation)";
 
 /// `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
@@ -96,6 +100,9 @@ fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
     while places.len() < most {
         let node = walker.next_node().ok().flatten();
         let parent = node.as_ref().and_then(Node::parent_element);
+        if parent.as_ref().is_some_and(|it| it.matches(LETTERS).unwrap_or(false)) {
+            continue;
+        }
         let of = parent.and_then(|it| it.closest(BLOCKS).ok().flatten());
         if of.is_none() || of != block.of {
             let found = block.joined.places(matcher).filter_map(|(from, to)| block.range(from, to));
@@ -125,8 +132,22 @@ impl Block {
     /// The range between two places of the joined text. `None` if the text has changed since.
     fn range(&self, from: Spot, to: Spot) -> Option<Range> {
         let range = browser::document().create_range().ok()?;
-        range.set_start(self.nodes.get(from.0)?, from.1).ok()?;
-        range.set_end(self.nodes.get(to.0)?, to.1).ok()?;
+        let (first, last) = (self.nodes.get(from.0)?, self.nodes.get(to.0)?);
+        match formula_of(first) {
+            Some(formula) => range.set_start_before(&formula),
+            None => range.set_start(first, from.1),
+        }
+        .ok()?;
+        match formula_of(last) {
+            Some(formula) => range.set_end_after(&formula),
+            None => range.set_end(last, to.1),
+        }
+        .ok()?;
         Some(range)
     }
+}
+
+/// The formula whose source the text is; `None` for any other text.
+fn formula_of(text: &Node) -> Option<Element> {
+    text.parent_element()?.closest("annotation").ok()??.closest("math").ok()?
 }

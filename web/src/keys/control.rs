@@ -33,7 +33,7 @@ pub(super) fn press(store: Store, act: &str) {
     });
     match found.and_then(|it| it.dyn_into::<HtmlElement>().ok()) {
         Some(button) => button.click(),
-        None => store.spoken.set("Nothing here waits for that".to_owned()),
+        None => store.spoken.set("Nothing here can be approved, rejected or retried".to_owned()),
     }
 }
 

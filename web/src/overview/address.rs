@@ -11,6 +11,20 @@ pub const RUNS: &str = "/runs";
 /// The dashboard.
 pub const DASHBOARD: &str = "/dashboard";
 
+/// The search in all conversations.
+pub const SEARCH: &str = "/search";
+
+/// The address of a search for what is typed: `/search?q=…`.
+pub fn search_address(typed: &str) -> String {
+    let typed = typed.trim();
+    if typed.is_empty() { SEARCH.to_owned() } else { format!("{SEARCH}?q={}", encoded(typed)) }
+}
+
+/// What the query of such an address says is typed.
+pub fn searched(query: &str) -> String {
+    Pairs(query).value("q").unwrap_or_default()
+}
+
 /// The end of a time that goes on.
 pub const UNTIL_NOW: u64 = model::limits::NUMBER_MAX;
 
@@ -227,6 +241,10 @@ mod tests {
         let (path, query) = address.split_once('?').unwrap();
         assert_eq!((path, RunsAddress::parse(query)), (RUNS, it));
         assert_eq!(RunsAddress::default().address(), RUNS);
+        for typed in ["größe \"exit code\" tool:a&b=c", "", "a+b"] {
+            let address = search_address(typed);
+            assert_eq!(searched(address.strip_prefix(SEARCH).unwrap()), typed);
+        }
         for range in Range::ALL {
             for by in By::ALL {
                 let it = DashboardAddress { range, by };

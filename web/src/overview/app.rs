@@ -5,10 +5,11 @@
 
 use leptos::prelude::*;
 
-use super::address::{DASHBOARD, RUNS};
+use super::address::{DASHBOARD, RUNS, SEARCH};
 use super::board::Board;
 use super::dashboard::Dashboard;
 use super::runs::Runs;
+use super::search::Search;
 use crate::components::icon;
 use crate::link::Status;
 use crate::{app, browser, format, route, session, settings};
@@ -20,18 +21,26 @@ pub fn start() {
     mount_to_body(Overview);
 }
 
-/// The header and, below it, the dashboard or the table of runs, as the path says. The two are pages of their
-/// own: going from one to the other loads the page anew, and each has a board and a socket.
+/// The header and, below it, the dashboard, the search or the table of runs, as the path says. Each is a page of its own: going from one
+/// to another loads the page anew, and each has a board and a socket.
 #[component]
 fn Overview() -> impl IntoView {
     let path = browser::window().location().pathname().unwrap_or_default();
-    let is_dashboard = path.trim_end_matches('/') == DASHBOARD;
-    let title = if is_dashboard { "Dashboard" } else { "Runs" };
+    let (here, title) = match path.trim_end_matches('/') {
+        DASHBOARD => (DASHBOARD, "Dashboard"),
+        SEARCH => (SEARCH, "Search"),
+        _ => (RUNS, "Runs"),
+    };
     browser::document().set_title(&format!("{title} · Fanlight"));
     let board = Board::new();
     session::start(board);
-    let link = |href: &'static str, words: &'static str, is_here: bool| {
-        view! { <a href=href aria-current=is_here.then_some("page")>{words}</a> }
+    let link = |href: &'static str, words: &'static str| {
+        view! { <a href=href aria-current=(href == here).then_some("page")>{words}</a> }
+    };
+    let content = match here {
+        DASHBOARD => view! { <Dashboard board=board /> }.into_any(),
+        SEARCH => view! { <Search board=board /> }.into_any(),
+        _ => view! { <Runs board=board /> }.into_any(),
     };
     view! {
         <div class="app overview">
@@ -39,16 +48,17 @@ fn Overview() -> impl IntoView {
             <header class="top">
                 <a class="mark" href="/">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
                 <nav class="ways" aria-label="Pages">
-                    {link("/", "Conversations", false)}
-                    {link(route::WALL, "Wall", false)}
-                    {link(RUNS, "Runs", !is_dashboard)}
-                    {link(DASHBOARD, "Dashboard", is_dashboard)}
+                    {link("/", "Conversations")}
+                    {link(route::WALL, "Wall")}
+                    {link(RUNS, "Runs")}
+                    {link(DASHBOARD, "Dashboard")}
+                    {link(SEARCH, "Search")}
                 </nav>
                 <span class="grow"></span>
                 <LinkState board=board />
             </header>
             <main id="main" tabindex="-1">
-                {if is_dashboard { view! { <Dashboard board=board /> }.into_any() } else { view! { <Runs board=board /> }.into_any() }}
+                {content}
             </main>
         </div>
     }

@@ -66,7 +66,7 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
                 <h1>"Dashboard"</h1>
                 <span class="seg" role="group" aria-label="Time">{ranges}</span>
                 <span class="meta">"by"</span>
-                <span class="seg" role="group" aria-label="Told apart by">{groups}</span>
+                <span class="seg" role="group" aria-label="Group by">{groups}</span>
                 <span class="grow"></span>
                 <Table look=look />
             </div>

@@ -114,7 +114,7 @@ fn Empty(table: Table, all: Memo<usize>) -> impl IntoView {
             _ if all.get() > 0 => None,
             None => Some("Loading…"),
             Some(0) => Some("No run yet. Whatever an agent publishes to this hub stands here at once."),
-            Some(_) => Some("No run is like that. Take a condition out of the filter."),
+            Some(_) => Some("No run matches the filter. Remove a condition to see more."),
         }
     });
     move || words.get().map(|words| view! { <p class="meta pad" data-t="empty">{words}</p> })

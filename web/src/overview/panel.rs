@@ -149,7 +149,7 @@ pub(super) fn Panel(look: DashboardState, spec: PanelSpec) -> impl IntoView {
             None => view! { <p class="meta">"Loading…"</p> }.into_any(),
             Some(Err(why)) => view! { <p class="meta err" role="status">{why.clone()}</p> }.into_any(),
             Some(Ok(picture)) if picture.lines.is_empty() => {
-                view! { <p class="meta none">"Nothing in this time."</p> }.into_any()
+                view! { <p class="meta none">"No data in this period."</p> }.into_any()
             }
             Some(Ok(picture)) => drawn(spec, picture.clone(), pointed).into_any(),
         })
@@ -205,7 +205,7 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
                 });
                 format!("{} · {}", picture.time(step), numbers.collect::<Vec<_>>().join(" · "))
             }
-            None => "Point at a time; a click opens its runs.".to_owned(),
+            None => "Point at the chart to read its values; click to open the runs of that time.".to_owned(),
         })
     };
     let marker = move || {

@@ -10,7 +10,7 @@ use indexmap::IndexSet;
 use leptos::prelude::*;
 use model::ConversationId;
 
-use super::address::{RunsAddress, UNTIL_NOW};
+use super::address::{RunsAddress, UNTIL_NOW, search_address};
 use super::board::Board;
 use super::grid::Grid;
 use super::selected::Selected;
@@ -162,6 +162,8 @@ fn FilterField(table: Table) -> impl IntoView {
                 list="filter-values" prop:value=move || text.get()
                 on:input=move |event| table.address.update(|address| address.filter = event_target_value(&event)) />
             <datalist id="filter-values">{values}</datalist>
+            <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts"
+                title="Search the texts of all conversations">"Search texts"</a>
         </span>
     }
 }
@@ -196,13 +198,13 @@ fn Time(table: Table) -> impl IntoView {
             let until_now = (!goes_on).then(|| {
                 let press = move |_| table.address.update(|address| address.time = Some((from, UNTIL_NOW)));
                 view! {
-                    <button type="button" class="chip" data-t="time-until-now" title="Shown are runs since the beginning of this time"
+                    <button type="button" class="chip" data-t="time-until-now" title="Shows runs from the start of this period until now"
                         on:click=press>"until now"</button>
                 }
             });
             view! {
                 <button type="button" class="chip" aria-pressed="true" data-t="time"
-                    title="Shown are runs of this time; a click shows all"
+                    title="Only runs of this period are shown; click to show all"
                     on:click=move |_| table.address.update(|address| address.time = None)>{words} " ✕"</button>
                 {until_now}
             }

@@ -152,7 +152,7 @@ async fn read(file: &File) -> Result<MessageFile, String> {
         let most = crate::format::bytes(FILE_BYTES_MAX as u64);
         return Err(format!("Not attached: {} is larger than {most}.", file.name()));
     }
-    let failed = |_| format!("Not attached: the browser does not give {}.", file.name());
+    let failed = |_| format!("Not attached: the browser could not read {}.", file.name());
     let buffer = JsFuture::from(file.array_buffer()).await.map_err(failed)?;
     let bytes = Uint8Array::new(&buffer).to_vec();
     let mime = attaching::mime_of(&file.type_(), &bytes);

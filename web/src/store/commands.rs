@@ -19,7 +19,7 @@ use model::{ConversationId, MessageId, RunId};
 use super::Store;
 use crate::attaching;
 use crate::browser;
-use crate::control::{self, At, CommandOutcome};
+use crate::control::{self, At, CommandOutcome, Rated};
 use crate::link::Status;
 use crate::rights::Deed;
 use crate::route;
@@ -90,11 +90,15 @@ impl Store {
         }
     }
 
-    /// Says that a run of the open conversation is good or bad, and why; without `good` takes that back.
-    pub(crate) fn rate_run(self, run: &RunId, good: Option<bool>, why: Option<String>) {
+    /// Says that a run or a message of the open conversation is good or bad, and why; without `good` takes that back.
+    pub(crate) fn rate(self, rated: &Rated, good: Option<bool>, why: Option<String>) {
         if let Some(conversation) = self.reading.conversation.get_untracked() {
-            let deed = CommandAction::Rate { run: Some(run.clone()), message: None, good, why };
-            self.command_in(conversation, At::Rating(run.clone()), deed);
+            let (run, message) = match rated.clone() {
+                Rated::Run(run) => (Some(run), None),
+                Rated::Message(message) => (None, Some(message)),
+            };
+            let deed = CommandAction::Rate { run, message, good, why };
+            self.command_in(conversation, At::Rating(rated.clone()), deed);
         }
     }
 

@@ -28,6 +28,8 @@ impl Store {
     pub(crate) fn link(self, place: Option<Place>) -> Option<String> {
         let conversation = self.reading.conversation.get_untracked()?;
         let looks = Looks {
+            // What somebody else lists is that person's choice.
+            filter: None,
             level: Some(self.reading.level.get_untracked()),
             place,
             find: self.finding(),

@@ -48,10 +48,12 @@ impl Store {
         Effect::new(move |_| {
             self.panel.tab.track();
             self.reading.is_pattern.track();
-            let query = self.reading.query.get();
+            let (query, filter) = (self.reading.query.get(), self.panel.filter.get());
             // Browsers accept only a few changes of the address per second.
             browser::after(TYPED_MS, move || {
-                if self.reading.query.with_untracked(|now| *now == query) {
+                if self.reading.query.with_untracked(|now| *now == query)
+                    && self.panel.filter.with_untracked(|now| *now == filter)
+                {
                     self.write_address(&KEPT);
                 }
             });
@@ -59,12 +61,13 @@ impl Store {
     }
 
     /// Replaces the parameters `names` of the address by the view; a parameter without a value is removed.
-    /// Nothing on the bare page and on the wall. The level is left out if it is the usual one and the
+    /// Nothing on the bare page; on the wall the filter alone. The level is left out if it is the usual one and the
     /// reader's setting too.
     pub(crate) fn write_address(self, names: &[&str]) {
-        if self.reading.is_bare || self.panel.wall.get_untracked() {
+        if self.reading.is_bare {
             return;
         }
+        let is_wall = self.panel.wall.get_untracked();
         let location = browser::window().location();
         let (path, query) = (location.pathname().unwrap_or_default(), location.search().unwrap_or_default());
         let is_kept = |name: &str| names.contains(&name);
@@ -73,11 +76,13 @@ impl Store {
         let own = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let is_plain = level == Level::default() && own == level;
         let drawer = self.panel.drawer.get_untracked();
+        let filter = self.panel.filter.with_untracked(|text| text.trim().to_owned());
         let looks = Looks {
+            filter: Some(filter).filter(|text| is_kept("q") && !text.is_empty()),
             level: (is_kept("level") && is_conversation && !is_plain).then_some(level),
             find: self.finding().filter(|_| is_kept("find") && is_conversation),
             is_pattern: self.reading.is_pattern.get_untracked(),
-            timeline: (is_kept("timeline") && drawer != Drawer::Closed).then_some(drawer),
+            timeline: (is_kept("timeline") && !is_wall && drawer != Drawer::Closed).then_some(drawer),
             ..Looks::default()
         };
         let wanted = route::with_looks(&query, names, &looks);

@@ -23,7 +23,7 @@ impl Work {
         match self {
             Self::Model => "model",
             Self::Tool => "tools",
-            Self::Person => "consent",
+            Self::Person => "approval",
             Self::Waiting => "waiting",
         }
     }
@@ -134,7 +134,7 @@ mod tests {
         ];
         let shares = Shares::of(&spans, 0, 100);
         assert_eq!(shares.ms(), [20, 50, 20, 10]);
-        assert_eq!(shares.words(), "model 20 % · tools 50 % · consent 20 % · waiting 10 %");
+        assert_eq!(shares.words(), "model 20 % · tools 50 % · approval 20 % · waiting 10 %");
         assert_eq!(Shares::of(&[], 5, 5).words(), "");
         assert_eq!(Shares::of(&[], 0, 3).words(), "waiting 100 %");
     }

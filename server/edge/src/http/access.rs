@@ -372,7 +372,10 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
 /// browser, otherwise a problem. The failure counts against the sender's address.
 fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
-    let is_page = matches!(path, Some("/" | "/c/{conversation}" | "/wall" | "/new"));
+    let is_page = matches!(
+        path,
+        Some("/" | "/c/{conversation}" | "/wall" | "/new" | "/runs" | "/dashboard" | "/search")
+    );
     fair::failed(shared, parts, denial);
     // A browser that nobody has logged in yet is no news.
     if denial != Denial::Missing || !is_page {

@@ -54,16 +54,27 @@ pub(crate) struct ListQuery {
     tag: Option<CompactString>,
 }
 
-/// Which rows the list has as far as they are archived.
+/// Which conversations the list and the search have as far as they are archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ArchivedRows {
+pub(super) enum ArchivedRows {
     /// Those that are not archived.
     No,
     /// Those that are.
     Only,
     /// All.
     All,
+}
+
+impl ArchivedRows {
+    /// Whether those are wanted that are archived, or those that are not; `None` for all.
+    pub(super) fn wanted(self) -> Option<bool> {
+        match self {
+            Self::No => Some(false),
+            Self::Only => Some(true),
+            Self::All => None,
+        }
+    }
 }
 
 /// A page of the list: pinned ones first, then the newest activity.
@@ -88,11 +99,7 @@ pub(crate) async fn list(
 ) -> Result<Json<List>, Problem> {
     let limit = query.limit.unwrap_or(ROWS_MAX).clamp(1, ROWS_MAX);
     let after = query.after.as_deref().map(after).transpose()?;
-    let archived = match query.archived.unwrap_or(ArchivedRows::No) {
-        ArchivedRows::No => Some(false),
-        ArchivedRows::Only => Some(true),
-        ArchivedRows::All => None,
-    };
+    let archived = query.archived.unwrap_or(ArchivedRows::No).wanted();
     let is_among_others = after.as_ref().is_some_and(|after| !after.pinned);
     let pinned = query.pinned.or(is_among_others.then_some(false));
     let after = after.map(|after| after.place);

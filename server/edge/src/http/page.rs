@@ -78,7 +78,7 @@ pub(crate) async fn index(headers: HeaderMap) -> Response {
     }
 }
 
-/// `GET /runs` and `GET /dashboard`: the operator's pages, a program of their own.
+/// `GET /runs`, `GET /dashboard` and `GET /search`: the operator's pages, a program of their own.
 pub(crate) async fn overview(headers: HeaderMap) -> Response {
     match Dist::get("overview.html") {
         Some(file) => send("overview.html", file, &headers, "no-cache"),

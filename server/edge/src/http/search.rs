@@ -8,17 +8,20 @@ use std::time::Duration;
 use access::Right;
 use axum::Json;
 use axum::extract::State;
+use compact_str::CompactString;
 use event_log::{
     CancelOnDrop, DocumentKind, EventLog, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults,
     ToolFigures,
 };
 use model::code::ErrorCode;
-use model::limits::{HITS_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
+use model::event::RunStatus;
+use model::limits::{HITS_MAX, NAME_BYTES_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
 use model::mask::Hideable;
 use model::{ConversationId, Mask};
 use serde::{Deserialize, Serialize};
 
 use super::access::Caller;
+use super::conversations::ArchivedRows;
 use super::params::Query;
 use super::problem::Problem;
 use super::spool::place;
@@ -31,8 +34,9 @@ const HITS: usize = 50;
 /// How long one search may take, and how long it may wait for its turn.
 const TIME: Duration = Duration::from_millis(SEARCH_MS);
 
-/// The query parameters of a search.
+/// The query parameters of a search. One that is none of these is refused, since a search without it would find more than was asked for.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The words that must occur, at most `SEARCH_QUERY_BYTES_MAX` bytes.
     q: String,
@@ -40,10 +44,66 @@ pub(crate) struct Params {
     conversation: Option<String>,
     /// Only hits in texts of this kind.
     kind: Option<DocumentKind>,
+    /// Only hits in texts that the hub took at this time or later, in milliseconds since 1970.
+    since: Option<u64>,
+    /// Only hits in texts that it took before this time, which is after `since`.
+    until: Option<u64>,
+    /// Only hits in arguments and results of tools whose name contains it, 1 to `NAME_BYTES_MAX` bytes.
+    tool: Option<CompactString>,
+    /// Only hits in conversations whose newest run's main agent has a name that contains it, likewise.
+    agent: Option<CompactString>,
+    /// Only hits in conversations whose newest run has this status.
+    state: Option<RunStatus>,
+    /// Which of those that are archived: without it all, unlike the list.
+    archived: Option<ArchivedRows>,
+    /// Only hits in conversations with this tag, likewise.
+    tag: Option<CompactString>,
     /// Only hits older than this one: the `next` of the page before.
     before: Option<u64>,
     /// How many hits, [`HITS`] unless said, at most `HITS_MAX`.
     limit: Option<usize>,
+}
+
+impl Params {
+    /// What the log is asked for; one hit more than the page has tells whether there are more. Fails with `bad_request` for a value out
+    /// of its bounds, and for values that exclude one another.
+    fn query(self, limit: usize) -> Result<SearchQuery, Problem> {
+        if self.q.len() > SEARCH_QUERY_BYTES_MAX {
+            return Err(Problem::bad_request(format!("q: more than {SEARCH_QUERY_BYTES_MAX} bytes")));
+        }
+        for (name, value) in [("tool", &self.tool), ("agent", &self.agent), ("tag", &self.tag)] {
+            if value.as_ref().is_some_and(|value| value.is_empty() || value.len() > NAME_BYTES_MAX) {
+                return Err(Problem::bad_request(format!(
+                    "{name}: say 1 to {NAME_BYTES_MAX} bytes, or leave it out"
+                )));
+            }
+        }
+        if let (Some(since), Some(until)) = (self.since, self.until)
+            && since >= until
+        {
+            return Err(Problem::bad_request(format!("until: {until} is not after since, {since}")));
+        }
+        let is_of_calls = matches!(self.kind, None | Some(DocumentKind::Arguments | DocumentKind::Result));
+        if self.tool.is_some() && !is_of_calls {
+            let detail =
+                "tool: only arguments and results are of a tool; leave kind out, or name one of these";
+            return Err(Problem::bad_request(detail));
+        }
+        Ok(SearchQuery {
+            text: self.q,
+            conversation: self.conversation.as_deref().map(ConversationId::parse).transpose()?,
+            kind: self.kind,
+            since: self.since,
+            until: self.until,
+            tool: self.tool,
+            agent: self.agent,
+            state: self.state,
+            archived: self.archived.and_then(ArchivedRows::wanted),
+            tag: self.tag,
+            before: self.before,
+            limit: limit + 1,
+        })
+    }
 }
 
 /// What a search found, newest first.
@@ -70,8 +130,8 @@ impl Found {
     }
 }
 
-/// `GET /v1/search?q&conversation&kind&before&limit`: hits that the caller may see. 400 for a query that is
-/// too long, 403 for a conversation that the caller may not view, 429 if other searches leave no turn. A
+/// `GET /v1/search?q&conversation&kind&since&until&tool&agent&state&archived&tag&before&limit`: hits that the caller may see. 400 for a
+/// query that is too long, an unknown parameter and a value that is none, 403 for a conversation that the caller may not view, 429 if other searches leave no turn. A
 /// search that runs out of time is an answer with `partial`.
 pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
@@ -81,17 +141,8 @@ pub(crate) async fn search(
     if let Some(named) = &params.conversation {
         caller.may(Right::View, named)?;
     }
-    if params.q.len() > SEARCH_QUERY_BYTES_MAX {
-        return Err(Problem::bad_request(format!("q: more than {SEARCH_QUERY_BYTES_MAX} bytes")));
-    }
     let limit = params.limit.unwrap_or(HITS).clamp(1, HITS_MAX);
-    let query = SearchQuery {
-        text: params.q,
-        conversation: params.conversation.as_deref().map(ConversationId::parse).transpose()?,
-        kind: params.kind,
-        before: params.before,
-        limit: limit + 1,
-    };
+    let query = params.query(limit)?;
     let log = Arc::clone(&shared);
     let found = asked(&shared, move |stop| seen(log.hub.log(), &query, &caller, stop)).await?;
     Ok(Json(Found::of(found, limit)))

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use model::RunId;
 use model::limits::HITS_MAX;
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::batch::{of_conversation, of_kind};
 use super::database::{Database, Session};
-use super::text::unescape;
+use super::text::{escape, unescape};
 use super::{read, unreadable};
 use crate::documents;
 use crate::numbers::{integer, natural, size};
+use crate::search::narrow::{NarrowValue, Narrowing, Writing};
 use crate::search::words::{Term, has_all, lexeme};
 use crate::search::{query, snippet};
 use crate::{DocumentKind, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults};
@@ -20,10 +22,26 @@ use crate::{DocumentKind, LogError, QueryCancel, SearchHit, SearchQuery, SearchR
 /// Documents that are looked at in one step. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
 const STEP: usize = 64;
 
-/// The newest documents below $2 that the index finds for $1.
+/// The documents below $2 that the index finds for $1, before what else the search is narrowed to.
 const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d.at, d.text FROM document d \
                       JOIN conversation c ON c.key = d.conversation \
-                      WHERE d.words @@ $1::text::tsquery AND d.id < $2 ORDER BY d.id DESC LIMIT $3";
+                      WHERE d.words @@ $1::text::tsquery AND d.id < $2";
+
+/// The order and the end of [`SELECT`].
+const NEWEST: &str = "ORDER BY d.id DESC LIMIT $3";
+
+/// The number of the first value that [`Narrowing`] adds.
+const FIRST_NARROWING: usize = 4;
+
+/// How this database writes what a search is narrowed to. A row with the character NUL in some text cannot be read as JSON here: no
+/// agent is found in it.
+const WRITING: Writing = Writing {
+    sign: '$',
+    find: "strpos",
+    name: "lower(d.name COLLATE \"C\")",
+    agent: "lower((CASE WHEN strpos(c.row, '\\u0000') = 0 THEN c.row::json ->> 'agent' END) COLLATE \"C\")",
+    stored: |text| escape(text).into_owned(),
+};
 
 /// A search as it goes over to the runtime of the log.
 #[derive(Debug, Clone)]
@@ -32,6 +50,8 @@ struct SearchJob {
     index: String,
     /// What is looked for in the texts, and marked in snippets.
     terms: Arc<[Term]>,
+    /// What else it is narrowed to; values as the database takes them.
+    narrowing: Arc<Narrowing>,
     /// Only documents below this number.
     before: i64,
 }
@@ -70,7 +90,9 @@ pub(super) fn search(
     let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
     // One more than an answer holds says whether there are more.
     let limit = query.limit.min(HITS_MAX + 1);
-    let mut wanted = SearchJob { index: index.join(" & "), terms: terms.into(), before };
+    let narrowing = Narrowing::of(query, WRITING, FIRST_NARROWING);
+    let index = index.join(" & ");
+    let mut wanted = SearchJob { index, terms: terms.into(), narrowing: narrowing.into(), before };
     let mut hits = Vec::new();
     while hits.len() < limit {
         if stop.is_cancelled() {
@@ -122,8 +144,15 @@ fn look_back(
 
 /// The rows of the next [`STEP`] documents that the index finds.
 async fn step(session: &mut Session, wanted: &SearchJob) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let select = session.prepared(SELECT).await?;
-    session.client.query(&select, &[&wanted.index, &wanted.before, &size(STEP)]).await
+    let select = format!("{SELECT}{} {NEWEST}", wanted.narrowing.conditions);
+    let select = session.prepared(select).await?;
+    let step = size(STEP);
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&wanted.index, &wanted.before, &step];
+    values.extend(wanted.narrowing.values.iter().map(|value| match value {
+        NarrowValue::Number(number) => number as &(dyn ToSql + Sync),
+        NarrowValue::Text(text) => text as &(dyn ToSql + Sync),
+    }));
+    session.client.query(&select, &values).await
 }
 
 /// The rows of one step as hits.

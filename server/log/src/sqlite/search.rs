@@ -16,6 +16,7 @@ use super::load;
 use super::schema::{integer, natural, size};
 use crate::{LogError, QueryCancel, SearchHit, SearchQuery, SearchResults};
 
+use crate::search::narrow::{NarrowValue, Narrowing, Writing};
 use crate::search::words::Term;
 use crate::search::{query, snippet};
 
@@ -29,11 +30,25 @@ const WINDOW_MIN: i64 = 8;
 /// times as long, half the size.
 const WINDOW_QUICK: Duration = Duration::from_millis(25);
 
-const SELECT: &str = "SELECT document.id, conversation.id, document.run, document.kind, document.item, document.name, \
-                      document.seq, document.at, document.text \
-                      FROM word JOIN document ON document.id = word.rowid \
-                      JOIN conversation ON conversation.key = document.conversation \
-                      WHERE word MATCH ?1 AND word.rowid < ?2 AND word.rowid >= ?3 ORDER BY word.rowid DESC LIMIT ?4";
+/// Documents of a window that match, before what else the search is narrowed to.
+const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d.at, d.text \
+                      FROM word JOIN document d ON d.id = word.rowid JOIN conversation c ON c.key = d.conversation \
+                      WHERE word MATCH ?1 AND word.rowid < ?2 AND word.rowid >= ?3";
+
+/// The order and the end of [`SELECT`].
+const NEWEST: &str = "ORDER BY word.rowid DESC LIMIT ?4";
+
+/// The number of the first value that [`Narrowing`] adds.
+const FIRST_NARROWING: usize = 5;
+
+/// How this database writes what a search is narrowed to.
+const WRITING: Writing = Writing {
+    sign: '?',
+    find: "instr",
+    name: "lower(d.name)",
+    agent: "lower(CASE WHEN json_valid(c.row) THEN json_extract(c.row, '$.agent') END)",
+    stored: str::to_owned,
+};
 
 /// Returns the documents that match, newest first, as far as the search came before `stop` was called. Fails
 /// with [`LogError::BadQuery`] for a query that [`query::parse`] refuses. A conversation that does not exist
@@ -59,7 +74,11 @@ pub(super) fn search(
     let before = query.before.map_or(i64::MAX, integer).min(newest.saturating_add(1));
     // The caller asks for one hit more than it shows, to know whether there are more.
     let limit = query.limit.min(HITS_MAX + 1);
-    let mut search = Search { connection, wanted, terms, stop, hits: Vec::new(), before, limit };
+    let narrowing = Narrowing::of(query, WRITING, FIRST_NARROWING);
+    let select = format!("{SELECT}{} {NEWEST}", narrowing.conditions);
+    let values = narrowing.values;
+    let mut search =
+        Search { connection, select, wanted, values, terms, stop, hits: Vec::new(), before, limit };
     let mut window = WINDOW;
     while search.before > oldest && search.hits.len() < limit {
         let began = Instant::now();
@@ -79,8 +98,12 @@ pub(super) fn search(
 /// A search on its way from the newest document to the oldest.
 struct Search<'a> {
     connection: &'a Connection,
+    /// The statement for one window.
+    select: String,
     /// The query in the language of the index.
     wanted: String,
+    /// The values of what else it is narrowed to.
+    values: Vec<NarrowValue>,
     /// What is marked in the snippets.
     terms: Vec<Term>,
     stop: &'a QueryCancel,
@@ -96,10 +119,15 @@ impl Search<'_> {
     /// Searches the documents down to `from`. False if it was stopped on the way; what was found until then
     /// counts.
     fn look_back_to(&mut self, from: i64) -> Result<bool, LogError> {
-        let mut select = self.connection.prepare_cached(SELECT).map_err(unreadable)?;
+        let mut select = self.connection.prepare_cached(&self.select).map_err(unreadable)?;
         let limit = size(self.limit - self.hits.len());
-        let values: [&dyn ToSql; 4] = [&self.wanted, &self.before, &from, &limit];
-        let mut rows = select.query(values).map_err(unreadable)?;
+        let before = self.before;
+        let mut values: Vec<&dyn ToSql> = vec![&self.wanted, &before, &from, &limit];
+        values.extend(self.values.iter().map(|value| match value {
+            NarrowValue::Number(number) => number as &dyn ToSql,
+            NarrowValue::Text(text) => text as &dyn ToSql,
+        }));
+        let mut rows = select.query(&*values).map_err(unreadable)?;
         loop {
             match rows.next() {
                 Ok(Some(row)) => {

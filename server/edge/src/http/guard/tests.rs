@@ -112,7 +112,7 @@ fn what_works_is_refused_to_pages_of_other_origins_whatever_the_method() {
 fn the_page_is_opened_and_links_are_followed_from_anywhere() {
     let opened =
         [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
-    for path in ["/", "/c/anything", "/wall", "/new"] {
+    for path in ["/", "/c/anything", "/wall", "/new", "/runs", "/search?q=a"] {
         assert!(check(&[], false, &fetched("GET", path, &opened)).is_ok(), "{path}");
     }
     let followed = [&opened[..], &[("sec-fetch-user", "?1")]].concat();

@@ -172,6 +172,29 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 "Only texts of this kind.",
                 Shape::OneOf(&["text", "thinking", "arguments", "result", "message"]),
             ),
+            Parameter::new("since", "Only texts of this time or later, in milliseconds since 1970.", Shape::Whole(0, None)),
+            Parameter::new("until", "Only texts before this time, which is after `since`.", Shape::Whole(0, None)),
+            Parameter::new(
+                "tool",
+                "Only arguments and results of tools whose name contains it; the case of ASCII letters does not count.",
+                Shape::Pattern("^.{1,1024}$"),
+            ),
+            Parameter::new(
+                "agent",
+                "Only in conversations whose main agent has a name that contains it, likewise.",
+                Shape::Pattern("^.{1,1024}$"),
+            ),
+            Parameter::new(
+                "state",
+                "Only in conversations whose newest run is in this state.",
+                Shape::OneOf(&["running", "complete", "error", "cancelled", "interrupted"]),
+            ),
+            Parameter::new(
+                "archived",
+                "Which of the conversations that are archived; without it all.",
+                Shape::OneOf(&["no", "only", "all"]),
+            ),
+            Parameter::new("tag", "Only in conversations with this tag.", Shape::Pattern("^.{1,1024}$")),
             Parameter::new("before", "What the page before gave as `next`.", Shape::Whole(0, None)),
             LIMIT,
         ])

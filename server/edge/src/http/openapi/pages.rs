@@ -67,6 +67,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     page("/wall", "The page with several conversations"),
     page("/runs", "The operator's table of runs"),
     page("/dashboard", "The operator's figures"),
+    page("/search", "The search in all conversations"),
     page("/help", "The list of the documents in the built-in help"),
     page("/help/{*document}", "A document of the built-in help"),
     page("/new", "The page that begins a conversation"),
