@@ -10,6 +10,7 @@ import ssl
 import sys
 import urllib.parse
 
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 address, port, name, certificate, watcher, publisher = sys.argv[1:]
@@ -31,6 +32,13 @@ def ask(method, path, body=None, headers={}):
     return answer
 
 
+def follow(headers={}):
+    """A socket, opened as the page opens it."""
+    stream = socket.create_connection((address, int(port)), timeout=20)
+    return connect(f"wss://{name}:{port}/v1/ws", sock=stream, ssl=trusting, server_hostname=name, origin=origin,
+                   subprotocols=["fanlight.v1"], additional_headers=headers)
+
+
 for what, context, host in [("unknown certificate", ssl.create_default_context(), name), ("other name", trusting, "other.test")]:
     try:
         reach(context, host)
@@ -44,14 +52,20 @@ except ConnectionResetError:
     said = b""
 print("plain", b"HTTP" in said)
 print("unknown", ask("GET", "/v1/conversations").status)
+for what, hello in [("no token", {}), ("wrong token", {"token": watcher[:-1]})]:
+    with follow() as stranger:
+        stranger.send(json.dumps({"t": "hello", "versions": ["1"], **hello}))
+        try:
+            while True:
+                stranger.recv(timeout=20)
+        except ConnectionClosed as closed:
+            print(what, closed.rcvd.code)
 form = urllib.parse.urlencode({"token": watcher, "next": "/"})
 kind = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin}
 done = ask("POST", "/login", form, kind)
 cookie = done.getheader("Set-Cookie")
 print("login", done.status, cookie.startswith("__Host-fanlight=") and "; Secure" in cookie)
-headers = {"Cookie": cookie.split(";")[0]}
-with connect(f"wss://{name}:{port}/v1/ws", sock=socket.create_connection((address, int(port)), timeout=20), ssl=trusting,
-             origin=origin, additional_headers=headers) as watching:
+with follow({"Cookie": cookie.split(";")[0]}) as watching:
     watching.send(json.dumps({"t": "hello", "versions": ["1"]}))
     watching.send(json.dumps({"t": "sub", "sub": 1, "conv": "c"}))
     while json.loads(watching.recv(timeout=20))["t"] != "subbed":
