@@ -19,6 +19,7 @@ mod lends; // with a token of the hub in place of a key
 mod lines; // the lines for coding agents
 mod logs_in; // a person logs in at a provider of identities
 mod loops; // agents whose calls go through the proxy
+mod network; // a second machine, as a network namespace
 mod own; // how programs of the own packages are run
 mod page; // a page of the documentation, and what is seen when it is followed
 mod platform; // the package of LangGraph's platform, and a page with useStream, ask an agent of the hub

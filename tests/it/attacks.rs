@@ -1,6 +1,8 @@
 //! What somebody tries who may not. Each test is one attack; where it is practical it also shows that the attack works on a hub without the
 //! guard, so that the guard is what stops it.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use futures_util::StreamExt as _;
 use tests::TestHub;
 use tests::hub::binary;
@@ -249,11 +251,24 @@ async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
         seen.contains("vendor-key") && !seen.contains(&token) && !seen.contains("fanlight-token"),
         "{seen}"
     );
+    // Names and passwords of the caller's own pass, as they are.
+    let own = format!("Basic {}", STANDARD.encode("agent:vendor-password"));
+    let own =
+        call(&[("authorization", &own), ("fanlight-token", &token)], "/proxy/echo/v1/models").await.unwrap();
+    assert!(own.text().await.unwrap().contains("Basic YWdlbnQ6"));
     // Without the hub's token the vendor's key opens nothing.
     assert_eq!(refusal(call(&[key], "/proxy/echo/v1/models").await.unwrap()).await, unauthenticated());
     let bearer = format!("Bearer {token}");
-    for mistaken in [("authorization", bearer.as_str()), ("x-api-key", &token), ("cookie", "fanlight=fls_x")]
-    {
+    // As `curl -u name:TOKEN` packs it, for a gateway that stands in for the vendor.
+    let packed = format!("basic {}", STANDARD.encode(format!("agent:{token}")));
+    let alone = format!("Basic {}", URL_SAFE_NO_PAD.encode(&token));
+    for mistaken in [
+        ("authorization", bearer.as_str()),
+        ("x-api-key", &token),
+        ("cookie", "fanlight=fls_x"),
+        ("authorization", &packed),
+        ("x-gateway-authorization", &alone),
+    ] {
         let answer = call(&[mistaken, ("fanlight-token", &token)], "/proxy/echo/v1/models").await.unwrap();
         assert_eq!(refusal(answer).await, unauthenticated(), "{}", mistaken.0);
     }

@@ -40,6 +40,7 @@ mod figures; // conversations as files
 mod forged; // runs in the name of the hub's agents
 mod help; // the documents in the binary, and what problems lead to
 mod hostile; // what neighbours may do, and what it costs the others
+mod http2; // over TLS, with every rule of HTTP/1.1
 mod ingest; // streams come in, events show while the body still arrives
 mod kept; // while the disk is full, and what is said of it
 mod label; // titles, pins, archives, tags, notes

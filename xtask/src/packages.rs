@@ -37,6 +37,14 @@ const NODE: SystemPackage = SystemPackage {
     elsewhere: "install node and npm, and put both on the search path",
 };
 
+/// What makes a second machine of a network namespace.
+const NETWORK: SystemPackage = SystemPackage {
+    who: "the tests with a second machine",
+    missing: || which("ip").is_none().then_some("ip"),
+    packages: &["iproute2"],
+    elsewhere: "install iproute2, and put ip on the search path",
+};
+
 /// Where the packages are.
 #[derive(Debug)]
 pub(crate) struct Packages {
@@ -53,6 +61,7 @@ impl Packages {
         let tools = ToolCache::find()?;
         debian::ensure(&PYTHON)?;
         debian::ensure(&NODE)?;
+        debian::ensure(&NETWORK)?;
         Ok(Self { python: venv(ws, &tools)?, node_modules: node_modules(ws, &tools)? })
     }
 

@@ -2,7 +2,7 @@
 //! the end (invariant I13).
 //!
 //! ```text
-//! listener ─▶ entry (bounds, TLS) ─▶ connection: HTTP/1.1
+//! listener ─▶ entry (bounds, TLS) ─▶ connection: HTTP/1.1; over TLS also http2
 //!    ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
 //! beside: list, deadlines of sockets, upkeep, orphans, presence, health, access, retention, sinks, spans, rows
 //! end: shutdown ─▶ drain ─▶ agents' tools, proxy, spans, log are closed
@@ -41,6 +41,7 @@ use event_log::clock;
 use hub::MemoryBounds;
 
 mod entry;
+mod http2;
 
 /// How long a connection may take to send the head of a request, or to agree on TLS.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);

@@ -32,7 +32,7 @@ mod socket;
 mod tape;
 mod target;
 
-pub(crate) use call::call;
+pub(crate) use call::{call, told, told_to_anybody};
 pub(crate) use calls::{COPIES_LOST, PROXIED, Proxy};
 pub(crate) use headers::{KEYS, keys};
 pub(crate) use record::{close, keep_up};

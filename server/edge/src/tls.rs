@@ -1,8 +1,8 @@
 //! The certificate for TLS. It is read again when its files change: open connections keep the old one, new
 //! ones get the new one.
 //!
-//! The files are looked at every second, since they are often replaced by another program. Only HTTP/1.1
-//! is offered: the hub serves no other version.
+//! The files are looked at every second, since they are often replaced by another program. HTTP/2 and HTTP/1.1
+//! are offered; `WebSockets` come over the latter.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,6 +111,6 @@ fn read(files: &TlsFiles) -> Result<ServerConfig, TlsError> {
     let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let builder = builder.with_safe_default_protocol_versions()?.with_no_client_auth();
     let mut config = builder.with_single_cert(certs, key)?;
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }

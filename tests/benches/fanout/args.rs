@@ -5,7 +5,8 @@ use crate::arm::{self, Arm};
 use crate::rows::Row;
 
 const USAGE: &str = "cargo bench -p tests --bench fanout -- [--rows hot,many,saturate,idle,late,slow] \
-    [--arms floor,fanlight,fanlight-memory,nats,nchan,mosquitto,ws,socketio] [--rounds 3] [--seconds 10]";
+    [--arms floor,fanlight,fanlight-memory,fanlight-unredacted,\
+    fanlight-one-role,fanlight-five-roles,nats,nchan,mosquitto,ws,socketio] [--rounds 3] [--seconds 10]";
 
 /// The choices for one run.
 pub(crate) struct Args {

@@ -15,6 +15,7 @@ mod mosquitto;
 mod nats;
 mod nchan;
 mod node;
+mod roles;
 
 /// A server that is ready.
 #[derive(Debug)]
@@ -97,6 +98,9 @@ pub(crate) fn all() -> Vec<Box<dyn Arm>> {
         Box::new(floor::Floor { batched: true }),
         Box::new(fanlight::Fanlight::Default),
         Box::new(fanlight::Fanlight::Memory),
+        Box::new(fanlight::Fanlight::Unredacted),
+        Box::new(roles::Guarded::with_one_role()),
+        Box::new(roles::Guarded::with_five_roles()),
         Box::new(nats::Nats),
         Box::new(nchan::Nchan),
         Box::new(mosquitto::Mosquitto),

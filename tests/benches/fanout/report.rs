@@ -7,6 +7,13 @@ use serde_json::json;
 
 use crate::rows::{Row, RowAnswer, median};
 
+/// Arms of ours that are compared with each other: the first, the second, how many times the cost of the second it may
+/// cost, and what that is about.
+const PAIRS: [(&str, &str, f64, &str); 2] = [
+    ("fanlight-five-roles", "fanlight-one-role", 1.1, "Five roles"),
+    ("fanlight", "fanlight-unredacted", 1.05, "Redaction"),
+];
+
 /// One answer and where it belongs.
 #[derive(Debug)]
 pub(crate) struct Finding {
@@ -64,6 +71,14 @@ impl Report {
                 line(self.line(row, arm, first, others));
             }
             line(String::new());
+            for (arm, beside, most, what) in PAIRS {
+                if let (Some(mine), Some(other)) = (self.headline(row, arm), self.headline(row, beside)) {
+                    line(format!(
+                        "{what}: {arm} takes {:.3} of {beside} ({first}); {most} is the most.\n",
+                        mine / other
+                    ));
+                }
+            }
         }
         text
     }

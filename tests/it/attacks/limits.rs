@@ -183,3 +183,69 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
 async fn refused_limit(settings: &super::jwt::Settings) -> String {
     refused(settings, "[access.limits]\nfailed_logins_per_minute = 0\n").await
 }
+
+/// A call of each API, and where and how its clients are told that they ask too much, and that nobody knows them.
+const CALLS: [(&str, &str, [&str; 2]); 5] = [
+    ("/proxy/openai/v1/chat/completions", "/error/code", ["rate_limit_exceeded", "invalid_api_key"]),
+    ("/proxy/openai/v1/responses", "/error/code", ["rate_limit_exceeded", "invalid_api_key"]),
+    ("/proxy/anthropic/v1/messages", "/error/type", ["rate_limit_error", "authentication_error"]),
+    (
+        "/proxy/gemini/v1beta/models/m:generateContent",
+        "/error/status",
+        ["RESOURCE_EXHAUSTED", "UNAUTHENTICATED"],
+    ),
+    ("/proxy/ollama/api/chat", "/title", ["too_many", "unauthenticated"]),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_calls_through_the_proxy_are_refused_in_the_words_of_their_vendor() {
+    let upstream = |name: &str| format!("[upstreams.{name}]\nurl = \"http://127.0.0.1:9\"\n");
+    let upstreams = ["openai", "anthropic", "gemini", "ollama"].map(upstream).concat();
+    let limits = |requests: u32, failures: u32| {
+        format!(
+            "[access.limits]\nrequests_per_principal = {requests}\nfailed_logins_per_minute = {failures}\n"
+        )
+    };
+    let (files, others) = (settings(), settings());
+    let hub = files.hub(&format!("{}{upstreams}", limits(1, 1_000)), &[]).await;
+    let strict = others.hub(&format!("{}{upstreams}", limits(1_000, 1)), &[]).await;
+    let ann = hub.token_for("ann", &["view,publish:*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    // The place of the request before may be given back only after its answer was read.
+    let open = until("a stream", async || {
+        let answer = get(&hub, &ann, "/v1/conversations/c/events").await;
+        answer.status().is_success().then_some(answer)
+    })
+    .await;
+    let call = async |hub: &TestHub, path: &str, token: &str| {
+        let request = hub.request("POST", path).header("fanlight-token", token).body("{}");
+        let answer = request.send().await.unwrap();
+        let retry = answer.headers().contains_key("retry-after");
+        let status = answer.status().as_u16();
+        (status, retry, answer.json::<Value>().await.unwrap())
+    };
+    let words = |body: &Value, pointer: &str| body.pointer(pointer).cloned().unwrap_or_default();
+    let detail = |body: &Value| {
+        let error = &body["error"];
+        error["message"].as_str().or(error.as_str()).unwrap_or_default().to_owned()
+    };
+    for (path, pointer, [busy, _]) in CALLS {
+        let (status, retry, body) = call(&hub, path, &ann).await;
+        assert_eq!((status, retry, words(&body, pointer)), (429, true, busy.into()), "{path}: {body}");
+        assert!(detail(&body).contains("1 requests open already"), "{path}: {body}");
+    }
+    // Strangers are told so in the same words, but not which upstreams there are.
+    for (path, pointer, [_, unknown]) in CALLS {
+        let (status, _, body) = call(&hub, path, "fanlight_wrong").await;
+        assert_eq!((status, words(&body, pointer)), (401, unknown.into()), "{path}: {body}");
+        let elsewhere = path.split('/').skip(3).collect::<Vec<_>>().join("/");
+        assert_eq!(call(&hub, &format!("/proxy/none/{elsewhere}"), "fanlight_wrong").await.2, body);
+    }
+    assert_eq!(call(&strict, "/proxy/openai/v1/models", "fanlight_wrong").await.0, 401);
+    for (path, pointer, [busy, _]) in CALLS {
+        let (status, retry, body) = call(&strict, path, "fanlight_wrong").await;
+        assert_eq!((status, retry, words(&body, pointer)), (429, true, busy.into()), "{path}: {body}");
+        assert!(detail(&body).contains("logins from this address"), "{path}: {body}");
+    }
+    drop(open);
+}

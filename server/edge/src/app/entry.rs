@@ -1,7 +1,8 @@
 //! How connections come in: over TLS, in plain from this machine or from a named proxy, or not at all.
 //!
 //! ```text
-//! accept ─▶ room for its address? ─ TLS set ─▶ agree on TLS ─▶ relay ─▶ connection
+//! accept ─▶ room for its address? ─ TLS set ─▶ agree on TLS ─ h2 ─▶ http2
+//!                                  │                        └ http/1.1 ─▶ relay ─▶ connection
 //!                                  └ plain ─▶ loopback or a named proxy? ─▶ connection
 //! ```
 //!
@@ -16,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-use super::{HEAD_TIMEOUT, connection, tune};
+use super::{HEAD_TIMEOUT, connection, http2, tune};
 use crate::access::Seat;
 use crate::http::access::Peer;
 use crate::http::patience::Patient;
@@ -59,8 +60,8 @@ async fn seated(seat: Option<Seat<IpAddr>>, connection: impl Future<Output = ()>
     drop(seat);
 }
 
-/// Agrees on TLS within [`HEAD_TIMEOUT`], then relays between the peer and a TCP connection inside this
-/// process, because frames are written to bare TCP sockets. Ends when both connections have.
+/// Agrees on TLS within [`HEAD_TIMEOUT`]. HTTP/2 is served as it comes. Otherwise relays between the peer and a TCP
+/// connection inside this process, because frames are written to bare TCP sockets, and ends when both connections have.
 async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, router: Router) {
     let Some(tls) = &shared.tls else { return };
     let Ok(permit) = HANDSHAKES.try_acquire() else {
@@ -80,6 +81,9 @@ async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, rout
         Ok(Err(error)) => return tracing::debug!(%from, %error, "no TLS"),
         Err(_elapsed) => return tracing::debug!(%from, "TLS was not agreed on in time"),
     };
+    if outside.get_ref().1.alpn_protocol() == Some(http2::ALPN) {
+        return http2::serve(Arc::clone(&shared), outside, from.ip(), router).await;
+    }
     let (inside, mut between) = match pair().await {
         Ok(pair) => pair,
         Err(error) => return tracing::warn!(%error, "no connection inside the hub"),

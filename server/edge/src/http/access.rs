@@ -37,7 +37,7 @@ use super::hubs::known::FromHub;
 use super::params::{self, Query};
 use super::problem::Problem;
 use crate::access::Seat;
-use crate::proxy::KEYS;
+use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
 mod ending;
@@ -198,7 +198,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
     hide(&mut parts.headers);
     if let Err(problem) = fair::may_try(&shared, &parts) {
-        return problem.into_response();
+        return proxy::told_to_anybody(&parts.uri, problem).into_response();
     }
     let is_open = line.is_some_and(|(need, _)| need.is_open());
     let shown = credential(&shared, &mut parts).await;
@@ -229,7 +229,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
     let seat = match fair::seat(&shared, need, &parts, &admission.principal) {
         Ok(seat) => seat,
-        Err(problem) => return problem.into_response(),
+        Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
     };
     let deed = routes::deed(need, parts.method.as_str());
     let told = deed.map(|deed| about(&parts, deed, Some(&principal), named.as_deref()));
@@ -277,6 +277,8 @@ async fn served(
         async move { shared.gate.over(&admission).await }
     };
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
+    let uri = request.uri().clone();
+    let told = |denial: Denial| proxy::told_to_anybody(&uri, denial.into()).into_response();
     // Set when the request's body is cut off. A handler only sees a broken body and blames the sender for it.
     let cut = Arc::new(OnceLock::new());
     let request = request.map(|body| {
@@ -288,8 +290,8 @@ async fn served(
         Ending::wrap(body, noted).into_body()
     });
     let response = tokio::select! {
-        response = next.run(request) => cut.get().map_or(response, |&denial| Problem::from(denial).into_response()),
-        denial = over() => Problem::from(denial).into_response(),
+        response = next.run(request) => cut.get().map_or(response, |&denial| told(denial)),
+        denial = over() => told(denial),
     };
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     // Only the hub's own event streams have an event for it; streams in other dialects are cut.
@@ -395,6 +397,11 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
         Problem::new(ErrorCode::Unauthenticated, detail)
     } else {
         denial.into()
+    };
+    // Only whoever is let in may learn which upstreams there are.
+    let problem = match who {
+        Some(_) => proxy::told(shared, &parts.uri, problem),
+        None => proxy::told_to_anybody(&parts.uri, problem),
     };
     let mut response = problem.into_response();
     let headers = response.headers_mut();

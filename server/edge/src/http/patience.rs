@@ -8,48 +8,72 @@
 //!                                          └─ 8 times nothing ─▶ the write fails, the connection ends
 //! ```
 //!
-//! A write that is pending costs one timer; nothing is counted while bytes flow.
+//! A write that is pending costs one timer; nothing is counted while bytes flow. Over HTTP/2 one stream may be at a
+//! rest while others go on, so each is watched by itself: see `stream`.
 
 use std::future::Future as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use futures_util::task::AtomicWaker;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+mod stream;
+
+use stream::Pace;
+pub(crate) use stream::{PacedBody, Streams};
+
 /// What the code that serves a request may know about its connection, and change. Every request has it as an
-/// extension; it lives as long as the connection or the last request.
+/// extension; it lives as long as the connection or the last request. Over HTTP/2 each stream has its own.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionInfo {
     /// Whether the peer may take as long as it likes.
     is_lenient: AtomicBool,
-    /// How often everything was written out.
-    flushes: AtomicU64,
-    /// Wakes the task that waits for the next time.
-    flushed: AtomicWaker,
+    /// How often everything was written out, which the streams of a connection share.
+    written: Arc<Flushes>,
+    /// What is known of the reader of one stream; `None` where requests follow one another.
+    pace: Option<Pace>,
+}
+
+/// How often everything that waited on a connection was written out, and who waits for the next time.
+#[derive(Debug, Default)]
+struct Flushes {
+    count: AtomicU64,
+    waiting: Mutex<Vec<Waker>>,
+}
+
+impl Flushes {
+    /// Counts a flush, and wakes all who wait for one.
+    fn one_more(&self) {
+        self.count.fetch_add(1, Ordering::Release);
+        std::mem::take(&mut *self.waiting.lock()).into_iter().for_each(Waker::wake);
+    }
 }
 
 impl ConnectionInfo {
     /// Sets whether the peer may take no byte for as long as it likes: for proxied answers, where the
-    /// upstream decides. It holds for the connection until it is set back.
+    /// upstream decides. It holds for the connection, or the stream, until it is set back.
     pub(crate) fn be_lenient(&self, lenient: bool) {
         self.is_lenient.store(lenient, Ordering::Relaxed);
     }
 
     /// How often everything that waited has been written out.
     pub(crate) fn flushes(&self) -> u64 {
-        self.flushes.load(Ordering::Acquire)
+        self.written.count.load(Ordering::Acquire)
     }
 
-    /// Ready once everything was written out again after the first `known` times. One task can wait at a
-    /// time.
+    /// Ready once everything was written out again after the first `known` times.
     pub(crate) fn flushes_after(&self, known: u64, context: &Context<'_>) -> Poll<()> {
-        self.flushed.register(context.waker());
+        let mut waiting = self.written.waiting.lock();
+        if !waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+            waiting.push(context.waker().clone());
+        }
+        drop(waiting);
         if self.flushes() > known { Poll::Ready(()) } else { Poll::Pending }
     }
 }
@@ -177,8 +201,7 @@ impl<S: AsyncWrite + Press + Unpin> AsyncWrite for Patient<S> {
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(context);
         if flushed.is_ready() {
-            self.line.flushes.fetch_add(1, Ordering::Release);
-            self.line.flushed.wake();
+            self.line.written.one_more();
         }
         flushed
     }

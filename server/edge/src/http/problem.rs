@@ -71,14 +71,34 @@ impl Vendor {
             Self::Ollama => json!({"error": detail}),
             _ if problem.code == ErrorCode::OverBudget => self.fields_of_budget(problem.status, detail),
             Self::OpenAi => {
-                json!({"error": {"message": detail, "type": "fanlight", "param": null, "code": code}})
+                let (kind, named) = self.names(problem.code).unwrap_or(("fanlight", code));
+                json!({"error": {"message": detail, "type": kind, "param": null, "code": named}})
             }
-            Self::Anthropic => json!({"type": "error", "error": {"type": "api_error", "message": detail}}),
+            Self::Anthropic => {
+                let kind = self.names(problem.code).map_or("api_error", |(kind, _)| kind);
+                json!({"type": "error", "error": {"type": kind, "message": detail}})
+            }
             Self::Gemini => {
-                let status = code.to_ascii_uppercase();
+                let status = self.names(problem.code).map(|(_, status)| status.to_owned());
+                let status = status.unwrap_or_else(|| code.to_ascii_uppercase());
                 json!({"error": {"code": problem.status, "message": detail, "status": status}})
             }
         }
+    }
+
+    /// Type and code that this vendor has for a failure with `code`, where clients know them: who is not let in, who has
+    /// no grant, who does too much. `None` for others.
+    fn names(self, code: ErrorCode) -> Option<(&'static str, &'static str)> {
+        Some(match (self, code) {
+            (Self::OpenAi, ErrorCode::TooMany) => ("requests", "rate_limit_exceeded"),
+            (Self::OpenAi, ErrorCode::Unauthenticated) => ("invalid_request_error", "invalid_api_key"),
+            (Self::Anthropic, ErrorCode::TooMany) => ("rate_limit_error", ""),
+            (Self::Anthropic, ErrorCode::Unauthenticated) => ("authentication_error", ""),
+            (Self::Anthropic, ErrorCode::Forbidden) => ("permission_error", ""),
+            (Self::Gemini, ErrorCode::TooMany) => ("", "RESOURCE_EXHAUSTED"),
+            (Self::Gemini, ErrorCode::Forbidden) => ("", "PERMISSION_DENIED"),
+            _ => return None,
+        })
     }
 }
 
@@ -235,5 +255,25 @@ mod tests {
             assert_eq!(fields.pointer(pointer).and_then(Value::as_str), Some(said.as_str()), "{vendor:?}");
         }
         assert_eq!(Vendor::Anthropic.fields(&problem())["type"], "error");
+    }
+
+    #[test]
+    fn who_is_refused_is_told_in_the_words_of_the_vendor() {
+        let said = |vendor: Vendor, code, pointer: &str| {
+            vendor.fields(&Problem::new(code, "no")).pointer(pointer).cloned().unwrap_or_default()
+        };
+        for (vendor, code, pointer, named) in [
+            (Vendor::OpenAi, ErrorCode::TooMany, "/error/code", "rate_limit_exceeded"),
+            (Vendor::OpenAi, ErrorCode::Unauthenticated, "/error/code", "invalid_api_key"),
+            (Vendor::OpenAi, ErrorCode::Forbidden, "/error/code", "forbidden"),
+            (Vendor::Anthropic, ErrorCode::TooMany, "/error/type", "rate_limit_error"),
+            (Vendor::Anthropic, ErrorCode::Unauthenticated, "/error/type", "authentication_error"),
+            (Vendor::Anthropic, ErrorCode::Forbidden, "/error/type", "permission_error"),
+            (Vendor::Gemini, ErrorCode::TooMany, "/error/status", "RESOURCE_EXHAUSTED"),
+            (Vendor::Gemini, ErrorCode::Unauthenticated, "/error/status", "UNAUTHENTICATED"),
+            (Vendor::Gemini, ErrorCode::Forbidden, "/error/status", "PERMISSION_DENIED"),
+        ] {
+            assert_eq!(said(vendor, code, pointer), named, "{vendor:?} {code:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, Version};
 use axum::response::{IntoResponse as _, Response};
 use exchange::{ModelApi, SESSION_HEADERS};
 use model::ConversationId;
@@ -55,30 +55,38 @@ const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 /// nowhere, 403 for pages and without a grant, 404 `unknown_upstream`, 501 for tunnels, 502
 /// `upstream_unreachable` or `upstream_failed`.
 pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    let vendor = request.uri().path_and_query().and_then(|path| vendor_of(&shared, path.as_str()));
-    let told = |problem: Problem| match vendor {
-        Some(vendor) => problem.told_to(vendor).into_response(),
-        None => problem.into_response(),
-    };
-    forward(&shared, request).await.unwrap_or_else(told)
+    let uri = request.uri().clone();
+    forward(&shared, request).await.unwrap_or_else(|problem| told(&shared, &uri, problem).into_response())
 }
 
-/// The vendor whose client makes a call with this path: that of the upstream's API, or, if the upstream is
-/// unknown, the one that the path suggests.
-fn vendor_of(shared: &Shared, path: &str) -> Option<Vendor> {
-    let target = Target::parse(path).ok()?;
-    let known = shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream);
-    if let Some(upstream) = known {
-        return Some(vendor(upstream));
+/// The problem in the form of the vendor whose client makes a call to `uri`: that of the upstream's API, or, if the
+/// upstream is unknown, the one that the path suggests. As it is for any other path.
+pub(crate) fn told(shared: &Shared, uri: &Uri, problem: Problem) -> Problem {
+    let Some(target) = target_of(uri) else { return problem };
+    match shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream) {
+        Some(upstream) => problem.told_to(vendor(upstream)),
+        None => told_to_anybody(uri, problem),
     }
-    Some(match ModelApi::of_path(target.rest)? {
-        ModelApi::Anthropic => Vendor::Anthropic,
-        ModelApi::Gemini => Vendor::Gemini,
-        ModelApi::OllamaChat | ModelApi::OllamaGenerate => Vendor::Ollama,
-        ModelApi::OpenAiChat | ModelApi::OpenAiCompletions | ModelApi::OpenAiResponses | ModelApi::Cohere => {
-            Vendor::OpenAi
-        }
-    })
+}
+
+/// The same as far as the path says it alone: whoever is not let in does not learn which upstreams there are.
+pub(crate) fn told_to_anybody(uri: &Uri, problem: Problem) -> Problem {
+    let api = target_of(uri).and_then(|target| ModelApi::of_path(target.rest));
+    match api {
+        None => problem,
+        Some(ModelApi::Anthropic) => problem.told_to(Vendor::Anthropic),
+        Some(ModelApi::Gemini) => problem.told_to(Vendor::Gemini),
+        Some(ModelApi::OllamaChat | ModelApi::OllamaGenerate) => problem.told_to(Vendor::Ollama),
+        Some(
+            ModelApi::OpenAiChat | ModelApi::OpenAiCompletions | ModelApi::OpenAiResponses | ModelApi::Cohere,
+        ) => problem.told_to(Vendor::OpenAi),
+    }
+}
+
+/// The parts of the path of a call; `None` for a path that is none of the proxy.
+fn target_of(uri: &Uri) -> Option<Target<'_>> {
+    let path = uri.path_and_query()?.as_str();
+    Target::parse(path).ok().filter(|_| path.starts_with("/proxy/"))
 }
 
 /// The vendor of an upstream's API.

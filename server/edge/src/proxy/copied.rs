@@ -114,9 +114,15 @@ pub(super) struct AnswerBody {
 #[derive(Debug)]
 struct Cut {
     error: hyper::Error,
-    /// How often everything had been written out when the error came.
+    /// How often everything had been written out when it was last looked.
     flushes: u64,
+    /// How many empty frames are still to be sent behind the bytes, so that a stream of HTTP/2 is written out again.
+    markers: u8,
 }
+
+/// Empty frames behind an answer that breaks off over HTTP/2. A flush that ends after the first may have begun before the last bytes
+/// were given to the connection; one that ends after the second has not.
+const MARKERS: u8 = 2;
 
 /// A tape that always learns of the end of its call: dropping this tells it that the caller hung up, unless
 /// another end was told before.
@@ -181,12 +187,16 @@ impl AnswerBody {
     }
 
     /// Breaks the connection off as the upstream did, but only once everything before it has been written
-    /// out: otherwise that would be lost.
+    /// out: otherwise that would be lost. Over HTTP/2 only the stream is reset, and what its window has no room for is lost.
     fn poll_cut(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        if let (Some(line), Some(cut)) = (&self.line, &self.cut)
-            && line.flushes_after(cut.flushes, context).is_pending()
-        {
-            return Poll::Pending;
+        if let (Some(line), Some(cut)) = (&self.line, &mut self.cut) {
+            if cut.markers < MARKERS && line.flushes_after(cut.flushes, context).is_pending() {
+                return Poll::Pending;
+            }
+            if let Some(left) = cut.markers.checked_sub(1) {
+                (cut.flushes, cut.markers) = (line.flushes(), left);
+                return Poll::Ready(Some(Ok(Frame::data(Bytes::new()))));
+            }
         }
         Poll::Ready(self.cut.take().map(|cut| Err(Broken::from(cut.error))))
     }
@@ -230,7 +240,9 @@ impl HttpBody for AnswerBody {
                 if let Some(line) = &this.line {
                     line.be_lenient(false);
                 }
-                this.cut = Some(Cut { error, flushes });
+                let markers =
+                    if this.line.as_ref().is_some_and(|line| line.is_stream()) { MARKERS } else { 0 };
+                this.cut = Some(Cut { error, flushes, markers });
                 this.poll_cut(context)
             }
         }

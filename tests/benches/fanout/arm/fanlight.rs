@@ -22,10 +22,12 @@ pub(crate) enum Fanlight {
     Default,
     /// The one in memory, which stores nothing.
     Memory,
+    /// The one on disk, with redaction off.
+    Unredacted,
 }
 
 /// The product: `FANLIGHT_BIN`, else what `cargo xtask build` leaves.
-fn binary() -> PathBuf {
+pub(super) fn binary() -> PathBuf {
     std::env::var_os("FANLIGHT_BIN")
         .map_or_else(|| crate::target_folder().join("release/fanlight"), PathBuf::from)
 }
@@ -46,6 +48,7 @@ impl Arm for Fanlight {
         match self {
             Self::Default => "fanlight",
             Self::Memory => "fanlight-memory",
+            Self::Unredacted => "fanlight-unredacted",
         }
     }
 
@@ -63,6 +66,11 @@ impl Arm for Fanlight {
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(place);
         if matches!(self, Self::Memory) {
             command.args(["--log", "memory"]);
+        }
+        if matches!(self, Self::Unredacted) {
+            let file = place.join("fanlight.toml");
+            std::fs::write(&file, "[redact]\noff = true\n")?;
+            command.arg("--config").arg(file);
         }
         let mut process = ServerProcess::start(&mut command, &place.join("log"))?;
         let at = process.printed(|line| line.strip_prefix("listening on http://")?.trim().parse().ok())?;

@@ -9,6 +9,8 @@
 use access::{Denial, Secret, SecretKind};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::{TOKEN, one};
 use crate::proxy::KEYS;
@@ -59,8 +61,20 @@ fn in_place(parts: &mut Parts) -> Result<Option<String>, Denial> {
     Ok(found)
 }
 
+/// The scheme that packs name and password (RFC 7617).
+const BASIC: &[u8] = b"basic ";
+
+/// Name and password in a value of the scheme `Basic`; `None` for any other.
+fn unpacked(value: &[u8]) -> Option<Vec<u8>> {
+    let (scheme, packed) = value.split_at_checked(BASIC.len())?;
+    let packed = std::str::from_utf8(packed).ok().filter(|_| scheme.eq_ignore_ascii_case(BASIC))?;
+    let packed = packed.trim().trim_end_matches('=');
+    STANDARD_NO_PAD.decode(packed).or_else(|_other| URL_SAFE_NO_PAD.decode(packed)).ok()
+}
+
 /// Refuses a call through the proxy that would pass a secret of the hub on to the upstream: a token or a
-/// session in a header other than `Fanlight-Token`, or in the query.
+/// session in a header other than `Fanlight-Token`, packed as `Basic` too, or in the query. Bodies are not looked at: they
+/// pass unchanged and as they come.
 fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
     // A session is in a cookie with the hub's name.
     let ours = [SecretKind::Token.prefix(), "fanlight=fls_"];
@@ -68,7 +82,9 @@ fn refuse_mistaken(parts: &Parts) -> Result<(), Denial> {
         ours.iter().any(|ours| text.windows(ours.len()).any(|window| window == ours.as_bytes()))
     };
     let others = parts.headers.iter().filter(|(name, _)| **name != TOKEN);
-    let in_headers = others.map(|(_, value)| value.as_bytes()).any(has_ours);
+    let mut values = others.map(|(_, value)| value.as_bytes());
+    let in_headers =
+        values.any(|value| has_ours(value) || unpacked(value).is_some_and(|value| has_ours(&value)));
     let in_query = parts.uri.query().is_some_and(|query| has_ours(query.as_bytes()));
     if in_headers || in_query { Err(Denial::Malformed) } else { Ok(()) }
 }

@@ -37,6 +37,7 @@ use super::super::access::{Caller, KeyPlace};
 use super::super::problem::Problem;
 use super::known::{FromHub, ON_BEHALF, PassedToken, TOKEN, on_behalf};
 use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
+use crate::proxy;
 use crate::sharing::{PassedBody, Peers};
 use crate::state::Shared;
 use agents::Refusal;
@@ -94,10 +95,11 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
     let Some(Caller(principal)) = parts.extensions.get::<Caller>().cloned() else {
         return next.run(Request::from_parts(parts, body)).await;
     };
+    let uri = parts.uri.clone();
     match to_owner(&shared, &conversation, purpose, &principal, (parts, body)).await {
         Ok(Passed::There(response)) => response,
         Ok(Passed::Here(parts, body)) => next.run(Request::from_parts(*parts, body)).await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => proxy::told(&shared, &uri, problem).into_response(),
     }
 }
 
