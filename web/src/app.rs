@@ -97,6 +97,7 @@ fn App() -> impl IntoView {
     if !is_bare {
         drop::listen(store);
     }
+    store.subscribe_when_readable();
     session::start(PageListener { store, with_fleet: !is_bare });
     session::page::measure(store);
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }

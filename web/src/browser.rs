@@ -159,13 +159,13 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
     init.set_method("POST");
     init.set_headers(&headers);
     init.set_body(&JsValue::from_str(body));
-    let away = |_| "The hub cannot be reached.".to_owned();
-    let answer = JsFuture::from(window().fetch_with_str_and_init(path, &init)).await.map_err(away)?;
-    let answer: Response = answer.dyn_into().map_err(away)?;
-    let said =
-        JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?.as_string().unwrap_or_default();
+    let answer = answer_to(window().fetch_with_str_and_init(path, &init)).await?;
     // A status such as 404 is about what the command names, for example an agent that the hub does not have.
-    if answer.status() == 200 { Ok(said) } else { Err(search::refusal(answer.status(), &said)) }
+    if answer.status() == 200 {
+        Ok(words_of(&answer).await?.unwrap_or_default())
+    } else {
+        Err(refusal_in(&answer).await)
+    }
 }
 
 /// What came of a deletion that the hub did not refuse for good.
@@ -179,18 +179,13 @@ pub(crate) enum Deletion {
 
 /// Deletes what is at `path`. The error is a sentence for the reader. What is gone already counts as deleted.
 pub(crate) async fn delete(path: &str) -> Result<Deletion, String> {
-    let away = |_| "The hub cannot be reached.".to_owned();
     let init = web_sys::RequestInit::new();
     init.set_method("DELETE");
-    let answer = JsFuture::from(window().fetch_with_str_and_init(path, &init)).await.map_err(away)?;
-    let answer: Response = answer.dyn_into().map_err(away)?;
+    let answer = answer_to(window().fetch_with_str_and_init(path, &init)).await?;
     match answer.status() {
         204 | 404 => Ok(Deletion::Done),
         409 => Ok(Deletion::StillRunning),
-        status => {
-            let said = JsFuture::from(answer.text().map_err(away)?).await.ok().and_then(|it| it.as_string());
-            Err(search::refusal(status, said.as_deref().unwrap_or_default()))
-        }
+        _ => Err(refusal_in(&answer).await),
     }
 }
 
@@ -223,20 +218,33 @@ pub(crate) async fn rest() {
 /// The text of an answer. The error is a sentence for the reader. It says that the hub cannot be reached,
 /// that it has not kept what was asked for (404, 410), or why it refused.
 async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
-    let away = |_| "The hub cannot be reached.".to_owned();
-    let answer = JsFuture::from(asked).await.map_err(away)?;
-    let answer: Response = answer.dyn_into().map_err(away)?;
+    let answer = answer_to(asked).await?;
     match answer.status() {
-        200 => {
-            let text = JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?;
-            text.as_string().ok_or_else(|| "The hub's answer is not text.".to_owned())
-        }
+        200 => words_of(&answer).await?.ok_or_else(|| "The hub's answer is not text.".to_owned()),
         404 | 410 => Err("The hub does not have it any more.".to_owned()),
-        status => {
-            let said = JsFuture::from(answer.text().map_err(away)?).await.ok().and_then(|it| it.as_string());
-            Err(search::refusal(status, said.as_deref().unwrap_or_default()))
-        }
+        _ => Err(refusal_in(&answer).await),
     }
+}
+
+/// What the reader is told where no answer comes.
+fn away(_: JsValue) -> String {
+    "The hub cannot be reached.".to_owned()
+}
+
+/// The answer to a request, whatever its status.
+async fn answer_to(asked: js_sys::Promise) -> Result<Response, String> {
+    JsFuture::from(asked).await.and_then(JsCast::dyn_into).map_err(away)
+}
+
+/// The body of an answer; `None` if it is not text.
+async fn words_of(answer: &Response) -> Result<Option<String>, String> {
+    Ok(JsFuture::from(answer.text().map_err(away)?).await.map_err(away)?.as_string())
+}
+
+/// Why the hub refused, for the reader.
+async fn refusal_in(answer: &Response) -> String {
+    let said = words_of(answer).await.ok().flatten();
+    search::refusal(answer.status(), said.as_deref().unwrap_or_default())
 }
 
 /// Adds a listener for `event` that stays for as long as the page is open.

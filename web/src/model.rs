@@ -102,12 +102,24 @@ pub struct Model {
     viewer_names: Vec<String>,
     /// Whether a resync was requested and is not done yet.
     is_resyncing: bool,
+    /// Whether snapshots cannot be read yet. Until then no conversation is subscribed to.
+    awaits_reader: bool,
     /// The hub's refusal of the subscription.
     problem: Option<String>,
     touched: Touched,
 }
 
 impl Model {
+    /// Without content, and before the module that reads snapshots is there: [`Self::let_read`] says that it is.
+    pub fn awaiting_reader() -> Self {
+        Self { awaits_reader: true, ..Self::default() }
+    }
+
+    /// Snapshots can be read from now on. Returns the frame to send if the socket is open and a conversation waits.
+    pub fn let_read(&mut self) -> Option<ClientFrame> {
+        if std::mem::take(&mut self.awaits_reader) { self.sub_frame() } else { None }
+    }
+
     /// The open conversation.
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.as_ref()
@@ -151,6 +163,14 @@ impl Model {
     /// The last words of the run that goes on in a conversation of the list; empty if none does.
     pub fn words(&self, conversation: &ConversationId) -> &str {
         self.tickers.words(conversation)
+    }
+
+    /// What a tile says of a conversation of the list: what it did last, the newest last, and its last words, which say more
+    /// than that it works.
+    pub fn told(&self, conversation: &ConversationId) -> (Vec<String>, String) {
+        let words = self.words(conversation).to_owned();
+        let is_told = |line: &String| words.is_empty() || line != "working";
+        (self.ticker(conversation).into_iter().filter(is_told).collect(), words)
     }
 
     /// How fast a conversation of the list writes; `None` as long as nobody has said.
@@ -248,7 +268,8 @@ impl Model {
 
     /// Closes what is open. Returns the frames to send.
     fn leave(&mut self) -> Vec<ClientFrame> {
-        let unsub = self.conversation.is_some().then_some(ClientFrame::Unsub { sub: self.sub });
+        let is_subscribed = self.conversation.is_some() && !self.awaits_reader;
+        let unsub = is_subscribed.then_some(ClientFrame::Unsub { sub: self.sub });
         self.put_away();
         self.recording = None;
         (self.told_until, self.past) = (0, None);
@@ -289,9 +310,10 @@ impl Model {
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
     }
 
-    /// The frame that subscribes to the open conversation from the known position on.
+    /// The frame that subscribes to the open conversation from the known position on; `None` while its answer could
+    /// not be read.
     fn sub_frame(&self) -> Option<ClientFrame> {
-        let conv = self.conversation.clone()?;
+        let conv = self.conversation.clone().filter(|_| !self.awaits_reader)?;
         Some(ClientFrame::Sub {
             sub: self.sub,
             conv,
@@ -403,11 +425,12 @@ impl Model {
     /// Answers a heartbeat. It asks for a resync if the subscription is dead although the socket works.
     fn heartbeat(&mut self, head: Option<&(Epoch, Seq)>) -> ClientFrame {
         let seq = self.tracker.view().seq;
-        if self.conversation.is_some() && self.tracker.heartbeat(head) && !self.is_resyncing {
+        let subscribed = self.conversation.iter().filter(|_| !self.awaits_reader);
+        if subscribed.clone().next().is_some() && self.tracker.heartbeat(head) && !self.is_resyncing {
             self.is_resyncing = true;
             return ClientFrame::Resync { sub: self.sub };
         }
-        let at = self.conversation.iter().map(|_| (self.sub, seq)).collect();
+        let at = subscribed.map(|_| (self.sub, seq)).collect();
         ClientFrame::HbAck { at }
     }
 

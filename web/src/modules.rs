@@ -11,6 +11,8 @@ use std::task::{Context, Poll, Waker};
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use leptos::wasm_split::SplitLoaderError;
+use model::View;
 
 use crate::browser;
 use crate::dom;
@@ -27,7 +29,7 @@ const IDLE_MS: i32 = 2_000;
 /// A part of the page's program in a file of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PageModule {
-    /// The open conversation: messages, runs and calls, Markdown, the composer.
+    /// The open conversation: messages, runs and calls, Markdown, the composer; and the reader of its snapshots.
     Conversation,
     /// Arguments and results of calls in forms of their own.
     Kinds,
@@ -76,7 +78,14 @@ impl PageModule {
     /// Fetches it, unless it is there. Whether it is there then.
     async fn fetch(self) -> bool {
         let fetched = match self {
-            Self::Conversation => cut::fetch_conversation().await,
+            Self::Conversation => {
+                // Both travel at the same time.
+                spawn_local(async { drop(cut::fetch_snapshots().await) });
+                match cut::fetch_conversation().await {
+                    Ok(()) => cut::fetch_snapshots().await,
+                    failed => failed,
+                }
+            }
             Self::Kinds => cut::fetch_kinds().await,
             Self::Formulas => cut::fetch_formulas().await,
             Self::Panel => cut::fetch_panel().await,
@@ -153,7 +162,7 @@ impl Modules {
     }
 
     /// Has `module` fetched, unless it is there or on its way.
-    fn want(self, module: PageModule) {
+    pub(crate) fn want(self, module: PageModule) {
         let state = self.state(module).get_untracked();
         if matches!(state, ModuleState::Unasked | ModuleState::Missing) {
             spawn_local(self.fetch(module));
@@ -241,11 +250,24 @@ pub(crate) fn more_from_module<F: Future<Output = Drawn>>(
     move || modules.has(module).then(|| at_once(draw()))
 }
 
-/// What a module that is there draws: its function has nothing to wait for.
+/// The view in the JSON of a snapshot. The error says what is wrong with it, or that the module
+/// [`PageModule::Conversation`] is not there.
+pub(crate) fn read_view(json: &str) -> Result<Box<View>, serde_json::Error> {
+    made_at_once(cut::read_view(json.to_owned())).unwrap_or_else(|| {
+        Err(<serde_json::Error as serde::de::Error>::custom("the reader of snapshots is not there"))
+    })
+}
+
+/// What a module that is there draws.
 fn at_once(drawn: impl Future<Output = Drawn>) -> AnyView {
-    match pin!(drawn).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(Ok(view)) => view,
-        Poll::Ready(Err(_)) | Poll::Pending => ().into_any(),
+    made_at_once(drawn).unwrap_or_else(|| ().into_any())
+}
+
+/// What the function of a module makes; `None` if the module is not there. Otherwise it has nothing to wait for.
+fn made_at_once<T>(made: impl Future<Output = Result<T, SplitLoaderError>>) -> Option<T> {
+    match pin!(made).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(Ok(made)) => Some(made),
+        Poll::Ready(Err(_)) | Poll::Pending => None,
     }
 }
 

@@ -12,7 +12,7 @@ use model::{AgentId, ConversationId, RunId};
 
 use crate::browser;
 use crate::model::Model;
-use crate::modules::Modules;
+use crate::modules::{Modules, PageModule};
 
 mod attach;
 mod commands;
@@ -148,6 +148,16 @@ impl Store {
         frames
     }
 
+    /// Subscribes to the open conversation as soon as the module is there that reads and draws it.
+    pub(crate) fn subscribe_when_readable(self) {
+        Effect::new(move |_| {
+            if self.modules.has(PageModule::Conversation) {
+                let frame = self.reading.model.try_update_value(Model::let_read).flatten();
+                self.link.send(frame.into_iter().collect());
+            }
+        });
+    }
+
     /// Notes that the socket was closed.
     pub(crate) fn disconnected(self) {
         self.reading.model.update_value(Model::disconnected);
@@ -163,6 +173,7 @@ impl Store {
         if conversation.is_some() {
             self.reading.recording.set(None);
             self.panel.first.set(None);
+            self.modules.want(PageModule::Conversation);
         }
         let frames =
             self.reading.model.try_update_value(|model| model.open(conversation)).unwrap_or_default();

@@ -18,7 +18,7 @@ mod read;
 mod row;
 mod wish;
 
-pub use read::{ClientFrameError, ServerFrameError, are_numbered, parse_client, parse_server};
+pub use read::{ClientFrameError, ServerFrameError, parse_client, parse_server_with};
 pub use row::{ConversationRow, RowCall};
 pub use wish::SubscriptionOptions;
 
@@ -471,6 +471,17 @@ impl Durability {
             Self::Replicated => "replicated",
         }
     }
+}
+
+/// The frame of a hub that `text` holds. A type that is not known is no error.
+pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
+    parse_server_with(text, |state| serde_json::from_str(state))
+}
+
+/// Whether `count` events can be numbered from `first`, which is not 0, to `last`. None at all are numbered from the one
+/// behind `last`.
+pub fn are_numbered(first: u64, last: u64, count: usize) -> bool {
+    first > 0 && last.checked_add(1).is_some_and(|end| first.checked_add(count as u64) == Some(end))
 }
 
 #[cfg(test)]

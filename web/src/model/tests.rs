@@ -45,6 +45,28 @@ fn events_change_the_view_and_say_what_they_touched() {
 }
 
 #[test]
+fn nothing_is_subscribed_to_before_snapshots_can_be_read() {
+    let mut model = Model::awaiting_reader();
+    let opened = |name: &str| ConversationId::parse(name).ok();
+    assert_eq!(model.open(opened("first")), []);
+    assert!(matches!(model.subscriptions(true)[..], [ClientFrame::Watch { .. }]));
+    // What the hub does not know is not missed at heartbeats, and not left either.
+    let beat = r#"{"t":"hb","ts":1400,"heads":{}}"#;
+    for _ in 0..4 {
+        assert_eq!(
+            take(&mut model, beat),
+            Some(ClientFrame::HbAck { at: std::collections::BTreeMap::new() })
+        );
+    }
+    assert_eq!(model.open(opened("second")), []);
+    let Some(ClientFrame::Sub { sub, conv, .. }) = model.let_read() else { panic!("no subscription") };
+    assert_eq!((sub, conv.to_string().as_str()), (3, "second"));
+    assert_eq!(model.let_read(), None);
+    assert!(matches!(model.subscriptions(true)[..], [ClientFrame::Watch { .. }, ClientFrame::Sub { .. }]));
+    assert_eq!(model.open(None), [ClientFrame::Unsub { sub: 3 }]);
+}
+
+#[test]
 fn a_hole_asks_once_for_the_snapshot() {
     let mut model = opened();
     take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"tail","head":9}"#);

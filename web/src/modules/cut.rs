@@ -1,4 +1,4 @@
-//! The functions at which the program is cut. Each returns what its module draws; with the feature `split`, a call fetches the module first.
+//! The functions at which the program is cut. Each returns what its module draws or reads; with the feature `split`, a call fetches the module first.
 //!
 //! A module has one function: each would be fetched for itself. What a module draws in several places is chosen by an argument.
 
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos::wasm_split::SplitLoaderError;
 #[cfg(feature = "split")]
 use leptos::wasm_split::wasm_split;
-use model::ConversationId;
+use model::{ConversationId, View};
 
 use crate::components::{
     Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline, OutlineTab,
@@ -17,6 +17,9 @@ use crate::store::{OpenDialog, Tab};
 
 /// What a module draws, or that it cannot be fetched.
 pub(crate) type Drawn = Result<AnyView, SplitLoaderError>;
+
+/// A view that was read, or what is wrong with its JSON; or that the module cannot be fetched.
+type ReadView = Result<Result<Box<View>, serde_json::Error>, SplitLoaderError>;
 
 /// The parts that the module of the conversation draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +32,17 @@ pub(crate) enum Piece {
 
 /// Declares the function of a module, and the function that fetches the module.
 macro_rules! module {
-    ($(#[$doc:meta])* $name:ident, $fetch:ident, $draw:ident($($argument:ident: $of:ty)?) $body:expr) => {
+    ($(#[$doc:meta])* $name:ident, $fetch:ident, $draw:ident($($argument:ident: $of:ty)?) -> $made:ty; $body:expr) => {
         $(#[$doc])*
         #[cfg(feature = "split")]
         #[wasm_split($name, fallible, preload($fetch), wasm_split_path = leptos::wasm_split)]
-        pub(crate) fn $draw($($argument: $of)?) -> Drawn {
+        pub(crate) fn $draw($($argument: $of)?) -> $made {
             Ok($body)
         }
 
         $(#[$doc])*
         #[cfg(not(feature = "split"))]
-        pub(crate) fn $draw($($argument: $of)?) -> std::future::Ready<Drawn> {
+        pub(crate) fn $draw($($argument: $of)?) -> std::future::Ready<$made> {
             std::future::ready(Ok($body))
         }
 
@@ -52,20 +55,25 @@ macro_rules! module {
 
 module! {
     /// A part of the open conversation.
-    conversation, fetch_conversation, conversation(piece: Piece) match piece {
+    conversation, fetch_conversation, conversation(piece: Piece) -> Drawn; match piece {
         Piece::Content => view! { <Content /> }.into_any(),
         Piece::Composer => view! { <Composer /> }.into_any(),
     }
 }
 
 module! {
+    /// The view of a snapshot, from its JSON. It is fetched with the conversation.
+    snapshots, fetch_snapshots, read_view(json: String) -> ReadView; serde_json::from_str(&json)
+}
+
+module! {
     /// Arguments or a result in a form of their own.
-    kinds, fetch_kinds, call_content(content: CallContent) drawn_content(content)
+    kinds, fetch_kinds, call_content(content: CallContent) -> Drawn; drawn_content(content)
 }
 
 module! {
     /// Nothing: typesets the formulas that wait in the conversation.
-    formulas, fetch_formulas, typeset_formulas() {
+    formulas, fetch_formulas, typeset_formulas() -> Drawn; {
         dom::formula::typeset();
         ().into_any()
     }
@@ -73,7 +81,7 @@ module! {
 
 module! {
     /// A tab of the panel.
-    panel, fetch_panel, panel(tab: Tab) match tab {
+    panel, fetch_panel, panel(tab: Tab) -> Drawn; match tab {
         Tab::Tools => view! { <Tools /> }.into_any(),
         Tab::Agents => view! { <Agents /> }.into_any(),
         Tab::Outline => view! { <OutlineTab /> }.into_any(),
@@ -84,25 +92,25 @@ module! {
 
 module! {
     /// A dialog.
-    dialogs, fetch_dialogs, dialog(open: OpenDialog) shown_dialog(open)
+    dialogs, fetch_dialogs, dialog(open: OpenDialog) -> Drawn; shown_dialog(open)
 }
 
 module! {
     /// The open timeline.
-    timeline, fetch_timeline, timeline() view! { <OpenTimeline /> }.into_any()
+    timeline, fetch_timeline, timeline() -> Drawn; view! { <OpenTimeline /> }.into_any()
 }
 
 module! {
     /// The wall.
-    wall, fetch_wall, wall() view! { <Wall /> }.into_any()
+    wall, fetch_wall, wall() -> Drawn; view! { <Wall /> }.into_any()
 }
 
 module! {
     /// The bar of the replay that goes on.
-    replay, fetch_replay, replay() view! { <ReplayControls /> }.into_any()
+    replay, fetch_replay, replay() -> Drawn; view! { <ReplayControls /> }.into_any()
 }
 
 module! {
     /// The open conversation beside another.
-    compare, fetch_compare, compared(other: ConversationId) view! { <Compared other=other /> }.into_any()
+    compare, fetch_compare, compared(other: ConversationId) -> Drawn; view! { <Compared other=other /> }.into_any()
 }

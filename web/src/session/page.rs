@@ -1,11 +1,12 @@
 //! The page of the conversations as the session's listener, and the time that the way to the hub takes.
 
 use leptos::prelude::WithUntracked as _;
-use model::frame::{ClientFrame, ServerFrame, parse_server};
+use model::frame::{ClientFrame, ServerFrame, parse_server_with};
 
 use super::Listener;
 use crate::browser;
 use crate::link::{Input, Status};
+use crate::modules;
 use crate::store::Store;
 
 /// How often the way to the hub and back is measured, in milliseconds.
@@ -30,7 +31,7 @@ impl Listener for PageListener {
     }
 
     fn hear(self, text: &str) -> Option<(Input, Option<ClientFrame>)> {
-        let frame = match parse_server(text) {
+        let frame = match parse_server_with(text, modules::read_view) {
             Ok(frame) => frame,
             Err(error) => {
                 web_sys::console::warn_1(&format!("a frame of the hub is none: {error}").into());

@@ -119,7 +119,7 @@ impl ReadingStore {
         let kept = browser::setting("level").and_then(|word| Level::parse(&word)).unwrap_or_default();
         let level = if shape == Shape::Bare { Level::All } else { kept };
         Self {
-            model: StoredValue::new_local(Model::default()),
+            model: StoredValue::new_local(Model::awaiting_reader()),
             choices: StoredValue::new_local(Choices::at(level)),
             painter: StoredValue::new_local(Painter::default()),
             scroller: StoredValue::new_local(Scroller::default()),

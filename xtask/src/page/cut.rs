@@ -30,8 +30,8 @@ const LINK: &str = "./__wasm_split.js";
 /// Where pieces import the memory, the table and the globals of the main program from.
 const SHARED_IMPORTS: &str = "__wasm_split";
 
-/// The modules that show a conversation: those after the first are shown beside what the first one shows.
-const OF_CONVERSATION: [&str; 5] = ["conversation", "kinds", "formulas", "panel", "compare"];
+/// The modules that read and show a conversation: those after the first are used beside what the first one shows.
+const OF_CONVERSATION: [&str; 6] = ["conversation", "snapshots", "kinds", "formulas", "panel", "compare"];
 
 /// The module that holds what modules share.
 const COMMON: &str = "common";

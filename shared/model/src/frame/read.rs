@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Ack, BearerToken, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame,
-    SnapshotReason, SubMode, SubscriptionId, SubscriptionOptions, Welcome,
+    SnapshotReason, SubMode, SubscriptionId, SubscriptionOptions, Welcome, are_numbered,
 };
 use crate::code::ErrorCode;
 use crate::command::Command;
@@ -26,6 +26,7 @@ use crate::ids::{ConversationId, ConversationIdError, PublisherId};
 use crate::lens::{Agents, Kinds, Lens};
 use crate::limits::{EVENTS_PER_PUBLISH_MAX, MIN_INTERVAL_MS_MAX};
 use crate::position::{Epoch, Position, Seq};
+use crate::view::View;
 
 /// Why a text is no frame of a client.
 #[derive(Debug, thiserror::Error)]
@@ -102,12 +103,6 @@ pub enum ClientFrameError {
         /// How many events it has.
         count: usize,
     },
-}
-
-/// Whether `count` events can be numbered from `first`, which is not 0, to `last`. None at all are numbered from the one
-/// behind `last`.
-pub fn are_numbered(first: u64, last: u64, count: usize) -> bool {
-    first > 0 && last.checked_add(1).is_some_and(|end| first.checked_add(count as u64) == Some(end))
 }
 
 impl ClientFrameError {
@@ -380,8 +375,11 @@ struct WireServerFrame<'a> {
     features: Vec<CompactString>,
 }
 
-/// The frame of a hub that `text` holds. A type that is not known is no error.
-pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
+/// The frame of a hub that `text` holds. `read_view` reads the JSON of a snapshot's view, which the page has in a module of its own.
+pub fn parse_server_with(
+    text: &str,
+    read_view: impl FnOnce(&str) -> Result<Box<View>, serde_json::Error>,
+) -> Result<ServerFrame, ServerFrameError> {
     let wire: WireServerFrame<'_> = serde_json::from_str(text)?;
     match &*wire.t {
         "batch" => wire.batch(),
@@ -392,7 +390,7 @@ pub fn parse_server(text: &str) -> Result<ServerFrame, ServerFrameError> {
             epoch: need(wire.epoch, "epoch")?,
             seq: need(wire.seq, "seq")?,
             more: wire.more,
-            state: serde_json::from_str(need(wire.state, "state")?.get())?,
+            state: read_view(need(wire.state, "state")?.get())?,
         }),
         "subbed" => Ok(ServerFrame::Subbed {
             sub: need(wire.sub, "sub")?,

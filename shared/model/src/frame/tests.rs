@@ -20,6 +20,24 @@ fn examples(what: &str) -> Vec<&'static str> {
 }
 
 #[test]
+fn who_reads_frames_may_read_views_otherwise() {
+    let snap = r#"{"t":"snap","sub":1,"epoch":"e","seq":7,"state":{"seq":7,"any":"thing"}}"#;
+    let read = |json: &str| {
+        assert_eq!(json, r#"{"seq":7,"any":"thing"}"#);
+        Ok(Box::new(View { seq: 9, ..View::default() }))
+    };
+    let ServerFrame::Snap { state, .. } = parse_server_with(snap, read).unwrap() else {
+        panic!("no snapshot")
+    };
+    assert_eq!(state.seq, 9);
+    let refused = |_: &str| Err(<serde_json::Error as serde::de::Error>::custom("not now"));
+    assert!(matches!(parse_server_with(snap, refused), Err(ServerFrameError::Json(_))));
+    let never = |_: &str| unreachable!("there is no view in it");
+    let live = parse_server_with(r#"{"t":"live","sub":1,"seq":7}"#, never).unwrap();
+    assert_eq!(live, ServerFrame::Live { sub: 1, seq: 7 });
+}
+
+#[test]
 fn every_client_frame_of_the_document_is_read_and_written() {
     let mut types = std::collections::BTreeSet::new();
     for line in examples("client") {

@@ -1,7 +1,5 @@
 //! What the budget counts, and that what is packed is what was there.
 
-use std::io::Read as _;
-
 use super::*;
 
 fn size(path: &str, brotli: usize) -> PackedSize {
@@ -23,8 +21,28 @@ fn pages_over_their_budgets_are_refused_and_the_decoder_does_not_count() {
 #[test]
 fn packed_files_hold_what_was_packed() {
     let plain = "größer ".repeat(1_000).into_bytes();
-    let (mut from_brotli, mut from_gzip) = (Vec::new(), Vec::new());
-    brotli::BrotliDecompress(&mut &*brotli(&plain).unwrap(), &mut from_brotli).unwrap();
-    flate2::read::GzDecoder::new(&*gzip(&plain).unwrap()).read_to_end(&mut from_gzip).unwrap();
-    assert_eq!((&from_brotli, &from_gzip), (&plain, &plain));
+    assert_eq!(unbrotli(&brotli(&plain).unwrap()).unwrap(), plain);
+    assert_eq!(gunzip(&gzip(&plain).unwrap()).unwrap(), plain);
+}
+
+#[test]
+fn what_was_kept_damaged_is_made_again() {
+    let folder = std::env::temp_dir().join(format!("fanlight-packed-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let plain = "größer ".repeat(1_000).into_bytes();
+    for (form, name) in [(BROTLI, "a.br"), (GZIP, "a.gz")] {
+        let kept = folder.join(name);
+        let whole = form.kept_or_made(&kept, &plain).unwrap();
+        assert_eq!(fs::read(&kept).unwrap(), whole);
+        // Cut by a full disk, empty, and what was packed of something else.
+        let other = (form.pack)(b"other").unwrap();
+        for damaged in [whole.split_at(whole.len() / 2).0, &[], &other] {
+            fs::write(&kept, damaged).unwrap();
+            assert_eq!(form.kept_or_made(&kept, &plain).unwrap(), whole);
+            assert_eq!(fs::read(&kept).unwrap(), whole);
+        }
+    }
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 2, "nothing else stays: {names:?}");
+    fs::remove_dir_all(&folder).unwrap();
 }
