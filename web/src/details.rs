@@ -171,7 +171,7 @@ fn warnings(noted: &Anomalies) -> Vec<Fact> {
 }
 
 /// The kind of an anomaly, in words.
-pub fn warning_word(code: AnomalyCode) -> &'static str {
+fn warning_word(code: AnomalyCode) -> &'static str {
     match code {
         AnomalyCode::Malformed => "broken input",
         AnomalyCode::WrongDialect => "of another dialect",

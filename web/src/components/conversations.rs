@@ -179,7 +179,7 @@ pub(super) fn FilterInput(id: &'static str) -> impl IntoView {
             prop:value=move || text.get() on:input=move |event| text.set(event_target_value(&event)) />
         <datalist id=list>{values}</datalist>
         // The styles show it while something is typed.
-        <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts" title="Search the texts of all conversations">"Search texts"</a>
+        <a class="plain" href=move || text.with(|text| search_address(text)) data-t="search-texts">"Search texts"</a>
     }
 }
 

@@ -152,12 +152,10 @@ pub(crate) fn StatusBar() -> impl IntoView {
         let n = store.reading.view(|view| view.anomalies.total);
         (n > 0).then(|| format!("{} warning{}", format::grouped(n), if n == 1 { "" } else { "s" }))
     });
+    // What each says stands in its detail; the tab Details names the kinds too.
     let warnings = move || {
         let kept = store.reading.view(|view| view.anomalies.first.clone());
-        let line = |it: &model::anomaly::Anomaly| {
-            format!("{}: {}", crate::details::warning_word(it.code), it.detail)
-        };
-        kept.iter().take(12).map(line).collect::<Vec<_>>().join("\n")
+        kept.iter().take(12).map(|it| it.detail.as_str()).collect::<Vec<_>>().join("\n")
     };
     view! {
         <footer class="sb num">
