@@ -82,7 +82,8 @@ async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, rout
         Err(_elapsed) => return tracing::debug!(%from, "TLS was not agreed on in time"),
     };
     if outside.get_ref().1.alpn_protocol() == Some(http2::ALPN) {
-        return http2::serve(Arc::clone(&shared), outside, from.ip(), router).await;
+        let line = Arc::clone(outside.get_ref().0.line());
+        return http2::serve(Arc::clone(&shared), outside, (from.ip(), line), router).await;
     }
     let (inside, mut between) = match pair().await {
         Ok(pair) => pair,

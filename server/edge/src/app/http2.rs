@@ -24,13 +24,12 @@ use hyper::server::conn::http2::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use model::code::ErrorCode;
-use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tower::ServiceExt as _;
 
 use super::{HEAD_TIMEOUT, KEEP_ALIVE};
 use crate::http::access::Peer;
-use crate::http::patience::{ConnectionInfo, PacedBody, Patient, Streams};
+use crate::http::patience::{ConnectionInfo, PacedBody, Streams};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 
@@ -62,16 +61,15 @@ const RESETS_OWN_MAX: usize = 1_024;
 /// same time again it is cut.
 const IDLE: Duration = Duration::from_mins(1);
 
-/// Serves the requests of one connection until it ends or the hub drains. A connection whose peer takes no byte is cut as
-/// any other; a stream whose reader takes none is reset alone.
+/// Serves the requests of one connection, whose TLS is agreed on, until it ends or the hub drains. `line` is what is known of
+/// the connection, which is cut as any other when its peer takes no byte; a stream whose reader takes none is reset alone.
 pub(super) async fn serve(
     shared: Arc<Shared>,
-    stream: TlsStream<Patient<TcpStream>>,
-    from: IpAddr,
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    (from, line): (IpAddr, Arc<ConnectionInfo>),
     router: Router,
 ) {
     let peer = Peer { address: from, is_tls: true };
-    let line = Arc::clone(stream.get_ref().0.line());
     let streams = Streams::new(shared.tasks.clone(), shared.config.reader_silent, line);
     let service = service_fn(move |request| answer(request, peer, router.clone()));
     let mut serving = std::pin::pin!(builder(&streams).serve_connection(TokioIo::new(stream), service));

@@ -69,7 +69,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     page("/dashboard", "The operator's figures"),
     page("/search", "The search in all conversations"),
     page("/help", "The list of the documents in the built-in help"),
-    page("/help/{*document}", "A document of the built-in help"),
+    page("/help/{*document}", "A document of the built-in help").fails(&[NotFound]),
     page("/new", "The page that begins a conversation"),
     page("/image", "The document into which the page puts an image from elsewhere"),
     page("/embed", "The document in which pages of tools run"),
