@@ -10,6 +10,7 @@ use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 use tests::TestHub;
+use tests::origin::{ScriptedServer, ServerStep};
 use tests::wait::{patiently, until, within};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -251,6 +252,39 @@ async fn heads_over_the_bound_and_bodies_that_stop_are_answered() {
     assert_eq!(refusal(answer).await, (408, "body_timeout".to_owned()));
     assert_eq!(client.send(client.request("GET", "/healthz"), "").await.status(), StatusCode::OK);
     drop(feed);
+}
+
+/// Calls that break off: the bytes before the end and the end itself race each time.
+const CUTS: usize = 20;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i12_a_call_that_the_upstream_cuts_is_reset_after_its_last_byte_and_others_go_on() {
+    let said = vec![b'x'; 40_000];
+    let body = said.clone();
+    let origin = ScriptedServer::start(move |_| {
+        let head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 50000\r\n\r\n".to_vec();
+        vec![ServerStep::Say(head), ServerStep::Say(body.clone())]
+    })
+    .await;
+    let upstream = format!("[upstreams.x]\nurl = \"http://{}\"\n", origin.address());
+    let secure = SecureHub::start_with(&upstream).await;
+    let client = secure.client().await;
+    let ann = secure.token(&client, "ann", "publish:*").await;
+    for _ in 0..CUTS {
+        let call = client.request("GET", "/proxy/x/file").header("fanlight-token", &ann);
+        let mut answer = client.send(call, "").await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        let mut bytes = Vec::new();
+        let cut = loop {
+            match within("a piece", answer.frame()).await {
+                Some(Ok(frame)) => bytes.extend_from_slice(&frame.into_data().unwrap()),
+                end => break end,
+            }
+        };
+        assert!(cut.is_some_and(|cut| cut.is_err()), "a part is not the whole");
+        assert_eq!(bytes.len(), said.len());
+    }
+    assert_eq!(client.send(client.request("GET", "/healthz"), "").await.status(), StatusCode::OK);
 }
 
 /// Kinds of frames (RFC 9113, 6).

@@ -55,6 +55,9 @@ async fn with_access_control_it_is_for_those_who_are_known_and_says_what_each_op
     );
     assert!(told("get", "/metrics").contains("Needs `view` on every conversation. Closed to roles"));
     assert_eq!(document["paths"]["/healthz"]["get"]["security"], json!([]));
+    let help = get(&hub, &nobody, "/help/no-such-document").await.status().as_str().to_owned();
+    assert_eq!(help, "404");
+    assert!(document["paths"]["/help/{document}"]["get"]["responses"][help].is_object());
     let proxied = &document["paths"]["/proxy/{upstream}/{path}"]["post"]["security"];
     assert_eq!(proxied, &json!([{"proxied": []}]));
 }
