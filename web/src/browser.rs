@@ -100,20 +100,24 @@ pub(crate) fn focus_in(id: &str, selector: &str) {
 /// Navigates as a click on a link to `href` would. Links of the page carry `data-in`, by which `navigation`
 /// knows that they stay in it.
 pub(crate) fn follow_link(href: &str) {
+    click_link(href, &["href", "data-in"]);
+}
+
+/// Leaves the page for one of the operator's pages.
+pub(crate) fn leave_for(href: &str) {
+    click_link(href, &["href"]);
+}
+
+/// Clicks on a link to `href`, which it has in each of these attributes.
+fn click_link(href: &str, attributes: &[&str]) {
     let link = document().create_element("a").ok().and_then(|it| it.dyn_into::<HtmlElement>().ok());
     let Some((link, body)) = link.zip(document().body()) else { return };
-    if link.set_attribute("href", href).is_ok() && link.set_attribute("data-in", "").is_ok() {
+    if attributes.iter().all(|name| link.set_attribute(name, href).is_ok()) {
         // Only clicks on elements of the document reach the listener.
         drop(body.append_child(&link));
         link.click();
         link.remove();
     }
-}
-
-/// Leaves the page for one of the operator's pages.
-pub(crate) fn leave_for(href: &str) {
-    // A browser that refuses stays on this page.
-    drop(window().location().assign(href));
 }
 
 /// A stored setting of this reader; `None` if there is none, or if the browser refuses storage.

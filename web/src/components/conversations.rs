@@ -90,7 +90,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 <a class="plain if-narrow" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
                 <a class="plain if-narrow" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
-                <a class="plain if-narrow" href=SEARCH title="Search (g f)">"Search"</a>
+                <a class="plain if-narrow" href=SEARCH>"Search"</a>
             </span>
             {move || (held() > 0).then(|| view! {
                 <button type="button" class="resort num" on:click=move |_| sort()>{held()} " changed · sort again"</button>

@@ -150,7 +150,7 @@ pub(crate) fn StatusBar() -> impl IntoView {
     let anomalies = Memo::new(move |_| {
         store.reading.seq.track();
         let n = store.reading.view(|view| view.anomalies.total);
-        (n > 0).then(|| format!("{} warning{}", format::grouped(n), if n == 1 { "" } else { "s" }))
+        (n > 0).then(|| format::counted(usize::try_from(n).unwrap_or(usize::MAX), "warning"))
     });
     // What each says stands in its detail; the tab Details names the kinds too.
     let warnings = move || {

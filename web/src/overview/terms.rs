@@ -134,10 +134,10 @@ impl SearchTerms {
                 ("until", _) => (*key, moment(value)?.end(clock).to_string()),
                 _ => (*key, value.clone()),
             };
-            path.push_str(&format!("&{name}={}", encoded(&value)));
+            path.extend(["&", name, "=", &encoded(&value)]);
         }
         if let Some(before) = before {
-            path.push_str(&format!("&before={before}"));
+            path.extend(["&before=", &before.to_string()]);
         }
         Some(path)
     }
@@ -288,11 +288,13 @@ pub fn values<'a>(
     };
     match key {
         "tool" => {
-            tools.iter().for_each(|tool| note(tool));
-            rows.for_each(|row| row.used.iter().for_each(|tool| note(tool)));
+            for tool in tools {
+                note(tool);
+            }
+            rows.flat_map(|row| &row.used).for_each(|tool| note(tool));
         }
-        "agent" => rows.for_each(|row| row.agent.iter().for_each(|agent| note(agent))),
-        "tag" => rows.for_each(|row| row.tags.iter().for_each(|tag| note(tag))),
+        "agent" => rows.filter_map(|row| row.agent.as_deref()).for_each(note),
+        "tag" => rows.flat_map(|row| &row.tags).for_each(|tag| note(tag)),
         _ => {}
     }
     found

@@ -48,7 +48,7 @@ impl Narrowing {
         let mut narrowing = Self::default();
         let mut add = |value: NarrowValue, condition: &dyn Fn(&str) -> String| {
             let place = format!("{}{}", writing.sign, first + narrowing.values.len());
-            narrowing.conditions += &format!(" AND {}", condition(&place));
+            narrowing.conditions.extend([" AND ", &condition(&place)]);
             narrowing.values.push(value);
         };
         let found = |text: &str, place: &str| format!("{}({text}, {place}) > 0", writing.find);
@@ -75,7 +75,11 @@ impl Narrowing {
             add(NarrowValue::Text(agent), &|place| found(writing.agent, place));
         }
         if let Some(archived) = query.archived {
-            narrowing.conditions += &format!(" AND c.archived = {}", u8::from(archived));
+            narrowing.conditions.push_str(if archived {
+                " AND c.archived = 1"
+            } else {
+                " AND c.archived = 0"
+            });
         }
         narrowing
     }
