@@ -1,8 +1,8 @@
 //! All conversations at once.
 
 use serde_json::json;
-use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
+use tests::{BrowserPage, TestHub};
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
 
@@ -199,4 +199,66 @@ async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_cal
     page.run_until(TILES, |tiles| tiles == &json!(["one"])).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn three_hundred_running_conversations_have_tiles_as_high_as_their_words_and_stay_live() {
+    const COUNT: usize = 300;
+    let hub = TestHub::start_in_memory().await;
+    let mut publishers = Vec::new();
+    for n in 0..COUNT {
+        let mut publisher = hub.publisher(&format!("run-{n:03}")).await;
+        let start = json!({"k": "run.start", "run": "r", "title": format!("Import of region {n}"), "model": "test-model"});
+        let part = r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#;
+        let words = "The ledger of this region agrees. ".repeat(n % 4);
+        let delta = json!({"k": "part.delta", "run": "r", "part": "p", "text": format!("{words}I go on.")});
+        publisher.says(&format!("{start}\n{part}\n{delta}")).await;
+        publishers.push(publisher);
+    }
+    for (name, screen) in [
+        ("2560", Screen { width: 2560, height: 1440, dark: false }),
+        ("dark", Screen { dark: true, ..DESKTOP }),
+        ("narrow", Screen { width: 390, height: 844, dark: false }),
+    ] {
+        let page = BrowserPage::open(screen).await;
+        page.goto(&hub.url("/wall")).await;
+        page.run_until("return document.querySelector('.wall-head').textContent", |head| {
+            head.as_str()
+                .is_some_and(|head| head.contains("300 conversations") && head.contains("300 running"))
+        })
+        .await;
+        // No tile has room for a line that is not there, and words of different lengths have tiles of different heights.
+        let room = "return Math.max(...[...document.querySelectorAll('.tile.medium .ticker')].map(it =>
+            it.clientHeight - [...it.children].reduce((sum, child) => sum + child.getBoundingClientRect().height, 0)))";
+        page.run_until(room, |room| room.as_f64().is_some_and(|room| room <= 24.0)).await;
+        let heights =
+            "return new Set([...document.querySelectorAll('.tile.medium')].map(it => it.offsetHeight)).size";
+        assert!(page.run(heights).await.as_u64().unwrap() > 1, "{name}: all tiles are equally high");
+        page.screenshot(&format!("wall-300-{name}")).await;
+        // Every conversation has a tile on one of the pages.
+        let mut found = std::collections::BTreeSet::new();
+        loop {
+            let tiles = page.run(TILES).await;
+            let tiles = tiles.as_array().unwrap();
+            let first = tiles[0].clone();
+            assert!(tiles.len() >= 12, "{name}: a page with {} tiles", tiles.len());
+            found.extend(tiles.iter().map(ToString::to_string));
+            let next = "const it = [...document.querySelectorAll('[data-t=pager] button')].at(-1); if (!it || it.disabled) return false; it.click(); return true";
+            if page.run(next).await == json!(false) {
+                break;
+            }
+            page.run_until(TILES, |tiles| tiles[0] != first).await;
+        }
+        assert_eq!(found.len(), COUNT, "{name}: conversations without a tile");
+        // Words arrive at a tile of the last page.
+        let last = page.run(TILES).await.as_array().unwrap().last().unwrap().as_str().unwrap().to_owned();
+        let number: usize = last.trim_start_matches("run-").parse().unwrap();
+        let word = format!("Fresh words for {name}.");
+        let delta = json!({"k": "part.delta", "run": "r", "part": "p", "text": format!(" {word}")});
+        publishers[number].says(&delta.to_string()).await;
+        page.run_until(&text_of(&last, ".says"), |it| it.as_str().is_some_and(|it| it.ends_with(&word)))
+            .await;
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        page.close().await;
+    }
 }

@@ -55,6 +55,16 @@ impl Touched {
     }
 }
 
+/// The part of the program that reads snapshots.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SnapshotReader {
+    /// It can be used.
+    #[default]
+    Ready,
+    /// The page has not fetched it yet.
+    Awaited,
+}
+
 /// The state of the page; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -102,8 +112,8 @@ pub struct Model {
     viewer_names: Vec<String>,
     /// Whether a resync was requested and is not done yet.
     is_resyncing: bool,
-    /// Whether snapshots cannot be read yet. Until then no conversation is subscribed to.
-    awaits_reader: bool,
+    /// Until it is there no conversation is subscribed to.
+    reader: SnapshotReader,
     /// The hub's refusal of the subscription.
     problem: Option<String>,
     touched: Touched,
@@ -112,12 +122,13 @@ pub struct Model {
 impl Model {
     /// Without content, and before the module that reads snapshots is there: [`Self::let_read`] says that it is.
     pub fn awaiting_reader() -> Self {
-        Self { awaits_reader: true, ..Self::default() }
+        Self { reader: SnapshotReader::Awaited, ..Self::default() }
     }
 
     /// Snapshots can be read from now on. Returns the frame to send if the socket is open and a conversation waits.
     pub fn let_read(&mut self) -> Option<ClientFrame> {
-        if std::mem::take(&mut self.awaits_reader) { self.sub_frame() } else { None }
+        let was = std::mem::take(&mut self.reader);
+        (was == SnapshotReader::Awaited).then(|| self.sub_frame()).flatten()
     }
 
     /// The open conversation.
@@ -268,7 +279,7 @@ impl Model {
 
     /// Closes what is open. Returns the frames to send.
     fn leave(&mut self) -> Vec<ClientFrame> {
-        let is_subscribed = self.conversation.is_some() && !self.awaits_reader;
+        let is_subscribed = self.conversation.is_some() && self.reader == SnapshotReader::Ready;
         let unsub = is_subscribed.then_some(ClientFrame::Unsub { sub: self.sub });
         self.put_away();
         self.recording = None;
@@ -313,7 +324,7 @@ impl Model {
     /// The frame that subscribes to the open conversation from the known position on; `None` while its answer could
     /// not be read.
     fn sub_frame(&self) -> Option<ClientFrame> {
-        let conv = self.conversation.clone().filter(|_| !self.awaits_reader)?;
+        let conv = self.conversation.clone().filter(|_| self.reader == SnapshotReader::Ready)?;
         Some(ClientFrame::Sub {
             sub: self.sub,
             conv,
@@ -425,7 +436,7 @@ impl Model {
     /// Answers a heartbeat. It asks for a resync if the subscription is dead although the socket works.
     fn heartbeat(&mut self, head: Option<&(Epoch, Seq)>) -> ClientFrame {
         let seq = self.tracker.view().seq;
-        let subscribed = self.conversation.iter().filter(|_| !self.awaits_reader);
+        let subscribed = self.conversation.iter().filter(|_| self.reader == SnapshotReader::Ready);
         if subscribed.clone().next().is_some() && self.tracker.heartbeat(head) && !self.is_resyncing {
             self.is_resyncing = true;
             return ClientFrame::Resync { sub: self.sub };

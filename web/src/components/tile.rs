@@ -110,18 +110,16 @@ fn Words(
     live: RwSignal<Vec<String>>,
 ) -> impl IntoView {
     let store = use_store();
+    let is_small = Memo::new(move |_| size.get() == TileSize::Small);
     let (did, says) = (NodeRef::<html::Span>::new(), NodeRef::<html::Span>::new());
     let shown = StoredValue::new((String::new(), String::new()));
     Effect::new(move |_| {
         store.track_fleet();
         let (Some(did), Some(says)) = (did.get(), says.get()) else { return };
-        let is_small = size.get() == TileSize::Small;
+        let is_small = is_small.get();
         let of_row = |model: &Model| {
             id.with_value(|id| {
-                // The words say more than that it works.
-                let words = model.words(id).to_owned();
-                let is_told = |line: &String| words.is_empty() || line != "working";
-                let mut lines: Vec<String> = model.ticker(id).into_iter().filter(is_told).collect();
+                let (mut lines, words) = model.told(id);
                 if is_small {
                     // A small tile has one line.
                     lines.drain(..lines.len().saturating_sub(1));

@@ -1,6 +1,8 @@
 //! The wall: all conversations as tiles, those that need a person first. Tiles are drawn from the rows of the
 //! list; only the tile on which the pointer or the focus rests is subscribed to.
 
+use std::collections::HashMap;
+
 use leptos::html;
 use leptos::prelude::*;
 use model::ConversationId;
@@ -25,6 +27,9 @@ const HEAD_PX: f64 = 60.0;
 
 /// The space beside the tiles in CSS pixels; the styles have the same.
 const SIDES_PX: f64 = 32.0;
+
+/// How many calls a large tile has room for.
+const CALLS: usize = 5;
 
 /// The wall, with its filter and pages. It shows the same rows in the same order as the list, without the
 /// headings; while the pointer or the focus is on it, tiles keep their places and sizes.
@@ -113,7 +118,7 @@ fn SizedTile(
     let size = Memo::new(move |_| {
         let found =
             |plan: &Vec<(ConversationId, TileSize)>| plan.iter().find(|it| it.0 == own).map(|it| it.1);
-        plan.with(found).unwrap_or(TileSize::Medium)
+        plan.with(found).unwrap_or(TileSize::Small)
     });
     view! { <Tile id=id size=size looked=looked /> }
 }
@@ -198,22 +203,31 @@ fn plan(
         let all = all.get();
         let busy: Vec<Busy> = store.reading.seen.with_untracked(|seen| {
             store.reading.model(|model| {
-                let of = |id: &ConversationId| Busy {
-                    is_active: model
-                        .fleet()
-                        .and_then(|rows| rows.get(id))
-                        .is_some_and(|row| fleet::group(row, now, seen) != Group::Recent),
-                    recent: model.pulse(id).map_or(0, |pulse| pulse.recent(now)),
+                let of = |id: &ConversationId| {
+                    let row = model.fleet().and_then(|rows| rows.get(id));
+                    let (did, words) = model.told(id);
+                    let calls =
+                        row.into_iter().flat_map(|row| row.call.iter().chain(&row.more_calls).take(CALLS));
+                    let lines = did.iter().flat_map(|line| line.lines()).chain(words.lines());
+                    Busy {
+                        is_active: row.is_some_and(|row| fleet::group(row, now, seen) != Group::Recent),
+                        recent: model.pulse(id).map_or(0, |pulse| pulse.recent(now)),
+                        // A call has one line.
+                        letters: calls.map(|_| 1).chain(lines.map(|line| line.chars().count())).collect(),
+                    }
                 };
                 all.iter().map(of).collect()
             })
         });
-        let known = |id: &ConversationId| {
-            let old = old.filter(|_| is_held.get_untracked())?;
-            old.iter().find(|(known, _)| known == id).map(|(_, size)| *size)
+        let old: HashMap<&ConversationId, TileSize> =
+            old.into_iter().flatten().map(|(id, size)| (id, *size)).collect();
+        let settled = |id: &ConversationId, size: TileSize| match old.get(id) {
+            Some(old) if is_held.get_untracked() => *old,
+            Some(old) => size.after(*old),
+            None => size,
         };
         let sized = all.into_iter().zip(wall::sizes(&busy, grid));
-        sized.map(|(id, size)| (known(&id).unwrap_or(size), id)).map(|(size, id)| (id, size)).collect()
+        sized.map(|(id, size)| (settled(&id, size), id)).map(|(size, id)| (id, size)).collect()
     })
 }
 

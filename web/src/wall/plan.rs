@@ -1,14 +1,14 @@
 //! How large each tile of the wall is, and which tiles are on which page.
 //!
-//! Tiles stand in a grid of cells. The browser fills it as the styles say (`grid-auto-flow: dense`); the same is computed
-//! here, so that a page has as many tiles as the screen holds.
+//! Tiles stand in a grid of columns and thin rows. A tile takes as many rows as its content needs when the plan is made. The browser
+//! fills the grid as the styles say (`grid-auto-flow: dense`); the same is computed here, so that a page has as many tiles as the screen holds.
 //!
 //! ```text
-//! ┌──────────┬────┬────┐   large   2 columns, 3 rows   the busiest
-//! │          │ m  │ m  │   medium  1 column,  2 rows   what runs, and what needs a person
-//! │  large   │    │    │   small   1 column,  1 row    what is over
-//! │          ├────┼────┤
-//! ├────┬────┬┤ s  │ s  │
+//! ┌─────────┬────┬────┐   large   2 columns, 4 to 10 lines   the busiest
+//! │         │ m  │ m  │   medium  1 column,  1 to 5 lines    what runs, and what needs a person
+//! │  large  │    ├────┤   small   1 column,  1 line          what is over
+//! │         ├────┤ s  │
+//! ├────┬────┤ m  ├────┤   A line is one of words or a call that executes.
 //! ```
 
 use std::ops::Range;
@@ -22,11 +22,26 @@ pub const TILES_MOST: usize = 128;
 /// The least width of a column in CSS pixels; the styles have the same.
 const COLUMN_PX: f64 = 250.0;
 
-/// The height of a row in CSS pixels; the styles have the same.
-const ROW_PX: f64 = 74.0;
+/// The height of a row in CSS pixels; the styles have the same. There is no space between rows.
+const ROW_PX: f64 = 8.0;
 
-/// The space between tiles in CSS pixels; the styles have the same.
+/// The most rows of a screen that are counted.
+const ROWS_MOST: f64 = 512.0;
+
+/// The space between columns, and below each tile, in CSS pixels; the styles have the same.
 const GAP_PX: f64 = 8.0;
+
+/// The width of a tile that is not text, in CSS pixels: padding and border.
+const SIDES_PX: f64 = 24.0;
+
+/// The mean width of a letter of a tile in CSS pixels.
+const LETTER_PX: f64 = 6.3;
+
+/// The fewest and the most lines of a medium tile.
+const MEDIUM_LINES: (usize, usize) = (1, 5);
+
+/// The fewest and the most lines of a large tile.
+const LARGE_LINES: (usize, usize) = (4, 10);
 
 /// The fewest columns for which one tile is large.
 const LARGE_COLUMNS: usize = 3;
@@ -36,28 +51,49 @@ const LARGE_COLUMNS: usize = 3;
 pub enum TileSize {
     /// A line of words.
     Small,
-    /// Some lines of words, and calls.
-    Medium,
-    /// Many words and calls.
-    Large,
+    /// Some lines of words and calls, in one column.
+    Medium {
+        /// How many.
+        lines: usize,
+    },
+    /// Many words and calls, in two columns.
+    Large {
+        /// How many lines.
+        lines: usize,
+    },
 }
 
 impl TileSize {
-    /// The CSS class.
-    pub fn class(self) -> &'static str {
+    /// The CSS classes: the kind, and the number of lines.
+    pub fn class(self) -> String {
         match self {
-            Self::Small => "small",
-            Self::Medium => "medium",
-            Self::Large => "large",
+            Self::Small => "small".to_owned(),
+            Self::Medium { lines } => format!("medium l{lines}"),
+            Self::Large { lines } => format!("large l{lines}"),
         }
     }
 
-    /// How many columns and rows it takes.
+    /// The size to change to from `old`: a tile that would be a single line shorter stays as it is, so that a tile whose words come
+    /// and go does not move the others.
+    #[must_use]
+    pub fn after(self, old: Self) -> Self {
+        match (old, self) {
+            (Self::Medium { lines: was }, Self::Medium { lines })
+            | (Self::Large { lines: was }, Self::Large { lines })
+                if was == lines + 1 =>
+            {
+                old
+            }
+            _ => self,
+        }
+    }
+
+    /// How many columns and rows it takes, with the space below it.
     fn cells(self) -> (usize, usize) {
         match self {
-            Self::Small => (1, 1),
-            Self::Medium => (1, 2),
-            Self::Large => (2, 3),
+            Self::Small => (1, 9),
+            Self::Medium { lines } => (1, 9 + 2 * lines),
+            Self::Large { lines } => (2, 9 + 2 * lines),
         }
     }
 }
@@ -69,14 +105,22 @@ pub struct TileGrid {
     pub columns: usize,
     /// Its rows.
     pub rows: usize,
+    /// How many letters a line of one column has.
+    pub letters: usize,
 }
 
 impl TileGrid {
     /// The grid of a box of this size in CSS pixels.
     pub fn of(width: f64, height: f64) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "pixels of a screen")]
-        let fit = |room: f64, each: f64| (((room + GAP_PX) / (each + GAP_PX)).max(1.0) as usize).min(64);
-        Self { columns: fit(width, COLUMN_PX), rows: fit(height, ROW_PX) }
+        let whole = |number: f64| number.max(1.0) as usize;
+        let columns = whole(((width + GAP_PX) / (COLUMN_PX + GAP_PX)).min(64.0));
+        let column = (width + GAP_PX) / f64::from(u16::try_from(columns).unwrap_or(1)) - GAP_PX;
+        Self {
+            columns,
+            rows: whole((height / ROW_PX).min(ROWS_MOST)),
+            letters: whole(((column - SIDES_PX) / LETTER_PX).min(512.0)),
+        }
     }
 
     /// How many tiles may be large.
@@ -86,12 +130,22 @@ impl TileGrid {
 }
 
 /// What decides about the size of a tile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Busy {
     /// Whether it runs or needs a person.
     pub is_active: bool,
     /// How many bytes it wrote in the last minute.
     pub recent: u64,
+    /// How many letters each of its lines has, those of calls too.
+    pub letters: Vec<usize>,
+}
+
+impl Busy {
+    /// How many lines it needs where a line has so many letters, within `bounds`.
+    fn lines(&self, letters: usize, bounds: (usize, usize)) -> usize {
+        let lines: usize = self.letters.iter().map(|line| line.div_ceil(letters.max(1)).max(1)).sum();
+        lines.clamp(bounds.0, bounds.1)
+    }
 }
 
 /// The sizes of tiles, in order. The busiest are large, as many as `grid` allows, and those that are over are small.
@@ -106,9 +160,9 @@ pub fn sizes(tiles: &[Busy], grid: TileGrid) -> Vec<TileSize> {
     busiest.truncate(grid.large());
     let size = |(at, busy): (usize, &Busy)| {
         if busiest.iter().any(|(_, large)| *large == at) {
-            TileSize::Large
+            TileSize::Large { lines: busy.lines(2 * grid.letters, LARGE_LINES) }
         } else if busy.is_active {
-            TileSize::Medium
+            TileSize::Medium { lines: busy.lines(grid.letters, MEDIUM_LINES) }
         } else {
             TileSize::Small
         }
@@ -140,11 +194,13 @@ pub fn pages(sizes: &[TileSize], grid: TileGrid) -> Vec<Range<usize>> {
 struct Cells {
     columns: usize,
     rows: Vec<Vec<bool>>,
+    /// How many rows from the first on are taken altogether.
+    full: usize,
 }
 
 impl Cells {
     fn new(columns: usize) -> Self {
-        Self { columns: columns.max(1), rows: Vec::new() }
+        Self { columns: columns.max(1), rows: Vec::new(), full: 0 }
     }
 
     /// Whether the cell is free. Cells below the last row are.
@@ -160,7 +216,7 @@ impl Cells {
         let fits = |row: usize, column: usize| {
             (row..row + high).all(|row| (column..column + wide).all(|column| self.is_free(row, column)))
         };
-        let places = (0..).flat_map(|row| (0..self.columns).map(move |column| (row, column)));
+        let places = (self.full..).flat_map(|row| (0..self.columns).map(move |column| (row, column)));
         // Below the last row there is always room.
         let (row, column) = places.into_iter().find(|(row, column)| fits(*row, *column)).unwrap_or((0, 0));
         let bottom = row + high;
@@ -169,6 +225,9 @@ impl Cells {
         }
         for cells in self.rows.iter_mut().take(bottom).skip(row) {
             cells.iter_mut().skip(column).take(wide).for_each(|taken| *taken = true);
+        }
+        while self.rows.get(self.full).is_some_and(|cells| cells.iter().all(|taken| *taken)) {
+            self.full += 1;
         }
         bottom
     }
@@ -182,29 +241,54 @@ mod tests {
 
     use super::*;
 
+    const FULL: TileSize = TileSize::Medium { lines: MEDIUM_LINES.1 };
+
     #[test]
     fn a_large_screen_holds_more_than_24_and_a_small_one_scrolls() {
-        let medium = [TileSize::Medium; 300];
         let wide = TileGrid::of(2_260.0, 1_312.0);
-        assert_eq!(wide, TileGrid { columns: 8, rows: 16 });
-        assert_eq!(pages(&medium, wide)[0], 0..64);
+        assert_eq!(wide, TileGrid { columns: 8, rows: 164, letters: 39 });
+        assert_eq!(pages(&[FULL; 300], wide)[0], 0..64);
+        assert_eq!(pages(&[TileSize::Medium { lines: 1 }; 300], wide)[0], 0..112);
         assert_eq!(pages(&[TileSize::Small; 300], wide)[0], 0..TILES_MOST);
-        assert_eq!(pages(&medium, TileGrid::of(390.0, 700.0))[0], 0..TILES_LEAST);
+        assert_eq!(pages(&[FULL; 300], TileGrid::of(390.0, 700.0))[0], 0..TILES_LEAST);
         assert_eq!(pages(&[], wide), std::slice::from_ref(&(0..0)));
     }
 
     #[test]
     fn the_busiest_are_large_where_there_is_room() {
-        let busy = |is_active, recent| Busy { is_active, recent };
+        let busy = |is_active, recent| Busy { is_active, recent, letters: Vec::new() };
         let tiles = [busy(true, 5), busy(true, 90), busy(false, 900), busy(true, 0)];
-        let [small, medium, large] = [TileSize::Small, TileSize::Medium, TileSize::Large];
-        assert_eq!(sizes(&tiles, TileGrid { columns: 4, rows: 9 }), [medium, large, small, medium]);
-        assert_eq!(sizes(&tiles, TileGrid { columns: 6, rows: 9 }), [large, large, small, medium]);
-        assert_eq!(sizes(&tiles, TileGrid { columns: 2, rows: 9 }), [medium, medium, small, medium]);
+        let [small, medium, large] =
+            [TileSize::Small, TileSize::Medium { lines: 1 }, TileSize::Large { lines: 4 }];
+        let grid = |columns| TileGrid { columns, rows: 90, letters: 40 };
+        assert_eq!(sizes(&tiles, grid(4)), [medium, large, small, medium]);
+        assert_eq!(sizes(&tiles, grid(6)), [large, large, small, medium]);
+        assert_eq!(sizes(&tiles, grid(2)), [medium, medium, small, medium]);
+    }
+
+    #[test]
+    fn a_tile_is_as_high_as_its_lines_and_shrinks_by_more_than_one() {
+        let grid = TileGrid { columns: 2, rows: 90, letters: 40 };
+        let lines = |letters: &[usize]| {
+            sizes(&[Busy { is_active: true, recent: 0, letters: letters.to_vec() }], grid)
+        };
+        let medium = |lines| TileSize::Medium { lines };
+        assert_eq!(lines(&[]), [medium(1)]);
+        assert_eq!(lines(&[12, 40]), [medium(2)]);
+        assert_eq!(lines(&[12, 41]), [medium(3)]);
+        assert_eq!(lines(&[600]), [FULL]);
+        assert_eq!(medium(2).after(medium(3)), medium(3));
+        assert_eq!(medium(1).after(medium(3)), medium(1));
+        assert_eq!(medium(4).after(medium(3)), medium(4));
+        assert_eq!(TileSize::Small.after(medium(1)), TileSize::Small);
     }
 
     fn size() -> impl Strategy<Value = TileSize> {
-        prop_oneof![Just(TileSize::Small), Just(TileSize::Medium), Just(TileSize::Large)]
+        prop_oneof![
+            Just(TileSize::Small),
+            (MEDIUM_LINES.0..=MEDIUM_LINES.1).prop_map(|lines| TileSize::Medium { lines }),
+            (LARGE_LINES.0..=LARGE_LINES.1).prop_map(|lines| TileSize::Large { lines }),
+        ]
     }
 
     proptest! {
