@@ -147,6 +147,7 @@ async fn answers_and_refusals_have_the_status_the_type_and_the_fields_that_the_d
     let export = "/v1/conversations/{conversation}/export/{format}";
     let stream = "/v1/conversations/{conversation}/stream/{dialect}";
     let one = r#"[{"k":"run.start","run":"r2"}]"#;
+    let narrowed = "/v1/search?q=hello&tool=x&agent=y&state=error&archived=all&tag=z&since=1&until=2";
     for (method, template, path, body) in [
         ("GET", "/healthz", "/healthz", ""),
         ("GET", "/readyz", "/readyz", ""),
@@ -161,12 +162,7 @@ async fn answers_and_refusals_have_the_status_the_type_and_the_fields_that_the_d
         ("GET", "/v1/conversations", "/v1/conversations?limit=1", ""),
         ("GET", "/v1/conversations", "/v1/conversations?after=x", ""),
         ("GET", "/v1/search", "/v1/search?q=hello", ""),
-        (
-            "GET",
-            "/v1/search",
-            "/v1/search?q=hello&tool=x&agent=y&state=error&archived=all&tag=z&since=1&until=2",
-            "",
-        ),
+        ("GET", "/v1/search", narrowed, ""),
         ("GET", "/v1/search", "/v1/search", ""),
         ("GET", "/v1/tools", "/v1/tools", ""),
         ("GET", "/v1/series", "/v1/series?metric=runs,tokens", ""),
