@@ -4,7 +4,7 @@
 use std::process::Stdio;
 
 use serde_json::Value;
-use tests::meddler::TamperingProxy;
+use tests::tampering_proxy::TamperingProxy;
 use tests::wait::patiently;
 use tests::{CuttableRelay, TestHub};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -186,11 +186,11 @@ async fn is_ready(program: &mut Child) {
 /// Runs `program` against a hub whose words are changed on their way: in events, not in snapshots.
 async fn notices(mut program: Command) {
     let hub = TestHub::start().await;
-    let meddler = TamperingProxy::start(hub.address(), |frame| {
+    let tampering_proxy = TamperingProxy::start(hub.address(), |frame| {
         if frame.contains(r#""t":"batch""#) { frame.replace("honest", "bogus!") } else { frame }
     });
-    let meddler = meddler.await;
-    let url = format!("http://{}", meddler.address());
+    let tampering_proxy = tampering_proxy.await;
+    let url = format!("http://{}", tampering_proxy.address());
     let mut publisher = hub.publisher("changed").await;
     let mut child = program.args([&url, "changed"]).spawn().unwrap();
     is_ready(&mut child).await;

@@ -1,7 +1,7 @@
 //! What viewers get beside plain events: snapshots in pieces, and the check of what they have.
 
 use model::frame::ServerFrame;
-use tests::meddler::TamperingProxy;
+use tests::tampering_proxy::TamperingProxy;
 use tests::{TestHub, TestViewer};
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,7 +39,7 @@ impl Agents {
     ) -> Result<(), Refusal> {
         let ConsentAnswer { tool, answer, saw } = said;
         let run = &place.run;
-        let shown = conversation.look(|view| {
+        let shown = conversation.read_view(|view| {
             let run = view.runs.get(run).filter(|run| run.own)?;
             let call = run.tools.get(&tool).filter(|call| call.state == ToolState::Approval)?;
             Some(digest(&call.arguments.text))

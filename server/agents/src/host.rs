@@ -51,7 +51,7 @@ impl Host {
     /// Reads from the view of a run; `None` if there is no such run.
     pub(crate) fn look<T>(&self, place: &RunAddress, look: impl FnOnce(&RunView) -> T) -> Option<T> {
         let found = self.hub.find(&place.conversation).ok().flatten()?;
-        found.look(|view| view.runs.get(&place.run).map(look))
+        found.read_view(|view| view.runs.get(&place.run).map(look))
     }
 
     /// The durability that events need before they are acted on: `stored`, or less if the log offers less.

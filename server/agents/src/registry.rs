@@ -352,8 +352,9 @@ impl Agents {
     /// The name for a new run: `wanted` unless another run of the conversation has it.
     fn name(&self, id: &ConversationId, wanted: Option<RunId>) -> RunId {
         let found = self.host.hub.find(id).ok().flatten();
-        let is_free =
-            |run: &RunId| found.as_ref().is_none_or(|found| found.look(|view| !view.runs.contains_key(run)));
+        let is_free = |run: &RunId| {
+            found.as_ref().is_none_or(|found| found.read_view(|view| !view.runs.contains_key(run)))
+        };
         wanted
             .filter(|run| !run.is_none())
             .filter(is_free)
@@ -363,7 +364,8 @@ impl Agents {
     /// Publishes the messages before the agent answers. Returns the head of the conversation before them.
     fn publish(&self, id: &ConversationId, messages: Vec<Spoken>) -> Result<Position, StartError> {
         let conversation = self.host.hub.open(id).map_err(PublishError::from)?;
-        let after = Position { epoch: conversation.epoch().clone(), seq: conversation.look(|view| view.seq) };
+        let after =
+            Position { epoch: conversation.epoch().clone(), seq: conversation.read_view(|view| view.seq) };
         let name = clock::fresh_name();
         let mut said = Decoded::default();
         for (number, spoken) in messages.into_iter().enumerate() {

@@ -32,7 +32,7 @@ impl Agents {
         let found = self.host().hub.find(&place.conversation).map_err(PublishError::from)?;
         let wrong = |what: &str| StartError::NotResumable(what.to_owned());
         let found = found.ok_or_else(|| wrong("there is no such conversation"))?;
-        let known = found.look(|view| {
+        let known = found.read_view(|view| {
             let run = view.runs.get(&place.run)?;
             Some((self.did(run), run.status, run.name.clone(), Terms::of(run), view.seq))
         });
@@ -67,7 +67,7 @@ impl Agents {
         let stopped = rows.into_iter().map(|row| row.conversation);
         for conversation in unfinished.into_iter().chain(stopped) {
             let Ok(Some(found)) = self.host().hub.find(&conversation) else { continue };
-            let runs: Vec<(RunId, bool)> = found.look(|view| {
+            let runs: Vec<(RunId, bool)> = found.read_view(|view| {
                 let waits = |run: &RunView, is_elsewhere: bool| {
                     let was_stopped = run.error.as_ref().is_some_and(|error| error.code == HUB_STOPPED);
                     let goes_on = is_of_runner(run) && (run.is_running() || was_stopped);

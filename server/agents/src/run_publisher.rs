@@ -92,7 +92,7 @@ impl RunPublisher {
         let Some(price) = self.price.filter(|_| price::is_unpriced(event)) else { return };
         let found = self.host.hub.find(&self.place.conversation).ok().flatten();
         let known = found.and_then(|found| {
-            found.look(|view| {
+            found.read_view(|view| {
                 let run = view.runs.get(&event.run)?;
                 match event.kind {
                     Kind::AgentEnd(_) => run.agents.get(event.agent.as_ref()?)?.usage,

@@ -202,7 +202,7 @@ struct Said {
 /// them too.
 fn files_of(shared: &Shared, from: &Conversation, before: Option<&MessageId>) -> Vec<MessageFile> {
     let Some(before) = before else { return Vec::new() };
-    let message = from.look(|view| view.messages.get(before).cloned());
+    let message = from.read_view(|view| view.messages.get(before).cloned());
     let mut view = View::default();
     view.messages.extend(message.map(|message| (before.clone(), message)));
     let mut left = usize::MAX;
@@ -244,7 +244,7 @@ impl Target {
             let ours = |(_, run): &(&RunId, &RunView)| agents.did(run);
             view.runs.iter().rev().find(ours).map(|(id, _)| id.clone())
         };
-        let (run, seq) = conversation.look(|view| (run.or_else(|| newest(view)), view.seq));
+        let (run, seq) = conversation.read_view(|view| (run.or_else(|| newest(view)), view.seq));
         let run = run.ok_or_else(|| {
             Refusal::new(ErrorCode::NotRunning, "no agent of this hub has a run in this conversation")
         })?;
@@ -256,7 +256,7 @@ impl Target {
     /// Whether the run is one of the hub's own agents' and waits before it asks its model again.
     fn waits_for_model(&self) -> bool {
         let run = &self.started.place.run;
-        self.conversation.look(|view| {
+        self.conversation.read_view(|view| {
             let run = view.runs.get(run).filter(|run| is_of_runner(run));
             run.and_then(ModelRetry::of).is_some()
         })

@@ -61,7 +61,7 @@ pub(crate) async fn fork(
         Some(into) => into,
         None => fresh(from.id())?,
     };
-    let Some(_turn) = shared.work.turn_within(from.look(Task::of), TURN).await else {
+    let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
         return Err(Refusal::new(
             ErrorCode::TooMany,
             "the hub did other work all the time; try again in a moment",
@@ -80,7 +80,7 @@ pub(crate) async fn fork(
     let history = History::of_hub(envelopes);
     let imported = shared.hub.import(&into, history).await;
     imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
-    shared.fanout.stir(&into);
+    shared.fanout.deliver(&into);
     Ok(into)
 }
 

@@ -11,7 +11,7 @@
 //! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
 //! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
 //! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation) → `proxy` (recorded calls)
-//! → `sink`, `traces`, `retention` → `sharing`, `peers` (several hubs on one log) → `work` and `rank` (how much is done at once, and at which rank) →
+//! → `sink`, `traces`, `retention` → `sharing`, `peers` (several hubs on one log) → `work` and `priority` (how much is done at once, and at which priority) →
 //! `metrics`.
 
 use std::future::Future;
@@ -31,8 +31,8 @@ mod fork;
 mod http;
 mod metrics;
 mod peers;
+mod priority;
 mod proxy;
-mod rank;
 pub mod redaction;
 mod retention;
 mod sharing;

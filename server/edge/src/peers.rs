@@ -171,7 +171,7 @@ async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>) {
                 if conversation.is_over() {
                     shared.sockets.wake_due(true);
                 }
-                return shared.fanout.stir(next.id());
+                return shared.fanout.deliver(next.id());
             }
             Ok(Err(OpenError::Elsewhere { address })) => {
                 if peers.follow(&shared, &address, conversation.id()).await.is_ok() {

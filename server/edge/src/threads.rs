@@ -128,7 +128,7 @@ impl Threads {
         let Some(found) = hub.find(known.conversation()).ok().flatten() else { return false };
         let breaks = if caller.door() == "deep-agent" { Breaks::Off } else { Breaks::Never };
         let telling = Telling { breaks, failures: &failures::TOLD };
-        let checked = found.look(|view| check(known, clue, &telling, view, fits));
+        let checked = found.read_view(|view| check(known, clue, &telling, view, fits));
         self.memory.lock().checked(known, clue, checked);
         checked.is_it
     }
@@ -145,7 +145,7 @@ fn traces(hub: &Hub) -> Vec<Found> {
             let runs = view.runs.iter().filter(|(_, run)| run.own);
             runs.flat_map(|(id, run)| begun(id, run, HUB_STOPPED)).collect::<Vec<_>>()
         };
-        let traces = conversation.look(of).into_iter();
+        let traces = conversation.read_view(of).into_iter();
         found.extend(traces.filter(|found| *found.trace.conversation() == row.conversation));
     }
     found.sort_by_key(|found| found.at);

@@ -21,7 +21,7 @@ use model::limits::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
-use crate::rank::{Rank, Threads};
+use crate::priority::{ThreadPriority, Threads};
 
 /// How long an answer or a copy may wait for its turn.
 pub(crate) const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
@@ -142,8 +142,8 @@ impl Default for Work {
             streams: so_many(STREAMS_OPEN_MAX),
             spooled: AtomicU64::new(0),
             // Without tasks of their own; a runtime has one thread for them at least.
-            threads: Threads::new("worker", Rank::Asked, 1, AT_ONCE),
-            files: Threads::new("files", Rank::Asked, 1, FILES_AT_ONCE),
+            threads: Threads::new("worker", ThreadPriority::Asked, 1, AT_ONCE),
+            files: Threads::new("files", ThreadPriority::Asked, 1, FILES_AT_ONCE),
         }
     }
 }

@@ -37,7 +37,7 @@ mod presence;
 mod pump;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
-pub use outbox::{Outbox, Sent, Transport};
+pub use outbox::{Outbox, SendResult, Transport};
 pub use pump::Pump;
 
 /// Most viewers to which the task of a publisher writes itself instead of waking a pump. Writing to so many
@@ -88,7 +88,7 @@ pub enum SubscriptionTarget {
 impl Subscription {
     /// Writes a frame of this subscription if the socket takes its beginning now. Nothing is queued
     /// otherwise.
-    pub(crate) fn send(&self, frame: &Bytes) -> Sent {
+    pub(crate) fn send(&self, frame: &Bytes) -> SendResult {
         self.outbox.send(&self.active, frame)
     }
 
@@ -182,14 +182,14 @@ impl Fanout {
     /// Appends to the conversation `id` and delivers the events to its viewers.
     pub fn publish(&self, id: &ConversationId, publication: Publication) -> Result<Appended, PublishError> {
         let appended = self.hub.publish(id, publication)?;
-        self.stir(id);
+        self.deliver(id);
         Ok(appended)
     }
 
     /// Lets what the conversation `id` withholds go on at once, and shows it. The ticket is that of all that was appended to it.
     pub fn release(&self, id: &ConversationId) -> Ticket {
         let ticket = self.hub.release_withheld(id);
-        self.stir(id);
+        self.deliver(id);
         ticket
     }
 
@@ -201,10 +201,10 @@ impl Fanout {
     /// Delivers what was appended to `id`. A few viewers are written to in the calling task, since that costs
     /// less than waking another one; for more, their pumps are woken. Never waits. Call it once for a burst
     /// of appends.
-    pub fn stir(&self, id: &ConversationId) {
+    pub fn deliver(&self, id: &ConversationId) {
         let viewed = self.viewed_conversations.get(id).map(|found| Arc::clone(&found));
         if let Some(viewed) = viewed {
-            viewed.stir();
+            viewed.deliver();
         }
     }
 
@@ -269,15 +269,15 @@ impl ViewedConversation {
         let mut pumps = self.pumps.lock();
         let SubscriptionTerms { wish, mask, delivery, who: _ } = terms;
         let is_like = |pump: &Pump| {
-            pump.wish == *wish && pump.sight.mask() == mask && pump.sight.delivery() == delivery
+            pump.wish == *wish && pump.frame_cache.mask() == mask && pump.frame_cache.delivery() == delivery
         };
         let has_room = |pump: &&Arc<Pump>| is_like(pump) && pump.viewers() < VIEWERS_PER_PUMP;
         let roomy = pumps.iter().find(has_room).map(Arc::clone);
         let pump = if let Some(pump) = roomy {
             pump
         } else {
-            let sight = self.conversation.sights.delivered(&wish.lens, mask, delivery);
-            let pump = Arc::new(Pump::new(wish.clone(), sight));
+            let frame_cache = self.conversation.frame_caches.delivered(&wish.lens, mask, delivery);
+            let pump = Arc::new(Pump::new(wish.clone(), frame_cache));
             tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&pump), self.coverage));
             pumps.push(Arc::clone(&pump));
             pump
@@ -292,7 +292,7 @@ impl ViewedConversation {
     }
 
     /// Writes to the viewers of a single small group at once; wakes the pumps of all other groups.
-    fn stir(&self) {
+    fn deliver(&self) {
         let pumps = self.pumps.lock();
         let mut plain = pumps.iter().filter(|pump| pump.is_plain());
         let few = plain.next().filter(|first| first.viewers() <= VIEWERS_AT_ONCE && plain.next().is_none());

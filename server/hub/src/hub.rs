@@ -2,7 +2,7 @@
 //! moves envelopes; it neither parses dialects nor serves sockets.
 //!
 //! Reading order: `conversation` (one of them), `publication` and `publishers` (what is appended, and exactly
-//! once), `sight` and `encoded_slice` (what viewers share), `list`, `row`, `recency` and `seen` (the list), `upkeep`
+//! once), `frame_cache` and `encoded_slice` (what viewers share), `list`, `row`, `recency` and `seen` (the list), `upkeep`
 //! (what leaves memory), `orphans` (runs whose publishers are gone), then the smaller files.
 
 use std::collections::HashSet;
@@ -29,6 +29,7 @@ mod copied;
 mod delete;
 mod encoded_slice;
 mod ephemera;
+mod frame_cache;
 mod import;
 mod index;
 mod list;
@@ -44,7 +45,6 @@ mod redacted;
 mod ring_effects;
 mod row;
 mod seen;
-mod sight;
 pub(crate) mod slice;
 mod upkeep;
 mod viewer_changes;
@@ -56,6 +56,7 @@ pub use conversation::{Conversation, Discontinuity, WITHHELD_MS};
 pub use copied::{CopyError, CopySummary, copy};
 pub use delete::PendingDeletion;
 pub(crate) use encoded_slice::{EncodedSlice, VIEWERS_PER_PUMP};
+pub use frame_cache::{Delivery, FrameCache, FrameCaches, Snapshot, SnapshotNeed};
 pub use import::{History, ImportError};
 pub use list::ListPage;
 pub use orphans::{Attendant, OrphanTimeouts, Orphans, PublisherConnection};
@@ -63,9 +64,8 @@ pub use prices::Prices;
 pub use publication::{
     AppendError, Appended, EventOrigin, OpenError, PendingTicket, Publication, PublishError,
 };
-pub use publishers::{Claim, Numbers};
+pub use publishers::{Numbers, PublisherClaim};
 pub use seen::SeenRows;
-pub use sight::{Delivery, Far, Sight, Sights, Snapshot};
 pub use slice::{Cursor, Slice};
 pub use upkeep::MemoryBounds;
 pub use viewer_changes::ViewerCountChanges;
@@ -252,7 +252,7 @@ impl Hub {
     }
 
     /// Appends to the conversation `id`, which is made if there is none. Its viewers see the events once
-    /// [`crate::fanout::Fanout::stir`] is called. All events are taken or none; the errors say why none were.
+    /// [`crate::fanout::Fanout::deliver`] is called. All events are taken or none; the errors say why none were.
     pub fn publish(
         &self,
         id: &ConversationId,

@@ -21,16 +21,16 @@ mod tally;
 pub mod wire;
 
 pub use fanout::{
-    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Pump, Sent, Subscription, SubscriptionTarget,
+    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Pump, SendResult, Subscription, SubscriptionTarget,
     SubscriptionTerms, Transport, ViewedConversation,
 };
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::blocking_log;
 pub use hub::{
-    AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Claim, Conversation, CopyError,
-    CopySummary, Cursor, Delivery, Discontinuity, EventOrigin, Far, History, Hub, ImportError, ListPage,
-    MemoryBounds, Numbers, OpenError, OrphanTimeouts, Orphans, PendingDeletion, PendingTicket, Prices,
-    Publication, PublishError, PublisherConnection, SeenRows, Sight, Sights, Slice, Snapshot,
-    ViewerCountChanges, WITHHELD_MS, copy,
+    AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Conversation, CopyError, CopySummary,
+    Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, History, Hub, ImportError,
+    ListPage, MemoryBounds, Numbers, OpenError, OrphanTimeouts, Orphans, PendingDeletion, PendingTicket,
+    Prices, Publication, PublishError, PublisherClaim, PublisherConnection, SeenRows, Slice, Snapshot,
+    SnapshotNeed, ViewerCountChanges, WITHHELD_MS, copy,
 };
 pub use tally::{Counter, TALLY, Tally};

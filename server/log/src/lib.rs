@@ -17,15 +17,15 @@
 //! The crate does not know HTTP, sockets, conversations in memory, viewers, nor the configuration of the hub:
 //! what it needs of these is an argument ([`Append`], [`Checkpoint`], [`Retention`], [`SqliteOptions`]). It depends
 //! on `model` and no other crate of the workspace. As the lowest crate with a clock and threads, it contains
-//! the [`clock`] and the [`rank`] of threads for all crates above it.
+//! the [`clock`] and the [`priority`] of threads for all crates above it.
 //!
 //! Reading order: `contract` (what every log does) → `input` (what goes in) → `queries` (what comes back) → `progress` and `error` (what is stored, and why not) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
 //! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
-//! `postgres` (the log in a database that several hubs share) → `stop`. [`clock`] and [`rank`] stand on their own.
+//! `postgres` (the log in a database that several hubs share) → `stop`. [`clock`] and [`priority`] stand on their own.
 
 pub mod clock;
-pub mod rank;
+pub mod priority;
 
 mod blocks;
 #[cfg(any(test, feature = "testkit"))]

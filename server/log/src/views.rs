@@ -11,10 +11,10 @@ use model::{View, snapshot};
 
 use crate::LogError;
 use crate::blocks::unreadable;
-use crate::rank::{Rank, aside};
+use crate::priority::{ThreadPriority, run_at_priority};
 
 /// Most bytes of a state's JSON that are in memory beside the state. A larger one is parsed as it is
-/// unpacked, which is slower, and in a thread of a lower rank: it takes tens of milliseconds.
+/// unpacked, which is slower, and in a thread of a lower priority: it takes tens of milliseconds.
 const AT_ONCE: usize = 1 << 20;
 
 /// How much of a state is packed or unpacked in one step, in bytes.
@@ -37,7 +37,7 @@ pub(crate) fn unpack(body: &[u8]) -> Result<View, LogError> {
     if begun.len() < AT_ONCE {
         return snapshot::decode(&begun).map_err(unreadable);
     }
-    aside(Rank::Asked, || {
+    run_at_priority(ThreadPriority::Asked, || {
         let whole = BufReader::with_capacity(STEP, begun.as_slice().chain(plain));
         serde_json::from_reader(whole).map_err(unreadable)
     })

@@ -29,7 +29,7 @@ pub(super) async fn write(
         return Err(Refusal::new(ErrorCode::UnknownConversation, why));
     }
     if let Some(rating) = &change.rating {
-        target.look(|view| is_ratable(view, rating))?;
+        target.read_view(|view| is_ratable(view, rating))?;
     }
     let event = Event::new(&RunId::none(), Kind::Label(Box::new(change)));
     let at = clock::now_ms();

@@ -53,7 +53,7 @@ pub(super) fn of(who: &str, deed: &CommandAction) -> Signature {
 pub(super) fn leave(shared: &Shared, done: &Done, signature: &Signature) {
     let Ok(Some(found)) = shared.hub.find(&done.conversation) else { return };
     let newest = |view: &View| view.runs.last().map(|(id, _)| id.clone());
-    let Some(run) = done.run.clone().or_else(|| found.look(newest)) else { return };
+    let Some(run) = done.run.clone().or_else(|| found.read_view(newest)) else { return };
     let event = Event::new(&run, Kind::Custom { name: COMMANDED.into(), value: Json::of(signature) });
     let now = clock::now_ms();
     let event = Envelope { event, seq: 0, at: now, producer_at: None, publisher: None, by_hub: true };

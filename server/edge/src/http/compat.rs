@@ -211,7 +211,7 @@ async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
         let mut moved = std::pin::pin!(conversation.moved());
         moved.as_mut().enable();
         let ended = |view: &View| view.runs.get(begun.run()).filter(|run| !run.is_running()).cloned();
-        if let Some(run) = conversation.look(ended) {
+        if let Some(run) = conversation.read_view(ended) {
             return Ok(run);
         }
         tokio::select! {

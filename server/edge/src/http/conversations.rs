@@ -170,7 +170,7 @@ pub(crate) async fn one(
         written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
+    let (seq, body) = spooled(&shared, conversation.read_view(Task::of), make).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
@@ -269,7 +269,7 @@ pub(crate) async fn wait(
             let moved = seat.conversation.moved();
             let mut moved = std::pin::pin!(moved);
             moved.as_mut().enable();
-            if seat.conversation.look(|view| watch.is_met(view)) {
+            if seat.conversation.read_view(|view| watch.is_met(view)) {
                 return;
             }
             moved.await;
@@ -282,7 +282,7 @@ pub(crate) async fn wait(
         () = tokio::time::sleep(time) => false,
         () = shared.drain.cancelled() => return Err(Problem::shutting_down()),
     };
-    let (state, seq) = seat.conversation.look(|view| (state(view), view.seq));
+    let (state, seq) = seat.conversation.read_view(|view| (state(view), view.seq));
     let position = Position { epoch: seat.conversation.epoch().clone(), seq };
     Ok(Json(Waited { position, done, state }))
 }

@@ -75,7 +75,7 @@ async fn deleted(shared: &Arc<Shared>, name: &str, query: &DeleteQuery) -> Resul
     let _no_commands = shared.commands.turn(id).await;
     if query.force {
         stop(shared, &conversation).await?;
-    } else if let Some(run) = conversation.look(|view| running(view).next().map(ToString::to_string)) {
+    } else if let Some(run) = conversation.read_view(|view| running(view).next().map(ToString::to_string)) {
         let why = format!("the run {run} goes on: stop it first, or delete with ?force=true");
         return Err(Problem::new(ErrorCode::StillRunning, why));
     }
@@ -96,7 +96,7 @@ fn running(view: &View) -> impl Iterator<Item = &model::RunId> {
 /// are not stopped. Fails with `still_running` if that takes too long.
 async fn stop(shared: &Shared, conversation: &Conversation) -> Result<(), Problem> {
     let place = |run: &model::RunId| RunAddress { conversation: conversation.id().clone(), run: run.clone() };
-    let places: Vec<RunAddress> = conversation.look(|view| running(view).map(&place).collect());
+    let places: Vec<RunAddress> = conversation.read_view(|view| running(view).map(&place).collect());
     let told = places.into_iter().filter(|place| shared.agents.stop(place)).collect::<Vec<_>>();
     let stopped = async {
         for place in &told {

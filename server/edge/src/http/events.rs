@@ -147,7 +147,7 @@ async fn page(
     let seq = page.envelopes.last().map_or(after.seq, |envelope| envelope.seq);
     let envelopes = match caller.mask() {
         None => page.envelopes,
-        Some(mask) => conversation.look(|view| mask.read(&page.envelopes, view)),
+        Some(mask) => conversation.read_view(|view| mask.read(&page.envelopes, view)),
     };
     let make = move |spool: &mut Spool| {
         for envelope in &envelopes {

@@ -136,7 +136,7 @@ impl Source {
     /// What the caller is told of `envelope`, which was read from the log; nothing where that is all of it.
     fn told(&self, envelope: &Arc<Envelope>) -> Option<Vec<Arc<Envelope>>> {
         let mask = self.caller.mask()?;
-        Some(self.conversation.look(|view| mask.read(std::slice::from_ref(envelope), view)))
+        Some(self.conversation.read_view(|view| mask.read(std::slice::from_ref(envelope), view)))
     }
 }
 
@@ -167,7 +167,7 @@ async fn document_of(
         spool.write_all(format.document(&view, from.conversation.id().as_str(), choice).as_bytes())?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, source.conversation.look(Task::of), make).await?;
+    let (seq, body) = spooled(&shared, source.conversation.read_view(Task::of), make).await?;
     Ok(file(source, &only, format.content_type, format.extension, seq, body))
 }
 
@@ -186,7 +186,7 @@ async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem
             spool.write_all(&import::begin(&view, at))?;
             Ok(view.seq)
         };
-        let (seq, body) = spooled(&shared, conversation.look(Task::of), make).await?;
+        let (seq, body) = spooled(&shared, conversation.read_view(Task::of), make).await?;
         return Ok(file(&source, &all, "application/x-ndjson", "native.jsonl", seq, body));
     }
     let writer = Writer::Native(header);

@@ -101,7 +101,7 @@ pub(crate) async fn import(
     let (history, turn) = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
     let imported = shared.hub.import(&conversation, history?).await?;
     drop(turn);
-    shared.fanout.stir(&conversation);
+    shared.fanout.deliver(&conversation);
     // The import has waited for the highest durability that the log offers.
     Ok(Json(Taken::of(imported.position, imported.events, imported.anomalies, durability)))
 }

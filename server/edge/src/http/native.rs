@@ -27,7 +27,7 @@ use super::body::{self, Waiting};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::state::Shared;
-use hub::{Appended, Claim, Publication};
+use hub::{Appended, Publication, PublisherClaim};
 
 /// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
@@ -104,7 +104,7 @@ fn turns(bytes: usize) -> u32 {
 struct Arrived {
     shared: Arc<Shared>,
     conversation: ConversationId,
-    claim: Option<Claim>,
+    claim: Option<PublisherClaim>,
     durability: Durability,
     body: Waiting,
 }

@@ -10,7 +10,7 @@ use model::frame::{Durability, are_numbered};
 use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
-use hub::{Claim, Numbers};
+use hub::{Numbers, PublisherClaim};
 
 /// The header that names the durability for which the answer waits: `memory`, `stored` or `synced`.
 pub(crate) const DURABILITY: &str = "fanlight-durability";
@@ -106,7 +106,7 @@ pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
 
 /// Parses the publisher's claim: `id/epoch/seq`, or `id/epoch/first-last` if its events are numbered one by
 /// one. The id may contain slashes. `None` without the header. Fails with `bad_request`.
-pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
+pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<PublisherClaim>, Problem> {
     let Some(value) = text(headers, PUBLISHER)? else { return Ok(None) };
     let parsed = || {
         let (rest, numbers) = value.rsplit_once('/')?;
@@ -116,7 +116,7 @@ pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
             Some((first, last)) => Numbers::Events { first: first.parse().ok()?, last: last.parse().ok()? },
         };
         let named = !id.is_empty();
-        named.then_some(Claim { publisher: id.into(), epoch: epoch.parse().ok()?, numbers })
+        named.then_some(PublisherClaim { publisher: id.into(), epoch: epoch.parse().ok()?, numbers })
     };
     let claim = parsed();
     claim.map(Some).ok_or_else(|| {
@@ -127,7 +127,7 @@ pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<Claim>, Problem> {
 }
 
 /// Fails with `bad_request` if the claim numbers events one by one, but not exactly `count` of them.
-pub(crate) fn numbered(claim: Option<&Claim>, count: usize) -> Result<(), Problem> {
+pub(crate) fn numbered(claim: Option<&PublisherClaim>, count: usize) -> Result<(), Problem> {
     match claim.map(|claim| claim.numbers) {
         Some(Numbers::Events { first, last }) if !are_numbered(first, last, count) => {
             let detail = format!("{PUBLISHER}: {count} events cannot be numbered from {first} to {last}");

@@ -40,7 +40,7 @@ pub(crate) async fn result(
     }
     // In the same words whether or not there is such a result.
     if let Some(mask) = caller.mask()
-        && !conversation.look(|view| mask.shows_result(view, &hash))
+        && !conversation.read_view(|view| mask.shows_result(view, &hash))
     {
         return Err(Denial::Hidden.into());
     }

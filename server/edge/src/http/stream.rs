@@ -98,7 +98,7 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -
         loop {
             let mut moved = std::pin::pin!(seat.conversation.moved());
             moved.as_mut().enable();
-            if seat.conversation.look(|view| view.runs.contains_key(run)) {
+            if seat.conversation.read_view(|view| view.runs.contains_key(run)) {
                 return;
             }
             moved.await;
@@ -206,7 +206,7 @@ async fn answer(
         ..EncodeOptions::default()
     };
     let encoder = encoding.encoder(&options);
-    let task = conversation.look(Task::of);
+    let task = conversation.read_view(Task::of);
     let seat = Seat::new(&shared, conversation);
     let mut reader =
         Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);

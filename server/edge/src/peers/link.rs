@@ -228,11 +228,11 @@ impl Link {
             ServerFrame::Bye { reason, .. } => return Err(reason.to_string()),
             frame => match self.follows.take(frame) {
                 Heard::Nothing => {}
-                Heard::Changed(conversation) => self.stir(&conversation),
+                Heard::Changed(conversation) => self.deliver(&conversation),
                 Heard::Replaced(conversation) => {
                     // Sockets begin anew what was replaced.
                     self.shared.sockets.wake_due(true);
-                    self.stir(&conversation);
+                    self.deliver(&conversation);
                 }
                 Heard::Torn(sub) => return self.send(&ClientFrame::Resync { sub }).await,
                 Heard::Refused(conversation) => {
@@ -244,7 +244,7 @@ impl Link {
     }
 
     /// Wakes the viewers of a conversation.
-    fn stir(&self, conversation: &ConversationId) {
-        self.shared.fanout.stir(conversation);
+    fn deliver(&self, conversation: &ConversationId) {
+        self.shared.fanout.deliver(conversation);
     }
 }

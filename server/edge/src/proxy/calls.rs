@@ -18,7 +18,7 @@ use super::quiet::QuietWait;
 use super::seats::Sockets;
 use super::tape::Budget;
 use crate::http::problem::Problem;
-use crate::rank::{Rank, Threads};
+use crate::priority::{ThreadPriority, Threads};
 
 /// How many requests this process has passed on.
 pub(crate) static PROXIED: Counter = Counter::new();
@@ -62,7 +62,7 @@ const RECORDINGS_BLOCKED_MAX: usize = 16;
 /// upstream to run.
 fn recorders() -> Threads {
     let threads = available_parallelism().map_or(1, |cores| cores.get().div_ceil(2));
-    Threads::new("recorder", Rank::Recording, threads, RECORDINGS_BLOCKED_MAX)
+    Threads::new("recorder", ThreadPriority::Recording, threads, RECORDINGS_BLOCKED_MAX)
 }
 
 /// An upstream, and its sender once it has been called.

@@ -150,7 +150,7 @@ impl Recording {
         let said = RequestDigest::of(request);
         let mut joiner = shared.proxy.joiner.lock();
         if let Some(before) = before.as_ref().filter(|_| joiner.unknown(&call, request).is_some()) {
-            before.look(|view| joiner.recall(before.id(), view, call.at));
+            before.read_view(|view| joiner.recall(before.id(), view, call.at));
         }
         let mut placement = joiner.place_asked(&call, request, said);
         // Taken before the joiner is released, so that nothing of a call that is placed later is published
@@ -158,7 +158,7 @@ impl Recording {
         let lock = shared.proxy.publish_locks.take(&placement.conversation);
         drop(joiner);
         if let Some(before) = before {
-            before.look(|view| placement.leave_out(view));
+            before.read_view(|view| placement.leave_out(view));
         }
         let Placement { conversation, run, events, answer, ended, .. } = placement;
         self.publish(&conversation, events);

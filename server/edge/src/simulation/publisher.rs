@@ -5,7 +5,7 @@ use model::event::{Kind, PartEnd, PartKind};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, PartId, PublisherId, RunId};
 
-use hub::{AppendError, Claim, Numbers, Publication, PublishError};
+use hub::{AppendError, Numbers, Publication, PublishError, PublisherClaim};
 
 /// Events of which each text consists, with its start and its end.
 const TEXT: u64 = 10;
@@ -91,7 +91,8 @@ impl Publisher {
             publisher: None,
             by_hub: false,
         });
-        let claim = Claim { publisher: self.id.clone(), epoch: 1, numbers: Numbers::of(first, last) };
+        let claim =
+            PublisherClaim { publisher: self.id.clone(), epoch: 1, numbers: Numbers::of(first, last) };
         let said = Publication::of(events.collect());
         Some((last, Publication { claim: Some(claim), level: self.level, ..said }))
     }

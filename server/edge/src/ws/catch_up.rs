@@ -22,7 +22,9 @@ use tokio::time::Instant;
 use hub::BEHIND_AFTER;
 use hub::wire;
 use hub::{Cursor, Slice};
-use hub::{Fanout, Far, Ladder, Sight, Snapshot, Subscription, SubscriptionTarget, ViewedConversation};
+use hub::{
+    Fanout, FrameCache, Ladder, Snapshot, SnapshotNeed, Subscription, SubscriptionTarget, ViewedConversation,
+};
 
 /// A subscription that is behind, and what it is sent next. Owned by the socket's [`super::feed::Feed`];
 /// dropping it leaves the subscription without anybody who serves it.
@@ -60,7 +62,7 @@ impl CatchUp {
     pub(super) fn start(subscription: Arc<Subscription>, have: Option<&Position>) -> Self {
         let (why, tail) = match (&subscription.place, have) {
             (SubscriptionTarget::Conversation(stage, shard), Some(have)) => {
-                match unfit(stage, &shard.sight, have) {
+                match unfit(stage, &shard.frame_cache, have) {
                     Some(why) => (Some(why), None),
                     None => (None, Some(have.seq)),
                 }
@@ -138,22 +140,22 @@ impl CatchUp {
             let mode = if self.snapshot { SubMode::Snapshot } else { SubMode::Tail };
             self.subbed(stage, mode, self.why);
         }
-        let (conversation, sight) = (&stage.conversation, &shard.sight);
+        let (conversation, frame_cache) = (&stage.conversation, &shard.frame_cache);
         let ladder = &fanout.ladder;
         if self.told == Rung::Immediate && self.parked_at.is_some_and(|at| at.elapsed() >= BEHIND_AFTER) {
             self.stands(stage, ladder, Rung::Merged);
         }
         if self.snapshot {
-            self.snapshot(stage, sight);
+            self.snapshot(stage, frame_cache);
             return Step::More;
         }
-        let near = sight.is_far(conversation, self.cursor.seq) == Far::No;
+        let near = frame_cache.snapshot_need(conversation, self.cursor.seq) == SnapshotNeed::No;
         let slice = if near { conversation.next(self.cursor, BATCH_BYTES_TARGET) } else { None };
         let is_last = slice.as_ref().is_some_and(Slice::is_empty);
-        let Some(slice) = slice.and_then(|slice| sight.see(conversation, slice)) else {
+        let Some(slice) = slice.and_then(|slice| frame_cache.visible(conversation, slice)) else {
             self.stands(stage, ladder, Rung::Snapshot);
             self.subbed(stage, SubMode::Snapshot, Some(SnapshotReason::Lagging));
-            self.snapshot(stage, sight);
+            self.snapshot(stage, frame_cache);
             return Step::More;
         };
         if is_last {
@@ -166,7 +168,7 @@ impl CatchUp {
             return Step::Done;
         }
         if !slice.is_empty() {
-            subscription.outbox.queue([sight.ready(&slice, subscription.sub).frame(subscription.sub)]);
+            subscription.outbox.queue([frame_cache.ready(&slice, subscription.sub).frame(subscription.sub)]);
         }
         self.cursor = slice.cursor;
         Step::More
@@ -185,10 +187,11 @@ impl CatchUp {
     }
 
     /// Queues the snapshot.
-    fn snapshot(&mut self, stage: &ViewedConversation, sight: &Sight) {
+    fn snapshot(&mut self, stage: &ViewedConversation, frame_cache: &FrameCache) {
         let conversation = &stage.conversation;
         let is_wrong = self.why == Some(SnapshotReason::Requested);
-        let snapshot = if is_wrong { sight.newest(conversation) } else { sight.snapshot(conversation) };
+        let snapshot =
+            if is_wrong { frame_cache.newest(conversation) } else { frame_cache.snapshot(conversation) };
         let Snapshot { seq, pieces } = snapshot;
         let epoch = conversation.epoch();
         for (number, piece) in pieces.iter().enumerate() {
@@ -203,16 +206,16 @@ impl CatchUp {
 }
 
 /// Why the client cannot go on with the events after `have`; `None` if it can.
-fn unfit(stage: &ViewedConversation, sight: &Sight, have: &Position) -> Option<SnapshotReason> {
+fn unfit(stage: &ViewedConversation, frame_cache: &FrameCache, have: &Position) -> Option<SnapshotReason> {
     if have.epoch != *stage.conversation.epoch() {
         return Some(SnapshotReason::EpochChanged);
     }
     if have.seq > stage.conversation.head() {
         return Some(SnapshotReason::AheadOfHead);
     }
-    match sight.is_far(&stage.conversation, have.seq) {
-        Far::No => None,
-        Far::OutOfReach => Some(SnapshotReason::TooOld),
-        Far::Cheaper => Some(SnapshotReason::Cheaper),
+    match frame_cache.snapshot_need(&stage.conversation, have.seq) {
+        SnapshotNeed::No => None,
+        SnapshotNeed::OutOfReach => Some(SnapshotReason::TooOld),
+        SnapshotNeed::Cheaper => Some(SnapshotReason::Cheaper),
     }
 }

@@ -97,7 +97,7 @@ pub(super) struct Connection {
     /// Bounds how often snapshots may be asked for.
     pub(super) resyncs: TokenBucket,
     /// Conversations that were published to and whose viewers are not woken yet.
-    pub(super) stirred: Vec<ConversationId>,
+    pub(super) to_deliver: Vec<ConversationId>,
     /// Attends the runs that this socket publishes to.
     pub(super) attendant: Attendant,
     /// Acks that wait for the log.
@@ -178,7 +178,7 @@ impl Connection {
             unanswered: 0,
             zombies: Zombies::default(),
             resyncs: TokenBucket::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
-            stirred: Vec::new(),
+            to_deliver: Vec::new(),
             attendant,
             acks: Acks::default(),
             commands: Commands::default(),
@@ -259,19 +259,19 @@ impl Connection {
         self.inlet.begin_turn();
         self.read_frames();
         self.unread = self.inlet.is_cut_short();
-        if !self.stirred.is_empty() {
+        if !self.to_deliver.is_empty() {
             // Acks go out first: if they waited, a subscription on this socket would count as behind.
             self.outbox.flush();
         }
-        self.stir();
+        self.deliver();
         // An idle socket must not keep the memory of its busiest moment.
-        self.stirred.shrink_to(FRAMES_AT_ONCE);
+        self.to_deliver.shrink_to(FRAMES_AT_ONCE);
     }
 
     /// Wakes the viewers of everything that was published.
-    fn stir(&mut self) {
-        for conversation in self.stirred.drain(..) {
-            self.shared.fanout.stir(&conversation);
+    fn deliver(&mut self) {
+        for conversation in self.to_deliver.drain(..) {
+            self.shared.fanout.deliver(&conversation);
         }
     }
 
@@ -280,7 +280,7 @@ impl Connection {
         for frame in self.passing.take_returned() {
             self.publish_here(frame);
         }
-        self.stir();
+        self.deliver();
         if self.passing.is_lost() && self.phase == Phase::Open {
             self.close(
                 CloseCode::ShuttingDown,

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
 use event_log::Health;
-use event_log::rank::{Rank, aside_if_large};
+use event_log::priority::{ThreadPriority, run_at_priority_if_large};
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{
     Ack, BearerToken, ClientFrame, Durability, Limits, LogHealth, Pub, ServerFrame, SubscriptionId, VERSION,
@@ -32,7 +32,7 @@ use super::admission::Greeted;
 use super::connection::Connection;
 use crate::sharing::FEATURE;
 use event_log::clock;
-use hub::{Claim, Numbers, Publication};
+use hub::{Numbers, Publication, PublisherClaim};
 
 /// The features that the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
@@ -41,8 +41,12 @@ impl Connection {
     /// Takes one text frame.
     pub(super) fn take(&mut self, text: &str) {
         // A frame of a megabyte takes milliseconds: other sockets go on meanwhile.
-        let frame =
-            aside_if_large(Rank::Asked, text.len() as u64, LARGE_BODY_BYTES as u64, || parse_client(text));
+        let frame = run_at_priority_if_large(
+            ThreadPriority::Asked,
+            text.len() as u64,
+            LARGE_BODY_BYTES as u64,
+            || parse_client(text),
+        );
         if let Ok(frame) = &frame
             && self.greeted
             && !self.may_have_taken(frame)
@@ -185,7 +189,7 @@ impl Connection {
     pub(super) fn publish_here(&mut self, frame: Pub) {
         let id = frame.id;
         let numbers = Numbers::of(frame.pfirst, frame.pseq);
-        let claim = frame.pid.map(|publisher| Claim { publisher, epoch: frame.pepoch, numbers });
+        let claim = frame.pid.map(|publisher| PublisherClaim { publisher, epoch: frame.pepoch, numbers });
         let offered = self.shared.hub.log().durability();
         let level = frame.durability.unwrap_or(offered.min(Durability::Stored));
         if level > offered {
@@ -203,8 +207,8 @@ impl Connection {
         let publication = Publication { claim, level, speaker, ..Publication::of(frame.events) };
         match self.shared.hub.publish(&frame.conv, publication) {
             Ok(appended) => {
-                if !self.stirred.contains(&frame.conv) {
-                    self.stirred.push(frame.conv);
+                if !self.to_deliver.contains(&frame.conv) {
+                    self.to_deliver.push(frame.conv);
                 }
                 let ack = Ack {
                     id,

@@ -188,8 +188,8 @@ impl Connection {
         // The new one enters before the old one leaves, so that the conversation is not dropped in between.
         let new = match &old.place {
             SubscriptionTarget::Conversation(stage, shard) => {
-                let (id, mask) = (stage.conversation.id(), shard.sight.mask());
-                let (who, delivery) = (old.who(), shard.sight.delivery());
+                let (id, mask) = (stage.conversation.id(), shard.frame_cache.mask());
+                let (who, delivery) = (old.who(), shard.frame_cache.delivery());
                 let terms = SubscriptionTerms { wish: &shard.wish, mask, who, delivery };
                 self.shared.fanout.enter(id, &self.outbox, sub, terms)
             }

@@ -19,7 +19,7 @@ use model::frame::{ConversationRow, SubscriptionId};
 use model::limits::FLEET_ROWS_MAX;
 use parking_lot::Mutex;
 
-use super::{Ladder, Outbox, Sent, Subscription, SubscriptionTarget};
+use super::{Ladder, Outbox, SendResult, Subscription, SubscriptionTarget};
 use crate::hub::{Cursor, Hub, ListPage, SeenRows};
 use crate::wire;
 
@@ -220,10 +220,12 @@ impl ListViewers {
                 }
             };
             match member.send(frame) {
-                Sent::Whole => return true,
+                SendResult::Whole => return true,
                 // It gets all rows again once its socket takes more bytes.
-                Sent::Begun | Sent::Blocked => member.outbox.park(Arc::clone(member), Cursor::default()),
-                Sent::Over => member.outbox.wake.notify_one(),
+                SendResult::Begun | SendResult::Blocked => {
+                    member.outbox.park(Arc::clone(member), Cursor::default());
+                }
+                SendResult::Over => member.outbox.wake.notify_one(),
             }
             false
         });

@@ -8,7 +8,7 @@ impl Fanout {
     pub async fn watch_orphans(&self) {
         loop {
             for conversation in self.hub.orphaned().await {
-                self.stir(&conversation);
+                self.deliver(&conversation);
             }
         }
     }

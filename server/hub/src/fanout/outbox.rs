@@ -20,7 +20,7 @@ const PIECES: usize = 16;
 
 /// The result of sending a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendResult {
     /// The kernel took all of it.
     Whole,
     /// The kernel took the beginning. The outbox keeps the rest and writes it before anything else.
@@ -113,32 +113,32 @@ impl Outbox {
     /// Writes a frame of a subscription, unless other bytes wait. Only the rest of a frame that was begun is
     /// kept. `active` is read under the same lock under which [`Outbox::deactivate`] sets it, so no frame of
     /// a subscription follows its end.
-    pub(crate) fn send(&self, active: &AtomicBool, frame: &Bytes) -> Sent {
+    pub(crate) fn send(&self, active: &AtomicBool, frame: &Bytes) -> SendResult {
         let mut state = self.state.lock();
         if state.over || !active.load(Ordering::Relaxed) {
-            return Sent::Over;
+            return SendResult::Over;
         }
         if !state.pending.is_empty() {
-            return Sent::Blocked;
+            return SendResult::Blocked;
         }
         match self.line.try_write(frame) {
             Ok(taken) if taken == frame.len() => {
                 state.stuck_since = None;
-                Sent::Whole
+                SendResult::Whole
             }
             Ok(taken) => {
                 state.put(frame.slice(taken..), true);
                 state.is_begun = true;
                 state.blocked();
-                Sent::Begun
+                SendResult::Begun
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 state.blocked();
-                Sent::Blocked
+                SendResult::Blocked
             }
             Err(_) => {
                 state.over = true;
-                Sent::Over
+                SendResult::Over
             }
         }
     }

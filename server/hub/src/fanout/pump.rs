@@ -22,8 +22,8 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::{Sent, Subscription, ViewedConversation};
-use crate::hub::{AnnouncedViewers, Cursor, EncodedSlice, Sight, Slice};
+use super::{SendResult, Subscription, ViewedConversation};
+use crate::hub::{AnnouncedViewers, Cursor, EncodedSlice, FrameCache, Slice};
 use crate::tally::TALLY;
 use crate::wire;
 
@@ -35,7 +35,7 @@ pub struct Pump {
     /// The options that all of them asked for.
     pub wish: SubscriptionOptions,
     /// The frames and the snapshot that they share with all who look through the same lens.
-    pub sight: Arc<Sight>,
+    pub frame_cache: Arc<FrameCache>,
     /// Wakes the pump.
     pub(super) wake: Arc<Notify>,
     /// The viewers by position. Locked by the pump or by a publisher while it writes to them, never across an
@@ -55,10 +55,10 @@ pub struct Pump {
 
 impl Pump {
     /// Makes a pump without viewers; `ViewedConversation::join` spawns its task.
-    pub(super) fn new(wish: SubscriptionOptions, sight: Arc<Sight>) -> Self {
+    pub(super) fn new(wish: SubscriptionOptions, frame_cache: Arc<FrameCache>) -> Self {
         Self {
             wish,
-            sight,
+            frame_cache,
             wake: Arc::default(),
             groups: Mutex::default(),
             inbox: Mutex::default(),
@@ -71,7 +71,7 @@ impl Pump {
 
     /// Whether its viewers get every event at once: no lens hides any, and no interval delays them.
     pub(super) fn is_plain(&self) -> bool {
-        self.wish.min_interval_ms == 0 && self.sight.is_clear()
+        self.wish.min_interval_ms == 0 && self.frame_cache.is_clear()
     }
 
     /// How many viewers belong here, parked ones included.
@@ -174,7 +174,7 @@ pub(super) async fn run(viewed: Arc<ViewedConversation>, pump: Arc<Pump>, covera
             round = pump.write_round(&viewed, &mut pump.groups.lock());
         }
         if due && round.owing {
-            cover(&pump.sight, &mut pump.groups.lock());
+            cover(&pump.frame_cache, &mut pump.groups.lock());
             round.owing = false;
         }
         cover_at =
@@ -213,7 +213,7 @@ impl Pump {
         // Read once for all members, and only in a round that tells somebody.
         let told = LazyCell::new(|| presence.told());
         let tells = |member: &Arc<Subscription>, place| {
-            tell_presence(member, &told, self.sight.mask().map(AsRef::as_ref), place)
+            tell_presence(member, &told, self.frame_cache.mask().map(AsRef::as_ref), place)
         };
         if self.presence.swap(times, Ordering::Relaxed) != times {
             for group in groups.iter_mut() {
@@ -229,7 +229,7 @@ impl Pump {
                 join_group(groups, ViewerGroup { cursor, told: cursor.seq, members: vec![subscription] });
             }
         }
-        round(viewed, &self.sight, groups)
+        round(viewed, &self.frame_cache, groups)
     }
 }
 
@@ -249,13 +249,13 @@ fn tell_presence(
     let frame =
         ServerFrame::Presence { sub: member.sub, viewers: told.viewers as u64, names: names.to_vec() };
     match member.send(&wire::text(&frame)) {
-        Sent::Whole => return true,
-        Sent::Begun => member.outbox.park(Arc::clone(member), place),
-        Sent::Blocked => {
+        SendResult::Whole => return true,
+        SendResult::Begun => member.outbox.park(Arc::clone(member), place),
+        SendResult::Blocked => {
             member.presence.store(before, Ordering::Relaxed);
             member.outbox.park(Arc::clone(member), place);
         }
-        Sent::Over => member.outbox.wake.notify_one(),
+        SendResult::Over => member.outbox.wake.notify_one(),
     }
     false
 }
@@ -270,11 +270,15 @@ fn join_group(groups: &mut Vec<ViewerGroup>, mut group: ViewerGroup) {
 
 /// Gives each group the slice after its cursor, one frame for each. Groups that come to the same position are
 /// joined.
-fn round(viewed: &ViewedConversation, sight: &Sight, groups: &mut Vec<ViewerGroup>) -> RoundResult {
+fn round(
+    viewed: &ViewedConversation,
+    frame_cache: &FrameCache,
+    groups: &mut Vec<ViewerGroup>,
+) -> RoundResult {
     let mut round = RoundResult::default();
     for mut group in std::mem::take(groups) {
         let slice = viewed.conversation.next(group.cursor, BATCH_BYTES_TARGET);
-        let Some(mut slice) = slice.and_then(|slice| sight.see(&viewed.conversation, slice)) else {
+        let Some(mut slice) = slice.and_then(|slice| frame_cache.visible(&viewed.conversation, slice)) else {
             // The ring does not reach back to the cursor, or no sequence of events shows what the lens would
             // show: each member gets the snapshot, in the task of its socket.
             let place = group.place();
@@ -288,7 +292,7 @@ fn round(viewed: &ViewedConversation, sight: &Sight, groups: &mut Vec<ViewerGrou
         group.cursor = slice.cursor;
         if !slice.events.is_empty() || !slice.ephemera.is_empty() {
             slice.from = group.told + 1;
-            write_slice(sight, &slice, before, &mut group);
+            write_slice(frame_cache, &slice, before, &mut group);
         }
         round.owing |= group.told < group.cursor.seq;
         if !group.members.is_empty() {
@@ -299,11 +303,11 @@ fn round(viewed: &ViewedConversation, sight: &Sight, groups: &mut Vec<ViewerGrou
 }
 
 /// Tells all members that are behind their cursor how far the head is.
-fn cover(sight: &Sight, groups: &mut Vec<ViewerGroup>) {
+fn cover(frame_cache: &FrameCache, groups: &mut Vec<ViewerGroup>) {
     for mut group in std::mem::take(groups) {
         if group.told < group.cursor.seq {
             let slice = Slice::nothing(group.told, group.cursor);
-            write_slice(sight, &slice, group.place(), &mut group);
+            write_slice(frame_cache, &slice, group.place(), &mut group);
         }
         if !group.members.is_empty() {
             join_group(groups, group);
@@ -312,9 +316,9 @@ fn cover(sight: &Sight, groups: &mut Vec<ViewerGroup>) {
 }
 
 /// Writes `slice` to all members of `group`; `before` is their position without it.
-fn write_slice(sight: &Sight, slice: &Slice, before: Cursor, group: &mut ViewerGroup) {
+fn write_slice(frame_cache: &FrameCache, slice: &Slice, before: Cursor, group: &mut ViewerGroup) {
     let first = group.members.first().map_or(0, |member| member.sub);
-    let ready = sight.ready(slice, first);
+    let ready = frame_cache.ready(slice, first);
     group.told = slice.to;
     write(&ready, before, slice.cursor, &mut group.members);
 }
@@ -331,13 +335,13 @@ fn write(ready: &EncodedSlice, before: Cursor, after: Cursor, members: &mut Vec<
             _ => &last.insert((member.sub, ready.frame(member.sub))).1,
         };
         match member.send(frame) {
-            Sent::Whole => {
+            SendResult::Whole => {
                 (frames, bytes) = (frames + 1, bytes + frame.len() as u64);
                 return true;
             }
-            Sent::Begun => member.outbox.park(Arc::clone(member), after),
-            Sent::Blocked => member.outbox.park(Arc::clone(member), before),
-            Sent::Over => member.outbox.wake.notify_one(),
+            SendResult::Begun => member.outbox.park(Arc::clone(member), after),
+            SendResult::Blocked => member.outbox.park(Arc::clone(member), before),
+            SendResult::Over => member.outbox.wake.notify_one(),
         }
         false
     });

@@ -15,12 +15,12 @@ use redact::EventStreams;
 use tokio::sync::Notify;
 
 use super::ephemera::Ephemera;
+use super::frame_cache::FrameCaches;
 use super::orphans::attendance::Attendance;
 use super::publication::AppendError;
 use super::publishers::Publishers;
 use super::ring_effects::RingEffects;
 use super::row::{ListStanding, row};
-use super::sight::Sights;
 use super::slice::{Cursor, Slice};
 use super::viewer_roster::ViewerRoster;
 
@@ -70,7 +70,7 @@ pub struct Conversation {
     /// Notified after each append, for readers with a task of their own.
     moved: Notify,
     /// The frames and snapshots that its viewers share, by lens.
-    pub sights: Sights,
+    pub frame_caches: FrameCaches,
     /// How many viewers its viewers were told that it has.
     pub presence: ViewerRoster,
 }
@@ -153,7 +153,7 @@ impl Conversation {
             noted: AtomicBool::new(false),
             moved_in_list: AtomicBool::new(false),
             moved: Notify::new(),
-            sights: Sights::default(),
+            frame_caches: FrameCaches::default(),
             presence: ViewerRoster::default(),
         }
     }
@@ -213,7 +213,7 @@ impl Conversation {
     }
 
     /// Reads from the view without copying it. Nobody can append while `read` runs: keep it short.
-    pub fn look<T>(&self, read: impl FnOnce(&View) -> T) -> T {
+    pub fn read_view<T>(&self, read: impl FnOnce(&View) -> T) -> T {
         read(&self.state.lock().view)
     }
 

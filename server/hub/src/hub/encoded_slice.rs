@@ -5,7 +5,7 @@ use model::Seq;
 use model::frame::SubscriptionId;
 use parking_lot::Mutex;
 
-use super::sight::Delivery;
+use super::frame_cache::Delivery;
 use super::slice::{Cursor, Slice};
 use crate::wire;
 
@@ -14,7 +14,7 @@ use crate::wire;
 pub(crate) const VIEWERS_PER_PUMP: usize = 256;
 
 /// A slice of events, encoded once. Viewers with other subscription numbers share everything but the number.
-/// Shared by pumps and readers; a [`Sight`](super::sight::Sight) keeps the newest few.
+/// Shared by pumps and readers; a [`FrameCache`](super::frame_cache::FrameCache) keeps the newest few.
 #[derive(Debug)]
 pub struct EncodedSlice {
     /// The first seq that it covers.

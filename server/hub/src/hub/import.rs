@@ -184,7 +184,7 @@ impl Drop for StagedEvents<'_> {
 
 /// The answer to a finished import.
 fn imported(conversation: &Arc<Conversation>, events: u64) -> Imported {
-    let (seq, anomalies) = conversation.look(|view| (view.seq, view.anomalies.total));
+    let (seq, anomalies) = conversation.read_view(|view| (view.seq, view.anomalies.total));
     let position = Position { epoch: conversation.epoch().clone(), seq };
     Imported { position, events, anomalies }
 }

@@ -77,7 +77,7 @@ impl Hub {
         let wanted = |id: &ConversationId| {
             let found = self.conversations.get(id).map(|found| Arc::clone(&found))?;
             // Looked at first, since a row costs more.
-            found.look(|view| query.wants(&view.label)).then(|| found.row())
+            found.read_view(|view| query.wants(&view.label)).then(|| found.row())
         };
         let rows = order.after(query).filter_map(|(_, id)| wanted(id));
         let fits = |row: &ConversationRow| query.state.is_none_or(|wanted| row.state == Some(wanted));

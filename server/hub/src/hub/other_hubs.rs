@@ -66,7 +66,7 @@ impl Hub {
     }
 
     /// Takes the events `from` to `to` of the hub that has the conversation, whose viewers see them once
-    /// [`crate::fanout::Fanout::stir`] is called. Fails where they do not follow what is here.
+    /// [`crate::fanout::Fanout::deliver`] is called. Fails where they do not follow what is here.
     pub fn take_followed(
         &self,
         conversation: &Arc<Conversation>,

@@ -54,7 +54,7 @@ impl Prices {
             }
             let own = before.iter().map(|envelope| &envelope.event).filter(|it| it.run == event.run);
             let of_agent = own.clone().filter(|it| event.agent.is_some() && it.agent == event.agent);
-            let known = conversation.look(|view| UsageSoFar::of(view, event));
+            let known = conversation.read_view(|view| UsageSoFar::of(view, event));
             let spent = match event.kind {
                 Kind::AgentEnd(_) => of_agent.clone().fold(known.of_agent, price::known_of_agent_after),
                 _ => own.clone().fold(known.of_run, price::known_after),

@@ -10,14 +10,14 @@ use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Kind, Position, RunId};
 
 use super::orphans::attendance::PublisherConnection;
-use super::publishers::Claim;
+use super::publishers::PublisherClaim;
 
 /// Events to be appended. They are taken as a whole or refused as a whole.
 #[derive(Debug)]
 pub struct Publication {
     /// Who publishes and the number of the frame, so that it is taken once; `None` takes it whenever it
     /// comes.
-    pub claim: Option<Claim>,
+    pub claim: Option<PublisherClaim>,
     /// The events. The conversation gives them their seq and time.
     pub events: Vec<Envelope>,
     /// The durability that the publisher waits for.

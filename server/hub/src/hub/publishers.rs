@@ -18,7 +18,7 @@ use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 
 /// The publisher of a frame, and the numbers of the frame in the publisher's epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct PublisherClaim {
     /// The publisher.
     pub publisher: PublisherId,
     /// Its epoch; once a higher one is known, lower ones are refused.
@@ -122,7 +122,7 @@ impl Publishers {
     }
 
     /// Decides what to do with a frame, without changing anything.
-    pub(crate) fn judge(&self, claim: &Claim) -> ClaimVerdict {
+    pub(crate) fn judge(&self, claim: &PublisherClaim) -> ClaimVerdict {
         let known = self.last.get(&claim.publisher).copied().unwrap_or_default();
         if claim.epoch < known.epoch {
             return ClaimVerdict::Fenced;
@@ -141,7 +141,7 @@ impl Publishers {
     }
 
     /// Notes that a frame was taken; returns how far its publisher has come, for the log.
-    pub(crate) fn take(&mut self, claim: &Claim) -> PublisherMark {
+    pub(crate) fn take(&mut self, claim: &PublisherClaim) -> PublisherMark {
         let known = self.last.get_index_of(&claim.publisher);
         if let Some(index) = known {
             // The newest moves to the end, so that the first is the one to forget.

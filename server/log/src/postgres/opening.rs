@@ -16,8 +16,8 @@ use crate::LogError;
 use crate::blocks::Loose;
 use crate::conversation_count::ConversationCount;
 use crate::packer::BlockSource;
+use crate::priority::{ThreadPriority, lower_priority};
 use crate::queue::Queue;
-use crate::rank::{Rank, lower_priority};
 
 impl PostgresLog {
     /// Opens the log in the database `url`: brings its tables to the schema of today and begins a life there,
@@ -60,7 +60,7 @@ impl PostgresLog {
         let packing = {
             let shared = shared.clone();
             move || {
-                lower_priority(Rank::Packing);
+                lower_priority(ThreadPriority::Packing);
                 let mut source = PostgresBlockSource { database: Arc::clone(&shared.database) };
                 shared.packer.run(Some(&mut source), &shared.queue);
             }

@@ -19,8 +19,8 @@ use super::{
 use crate::blocks::unreadable;
 use crate::conversation_count::ConversationCount;
 use crate::packer::{BlockSource, Packer};
+use crate::priority::{ThreadPriority, lower_priority};
 use crate::queue::Queue;
-use crate::rank::{Rank, lower_priority};
 use crate::{LogError, LostCommits, clock};
 
 impl SqliteLog {
@@ -69,7 +69,7 @@ impl SqliteLog {
         let packing = {
             let (packer, queue, path) = (Arc::clone(&packer), Arc::clone(&queue), path.to_path_buf());
             move || {
-                lower_priority(Rank::Packing);
+                lower_priority(ThreadPriority::Packing);
                 let mut source = open_source(&path);
                 packer.run(source.as_mut().map(|it| it as &mut dyn BlockSource), &queue);
             }

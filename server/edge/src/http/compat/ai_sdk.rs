@@ -95,8 +95,8 @@ pub(super) async fn resume(
     let id = shared.threads.current(&of_thread(&place.chat));
     let found = shared.hub.find(&id)?;
     let goes_on = |run: &(&model::RunId, &model::view::RunView)| run.1.is_running();
-    let run =
-        found.and_then(|found| found.look(|view| view.runs.last().filter(goes_on).map(|(id, _)| id.clone())));
+    let run = found
+        .and_then(|found| found.read_view(|view| view.runs.last().filter(goes_on).map(|(id, _)| id.clone())));
     match run {
         None => Ok(StatusCode::NO_CONTENT.into_response()),
         Some(run) => stream::run(shared, &id, DIALECT, run).await,

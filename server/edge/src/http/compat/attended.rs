@@ -77,7 +77,7 @@ fn note(shared: &Arc<Shared>, place: &RunAddress, left: Kind) {
         let RunAddress { conversation, run } = &place;
         let found = blocking(|| shared.hub.find(conversation)).ok().flatten();
         let goes_on = |view: &View| view.runs.get(run).is_some_and(RunView::is_running);
-        if !found.is_some_and(|found| found.look(goes_on)) {
+        if !found.is_some_and(|found| found.read_view(goes_on)) {
             return;
         }
         let mut said = Decoded::default();

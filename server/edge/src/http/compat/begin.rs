@@ -89,12 +89,12 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
         Some(found) if shared.agents.knows(&agent) => {
             let takes = blocking(|| take_results(shared, &found, &results))?;
             let (placing, is_known) =
-                found.look(|view| (place(view, &messages, (extent, takes)), !view.items.is_empty()));
+                found.read_view(|view| (place(view, &messages, (extent, takes)), !view.items.is_empty()));
             match placing {
                 _ if !is_known => (id.clone(), 0),
                 Placing::Rest(from) => {
                     let told = messages.iter().take(from).filter(|spoken| spoken.role == "user").count();
-                    has_gap = found.look(|view| told < questions(view));
+                    has_gap = found.read_view(|view| told < questions(view));
                     (id.clone(), from)
                 }
                 Placing::Before(item, from) => {
@@ -153,7 +153,7 @@ async fn stopped(shared: &Shared, conversation: &Conversation) {
         loop {
             let mut moved = std::pin::pin!(conversation.moved());
             moved.as_mut().enable();
-            if !conversation.look(|view| view.runs.iter().any(is_stopping)) {
+            if !conversation.read_view(|view| view.runs.iter().any(is_stopping)) {
                 return;
             }
             moved.await;
@@ -200,7 +200,7 @@ pub(super) async fn go_on(
         };
         Some((id.clone(), view.seq, consents.iter().map(is_open).collect::<Vec<bool>>()))
     };
-    let known = found.and_then(|found| Some((found.look(of)?, found)));
+    let known = found.and_then(|found| Some((found.read_view(of)?, found)));
     let ((run, seq, open), found) = known.ok_or_else(|| {
         Refusal::new(
             ErrorCode::NotRunning,
@@ -237,7 +237,7 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress,
     loop {
         let mut moved = std::pin::pin!(conversation.moved());
         moved.as_mut().enable();
-        if !conversation.look(|view| view.runs.get(&place.run).is_some_and(waits)) {
+        if !conversation.read_view(|view| view.runs.get(&place.run).is_some_and(waits)) {
             return;
         }
         tokio::select! {
@@ -258,7 +258,7 @@ fn take_results(
 ) -> Result<bool, Refusal> {
     let mut said = Decoded::default();
     let mut by = EventOrigin::Outside;
-    conversation.look(|view| {
+    conversation.read_view(|view| {
         let Some((id, run)) = view.runs.last() else { return };
         if run.own {
             // The caller to whom a run of the hub's own agents left its calls comes through one of the hub's

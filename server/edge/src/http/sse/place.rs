@@ -10,7 +10,7 @@ use model::{Lens, Mask, Position, Seq};
 use crate::http::conversations::Seat;
 use hub::wire;
 use hub::{Conversation, Cursor, Slice};
-use hub::{Far, Sight, Snapshot};
+use hub::{FrameCache, Snapshot, SnapshotNeed};
 
 /// An event of the stream: its name, and its JSON in pieces without line breaks. Pieces that other readers
 /// get too are shared.
@@ -36,7 +36,7 @@ pub(super) struct StreamPosition {
     /// The index of the conversation in the stream.
     sub: SubscriptionId,
     /// What is shared with viewers who look through the same lens.
-    sight: Arc<Sight>,
+    frame_cache: Arc<FrameCache>,
     /// Up to where the conversation was read; `None` if the snapshot comes next.
     cursor: Option<Cursor>,
     /// The last seq that the client was told of.
@@ -54,12 +54,12 @@ impl StreamPosition {
         (lens, mask): (&Lens, Option<&Arc<Mask>>),
         after: Option<&Position>,
     ) -> Self {
-        let sight = seat.conversation.sights.of(lens, mask);
+        let frame_cache = seat.conversation.frame_caches.of(lens, mask);
         let known = after.filter(|after| after.epoch == *seat.conversation.epoch());
         let known = known.filter(|after| after.seq <= seat.conversation.head());
         let cursor = known.map(|after| Cursor { seq: after.seq, tick: 0 });
         let told = known.map_or(0, |after| after.seq);
-        Self { seat, sub, sight, cursor, told, presence: 0 }
+        Self { seat, sub, frame_cache, cursor, told, presence: 0 }
     }
 
     pub(super) fn conversation(&self) -> Arc<Conversation> {
@@ -79,7 +79,7 @@ impl StreamPosition {
         let mut news = Vec::new();
         let conversation = &self.seat.conversation;
         let told = conversation.presence.told();
-        let (key, names) = told.for_role(self.sight.mask().map(AsRef::as_ref));
+        let (key, names) = told.for_role(self.frame_cache.mask().map(AsRef::as_ref));
         let is_counted = conversation.presence.times() > 0 && !conversation.presence.is_stale();
         if is_counted && key != self.presence {
             self.presence = key;
@@ -92,10 +92,12 @@ impl StreamPosition {
         }
         loop {
             let conversation = &self.seat.conversation;
-            let near = |cursor: &Cursor| self.sight.is_far(conversation, cursor.seq) == Far::No;
+            let near = |cursor: &Cursor| {
+                self.frame_cache.snapshot_need(conversation, cursor.seq) == SnapshotNeed::No
+            };
             let slice =
                 self.cursor.filter(near).and_then(|cursor| conversation.next(cursor, BATCH_BYTES_TARGET));
-            let Some(slice) = slice.and_then(|slice| self.sight.see(conversation, slice)) else {
+            let Some(slice) = slice.and_then(|slice| self.frame_cache.visible(conversation, slice)) else {
                 self.snapshot(&mut news);
                 return news;
             };
@@ -119,14 +121,14 @@ impl StreamPosition {
     /// A batch event of `slice`.
     fn batch(&mut self, slice: &Slice) -> Event {
         self.told = slice.to;
-        Event("batch", vec![self.sight.ready(slice, self.sub).json(self.sub).into()])
+        Event("batch", vec![self.frame_cache.ready(slice, self.sub).json(self.sub).into()])
     }
 
     /// The events of the snapshot, one for each piece. Only the last has the position as its id: a client
     /// that was cut between two pieces gets the snapshot again.
     fn snapshot(&mut self, news: &mut Vec<(Event, bool)>) {
         let conversation = &self.seat.conversation;
-        let Snapshot { seq, pieces } = self.sight.snapshot(conversation);
+        let Snapshot { seq, pieces } = self.frame_cache.snapshot(conversation);
         self.cursor = Some(Cursor { seq, tick: 0 });
         self.told = seq;
         for (number, piece) in pieces.iter().enumerate() {

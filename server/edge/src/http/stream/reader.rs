@@ -123,7 +123,7 @@ impl Reader {
     fn told(&self, envelopes: Vec<Arc<Envelope>>) -> Vec<Arc<Envelope>> {
         match &self.mask {
             None => envelopes,
-            Some(mask) => self.seat.conversation.look(|view| mask.read(&envelopes, view)),
+            Some(mask) => self.seat.conversation.read_view(|view| mask.read(&envelopes, view)),
         }
     }
 
@@ -145,7 +145,7 @@ impl Reader {
                 self.replay(head, &mut Vec::new()).await;
                 let Wanted::Run(run) = &self.wanted else { return None };
                 let is_over = |view: &View| view.runs.get(run).is_none_or(|run| !run.is_running());
-                self.is_over = self.seat.conversation.look(|view| view.seq <= head && is_over(view));
+                self.is_over = self.seat.conversation.read_view(|view| view.seq <= head && is_over(view));
                 None
             }
             StartAt::Behind { seq, told } => {
@@ -276,7 +276,7 @@ impl Reader {
         let is_waiting = self.answering.as_ref().and_then(|answering| answering.is_waiting.as_ref());
         let Wanted::Run(run) = &self.wanted else { return false };
         is_waiting.is_some_and(|it| *it.borrow())
-            && self.seat.conversation.look(|view| {
+            && self.seat.conversation.read_view(|view| {
                 let run = view.runs.get(run);
                 run.is_some_and(|run| run.tools.values().any(|tool| tool.state == ToolState::Approval))
             })
@@ -337,7 +337,7 @@ impl Reader {
         self.ended = Some(RunStatus::Error);
         let run = match &self.wanted {
             Wanted::Run(id) => Some(id.clone()),
-            _ => self.seat.conversation.look(|view| view.runs.last().map(|(id, _)| id.clone())),
+            _ => self.seat.conversation.read_view(|view| view.runs.last().map(|(id, _)| id.clone())),
         };
         let run = run.unwrap_or_else(RunId::none);
         let (code, message) = (code.into(), message.to_owned());

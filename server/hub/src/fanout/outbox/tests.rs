@@ -29,22 +29,22 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
     let (ours, outbox, mut peer) = pair().await;
     let active = AtomicBool::new(true);
     let mut taken = Vec::new();
-    let mut last = Sent::Whole;
+    let mut last = SendResult::Whole;
     // More than any kernel buffers: the last frame is begun or refused.
     for number in 0..=255 {
         last = outbox.send(&active, &frame(number, 1 << 20));
         match last {
-            Sent::Whole => taken.push(number),
-            Sent::Begun => {
+            SendResult::Whole => taken.push(number),
+            SendResult::Begun => {
                 taken.push(number);
                 break;
             }
-            Sent::Blocked | Sent::Over => break,
+            SendResult::Blocked | SendResult::Over => break,
         }
     }
-    assert!(matches!(last, Sent::Begun | Sent::Blocked));
+    assert!(matches!(last, SendResult::Begun | SendResult::Blocked));
     assert!(outbox.stuck_since().is_some());
-    assert_eq!(outbox.send(&active, &frame(0, 1)), Sent::Blocked);
+    assert_eq!(outbox.send(&active, &frame(0, 1)), SendResult::Blocked);
     // What is queued now must follow what was begun.
     outbox.queue([frame(254, 10), frame(255, 20)]);
     let expected: usize = taken.len() * (1 << 20) + 30;
@@ -67,7 +67,7 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
     assert_eq!(tail, [[254; 10].as_slice(), &[255; 20]].concat());
     assert_eq!(outbox.waiting(), 0);
     assert!(outbox.stuck_since().is_none());
-    assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Whole);
+    assert_eq!(outbox.send(&active, &frame(1, 1)), SendResult::Whole);
 }
 
 #[tokio::test]
@@ -85,9 +85,9 @@ async fn many_small_pieces_leave_in_order() {
 async fn nothing_of_a_subscription_comes_after_its_end() {
     let (_ours, outbox, _peer) = pair().await;
     let active = AtomicBool::new(true);
-    assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Whole);
+    assert_eq!(outbox.send(&active, &frame(1, 1)), SendResult::Whole);
     outbox.deactivate(&active);
-    assert_eq!(outbox.send(&active, &frame(1, 1)), Sent::Over);
+    assert_eq!(outbox.send(&active, &frame(1, 1)), SendResult::Over);
 }
 
 fn subscription(outbox: &Arc<Outbox>) -> Arc<Subscription> {
@@ -129,7 +129,7 @@ async fn a_socket_whose_peer_is_gone_is_over() {
     drop(peer);
     let active = AtomicBool::new(true);
     let gone = async {
-        while outbox.send(&active, &frame(0, 1 << 16)) != Sent::Over {
+        while outbox.send(&active, &frame(0, 1 << 16)) != SendResult::Over {
             ours.writable().await.unwrap();
         }
     };
@@ -142,7 +142,7 @@ async fn what_was_begun_ends_before_anything_else_and_the_rest_can_be_forgotten(
     let (ours, outbox, mut peer) = pair().await;
     let active = AtomicBool::new(true);
     let mut sent = 0;
-    while outbox.send(&active, &frame(1, 1 << 20)) == Sent::Whole {
+    while outbox.send(&active, &frame(1, 1 << 20)) == SendResult::Whole {
         sent += 1;
     }
     let begun = usize::from(outbox.waiting() > 0);

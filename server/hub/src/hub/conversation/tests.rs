@@ -10,7 +10,7 @@ use model::{Envelope, Event, MessageId, PublisherId, RunId, ToolCallId, testkit}
 use proptest::prelude::*;
 
 use super::*;
-use crate::hub::{Claim, Numbers, Publication};
+use crate::hub::{Numbers, Publication, PublisherClaim};
 
 fn conversation() -> Conversation {
     Conversation::new(ConversationId::parse("c").unwrap(), Epoch::new("e"))
@@ -68,7 +68,11 @@ fn i7_a_full_conversation_takes_only_what_ends_something() {
 fn i9_what_the_log_refuses_leaves_nothing_behind_and_its_repetition_is_refused_too() {
     let (conversation, log) = (conversation(), MemoryLog::default());
     let numbered = |number| Publication {
-        claim: Some(Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(number) }),
+        claim: Some(PublisherClaim {
+            publisher: PublisherId::new("p"),
+            epoch: 1,
+            numbers: Numbers::Frame(number),
+        }),
         ..publication(vec![said(number, 10)])
     };
     conversation.append(&mut numbered(1), 1, &log, None).unwrap();
@@ -208,7 +212,8 @@ fn i7_the_ring_is_bounded_in_bytes_and_keeps_at_least_the_last() {
 #[test]
 fn i10_a_refused_frame_changes_nothing() {
     let (conversation, log) = (conversation(), MemoryLog::default());
-    let claim = |seq| Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(seq) };
+    let claim =
+        |seq| PublisherClaim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(seq) };
     let frame = |seq| {
         let both = Publication::of(vec![bare(status("a")), bare(status("b"))]);
         Publication { claim: Some(claim(seq)), ..both }
@@ -225,8 +230,11 @@ fn i10_of_a_frame_that_overlaps_only_the_rest_is_taken() {
     let (conversation, log) = (conversation(), MemoryLog::default());
     let frame = |first: u64, texts: &[&str]| {
         let last = first + texts.len() as u64 - 1;
-        let claim =
-            Claim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Events { first, last } };
+        let claim = PublisherClaim {
+            publisher: PublisherId::new("p"),
+            epoch: 1,
+            numbers: Numbers::Events { first, last },
+        };
         let said = texts.iter().map(|text| bare(status(text))).collect();
         Publication { claim: Some(claim), ..Publication::of(said) }
     };

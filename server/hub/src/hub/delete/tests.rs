@@ -30,7 +30,7 @@ fn what_was_deleted_is_gone_for_those_who_hold_it_and_the_name_begins_anew() {
     say(&hub, "d", "another");
     let held = hub.enter(&id("c")).unwrap();
     assert!(hub.delete(&id("c")).unwrap().is_some());
-    assert!(held.is_over() && held.look(|view| view.messages.is_empty()));
+    assert!(held.is_over() && held.read_view(|view| view.messages.is_empty()));
     assert!(hub.find(&id("c")).unwrap().is_none());
     assert!(hub.find(&id("d")).unwrap().is_some());
     say(&hub, "c", "a new word");

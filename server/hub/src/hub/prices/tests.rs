@@ -30,7 +30,7 @@ fn costs(frames: &[&str]) -> (Option<String>, Option<String>) {
     }
     let found = hub.find(&id).unwrap().unwrap();
     let of = |usage: Option<Usage>| usage.and_then(|usage| usage.cost).map(|cost| cost.to_string());
-    found.look(|view| {
+    found.read_view(|view| {
         let run = &view.runs[0];
         (of(run.usage), run.agents.first().and_then(|(_, agent)| of(agent.usage)))
     })

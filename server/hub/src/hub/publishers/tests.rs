@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn claim(name: &str, epoch: u64, number: u64) -> Claim {
-    Claim { publisher: PublisherId::new(name), epoch, numbers: Numbers::of(0, number) }
+fn claim(name: &str, epoch: u64, number: u64) -> PublisherClaim {
+    PublisherClaim { publisher: PublisherId::new(name), epoch, numbers: Numbers::of(0, number) }
 }
 
-fn events(first: u64, last: u64) -> Claim {
-    Claim { publisher: PublisherId::new("a"), epoch: 1, numbers: Numbers::Events { first, last } }
+fn events(first: u64, last: u64) -> PublisherClaim {
+    PublisherClaim { publisher: PublisherId::new("a"), epoch: 1, numbers: Numbers::Events { first, last } }
 }
 
 const NEW: ClaimVerdict = ClaimVerdict::Take { skip: 0 };

@@ -243,7 +243,7 @@ fn while_held(hub: &Hub, name: &str, others: impl FnOnce()) {
     let (release, is_over) = mpsc::channel::<()>();
     std::thread::scope(|threads| {
         threads.spawn(move || {
-            held.look(|_| {
+            held.read_view(|_| {
                 is_held.send(()).unwrap();
                 // An error says that the sender is gone, after a failed assertion too.
                 let _over = is_over.recv();

@@ -124,7 +124,7 @@ async fn settled_for_good(
         let mut moved = std::pin::pin!(conversation.moved());
         moved.as_mut().enable();
         let is_running = |view: &model::View| view.runs.get(&place.run).is_some_and(RunView::is_running);
-        if !conversation.look(is_running) {
+        if !conversation.read_view(is_running) {
             return Ok(());
         }
         tokio::select! {
@@ -146,7 +146,7 @@ pub(super) async fn create(
     let (begun, wanted) = begin(&shared, door, name, &said).await?;
     let run = begun.run().clone();
     let row =
-        begun.seat.conversation.look(|view| view.runs.get(&run).map(|it| row(&wanted.thread, &run, it)));
+        begun.seat.conversation.read_view(|view| view.runs.get(&run).map(|it| row(&wanted.thread, &run, it)));
     let mut response = Json(row.unwrap_or_default()).into_response();
     locate(&mut response, &wanted.thread, &run, &wanted.modes);
     Ok(response)

@@ -161,7 +161,7 @@ async fn make_way(
     run: &RunId,
     strategy: Strategy,
 ) -> Result<(), Fault> {
-    let waits = conversation.look(|view| view.runs.get(run).is_some_and(|run| !waiting(run).is_empty()));
+    let waits = conversation.read_view(|view| view.runs.get(run).is_some_and(|run| !waiting(run).is_empty()));
     if strategy == Strategy::Reject && !waits {
         let why = "the thread is busy with another run; multitask_strategy says what becomes of it";
         return Err(Fault::new(StatusCode::CONFLICT, why));

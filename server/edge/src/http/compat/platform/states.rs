@@ -87,7 +87,7 @@ impl Thread {
             let turn = shared.work.turn(Task::Small).await;
             if let Some(conversation) = blocking(|| shared.hub.find(&name))? {
                 drop(turn);
-                let _turn = shared.work.turn(conversation.look(Task::of)).await;
+                let _turn = shared.work.turn(conversation.read_view(Task::of)).await;
                 branches.push(blocking(|| Branch::of(shared, conversation)));
             }
         }

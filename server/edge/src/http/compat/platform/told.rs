@@ -154,7 +154,7 @@ pub(super) async fn settled(
         moved.as_mut().enable();
         let mut is_waiting = shared.agents.is_waiting(place);
         let waits = is_waiting.as_ref().is_some_and(|it| *it.borrow());
-        let is_over = conversation.look(|view| {
+        let is_over = conversation.read_view(|view| {
             let run = view.runs.get(&place.run);
             run.is_none_or(|run| !run.is_running() || (waits && !waiting(run).is_empty()))
         });

@@ -6,7 +6,7 @@ use model::{ConversationId, Epoch, PublisherId};
 use redact::{Builtin, MarkKey, Redactor};
 
 use super::*;
-use crate::hub::{Claim, Numbers};
+use crate::hub::{Numbers, PublisherClaim};
 
 fn redactor() -> Redactor {
     Redactor::new(MarkKey::new([7; 32]), Builtin::default(), &[]).unwrap()
@@ -18,7 +18,7 @@ fn conversation() -> Conversation {
 
 fn delta(publisher: &str, number: u64, run: &str, text: &str) -> Publication {
     let line = format!(r#"{{"k":"part.delta","run":"{run}","part":"p","text":"{text}"}}"#);
-    let claim = Claim {
+    let claim = PublisherClaim {
         publisher: PublisherId::new(publisher),
         epoch: 1,
         numbers: Numbers::Events { first: number, last: number },
@@ -32,7 +32,7 @@ fn delta(publisher: &str, number: u64, run: &str, text: &str) -> Publication {
 
 /// The text of the part of `run`.
 fn text(conversation: &Conversation, run: &str) -> String {
-    conversation.look(|view| {
+    conversation.read_view(|view| {
         let run = view.runs.get(&RunId::new(run));
         run.and_then(|run| run.parts.values().next())
             .map(|part| part.body.text.to_string())

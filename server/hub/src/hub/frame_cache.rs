@@ -1,11 +1,11 @@
-//! Sights: what all viewers of a conversation share who look through the same lens and have the same role, whatever they
+//! Frame caches: what all viewers of a conversation share who look through the same lens and have the same role, whatever they
 //! are connected by: frames and the snapshot, each encoded once.
 
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use event_log::blocking;
-use event_log::rank::{Rank, aside_if_large};
+use event_log::priority::{ThreadPriority, run_at_priority_if_large};
 use model::frame::SubscriptionId;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Mask, Seq, View, snapshot};
@@ -20,14 +20,14 @@ use crate::tally::TALLY;
 const SNAPSHOT_AGE_BYTES: u64 = (SNAPSHOT_WHEN_BEHIND_BYTES / 4) as u64;
 
 /// Up to how many bytes of memory a view is encoded in the thread that asks for it; a larger one is encoded in a thread of a
-/// lower rank.
+/// lower priority.
 const ENCODED_HERE_BYTES_MAX: u64 = 256 << 10;
 
-/// How many encoded slices a sight keeps. The pumps of one conversation read the same slices at about the
+/// How many encoded slices a frame cache keeps. The pumps of one conversation read the same slices at about the
 /// same time.
 const FRAMES_KEPT: usize = 4;
 
-/// How events are written for those who share a sight.
+/// How events are written for those who share a frame cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Delivery {
     /// Deltas of one text that come together are joined.
@@ -37,37 +37,44 @@ pub enum Delivery {
     Single,
 }
 
-/// The sights of one conversation, one for each lens and mask in use. Owned by the conversation.
+/// The frame caches of one conversation, one for each lens and mask in use. Owned by the conversation.
 #[derive(Debug, Default)]
-pub struct Sights(Mutex<Vec<Weak<Sight>>>);
+pub struct FrameCaches(Mutex<Vec<Weak<FrameCache>>>);
 
-impl Sights {
-    /// The sight for `lens` and `mask`, made if nobody uses them yet.
-    pub fn of(&self, lens: &Lens, mask: Option<&Arc<Mask>>) -> Arc<Sight> {
+impl FrameCaches {
+    /// The frame cache for `lens` and `mask`, made if nobody uses them yet.
+    pub fn of(&self, lens: &Lens, mask: Option<&Arc<Mask>>) -> Arc<FrameCache> {
         self.delivered(lens, mask, Delivery::Joined)
     }
 
-    /// The sight for `lens` and `mask` whose events are written in that way.
-    pub(crate) fn delivered(&self, lens: &Lens, mask: Option<&Arc<Mask>>, delivery: Delivery) -> Arc<Sight> {
-        let mut sights = self.0.lock();
-        sights.retain(|sight| sight.strong_count() > 0);
-        let mut found = sights.iter().filter_map(Weak::upgrade);
-        let is_like = |sight: &Arc<Sight>| {
-            sight.asked == *lens && sight.mask.as_ref() == mask && sight.delivery == delivery
+    /// The frame cache for `lens` and `mask` whose events are written in that way.
+    pub(crate) fn delivered(
+        &self,
+        lens: &Lens,
+        mask: Option<&Arc<Mask>>,
+        delivery: Delivery,
+    ) -> Arc<FrameCache> {
+        let mut frame_caches = self.0.lock();
+        frame_caches.retain(|frame_cache| frame_cache.strong_count() > 0);
+        let mut found = frame_caches.iter().filter_map(Weak::upgrade);
+        let is_like = |frame_cache: &Arc<FrameCache>| {
+            frame_cache.asked == *lens
+                && frame_cache.mask.as_ref() == mask
+                && frame_cache.delivery == delivery
         };
-        if let Some(sight) = found.find(is_like) {
-            return sight;
+        if let Some(frame_cache) = found.find(is_like) {
+            return frame_cache;
         }
-        let sight = Arc::new(Sight::new(lens.clone(), mask.cloned(), delivery));
-        sights.push(Arc::downgrade(&sight));
-        sight
+        let frame_cache = Arc::new(FrameCache::new(lens.clone(), mask.cloned(), delivery));
+        frame_caches.push(Arc::downgrade(&frame_cache));
+        frame_cache
     }
 }
 
 /// The frames and the snapshot that viewers with the same lens and role share. These viewers own it together, and the
 /// last one drops it; the conversation refers to it weakly.
 #[derive(Debug)]
-pub struct Sight {
+pub struct FrameCache {
     /// What they asked for.
     asked: Lens,
     /// What they are given of that: less, where something is hidden.
@@ -102,7 +109,7 @@ impl Snapshot {
 
 /// Whether a viewer should get the snapshot instead of the events that it lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Far {
+pub enum SnapshotNeed {
     /// No: the events will do.
     No,
     /// Yes, because the ring does not reach back to them.
@@ -111,7 +118,7 @@ pub enum Far {
     Cheaper,
 }
 
-impl Sight {
+impl FrameCache {
     fn new(asked: Lens, mask: Option<Arc<Mask>>, delivery: Delivery) -> Self {
         let lens = mask.as_ref().map_or_else(|| asked.clone(), |mask| mask.narrowed(&asked));
         let is_clear = lens.is_clear() && mask.is_none();
@@ -135,11 +142,11 @@ impl Sight {
 
     /// Removes from `slice` what the lens hides; the slice covers the same seqs afterwards. `None` if only
     /// the snapshot can show the change.
-    pub fn see(&self, conversation: &Conversation, mut slice: Slice) -> Option<Slice> {
+    pub fn visible(&self, conversation: &Conversation, mut slice: Slice) -> Option<Slice> {
         if self.is_clear {
             return Some(slice);
         }
-        conversation.look(|view| {
+        conversation.read_view(|view| {
             slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
             let Some(mask) = &self.mask else {
                 slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
@@ -180,7 +187,7 @@ impl Sight {
         }
         // Projecting copies the view, which is several times faster than encoding it; nobody can append while
         // it is borrowed.
-        let mut view = conversation.look(|view: &View| self.lens.project(view));
+        let mut view = conversation.read_view(|view: &View| self.lens.project(view));
         if let Some(mask) = &self.mask {
             mask.hide_in(&mut view);
         }
@@ -189,7 +196,12 @@ impl Sight {
         // The copy is dropped there too, which takes long where it has many small things.
         let encode =
             move || snapshot::pieces(&view, SNAPSHOT_BYTES_TARGET).into_iter().map(Bytes::from).collect();
-        let pieces = aside_if_large(Rank::Asked, conversation.view_bytes(), ENCODED_HERE_BYTES_MAX, encode);
+        let pieces = run_at_priority_if_large(
+            ThreadPriority::Asked,
+            conversation.view_bytes(),
+            ENCODED_HERE_BYTES_MAX,
+            encode,
+        );
         let new = Snapshot { seq, pieces };
         *cached = Some(new.clone());
         new
@@ -197,12 +209,12 @@ impl Sight {
 
     /// Whether a viewer at `seq` should get the snapshot: because the ring does not reach back that far, or
     /// because the missing events are larger than the snapshot.
-    pub fn is_far(&self, conversation: &Conversation, seq: Seq) -> Far {
-        let Some(behind) = conversation.bytes_after(seq) else { return Far::OutOfReach };
+    pub fn snapshot_need(&self, conversation: &Conversation, seq: Seq) -> SnapshotNeed {
+        let Some(behind) = conversation.bytes_after(seq) else { return SnapshotNeed::OutOfReach };
         if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot(conversation).bytes() {
-            return Far::No;
+            return SnapshotNeed::No;
         }
-        Far::Cheaper
+        SnapshotNeed::Cheaper
     }
 
     /// The encoded `slice`, made once for all pumps. `sub` is the subscription number for which it is encoded

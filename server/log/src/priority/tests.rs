@@ -1,6 +1,6 @@
 //! Where threads stand.
 
-use super::{Rank, aside, aside_if_large, lower_priority};
+use super::{ThreadPriority, lower_priority, run_at_priority, run_at_priority_if_large};
 
 /// Of this thread.
 fn place() -> i32 {
@@ -10,7 +10,7 @@ fn place() -> i32 {
 /// Of a thread that steps back and that this one starts.
 fn place_of_another(then: impl FnOnce() -> i32 + Send + 'static) -> i32 {
     let thread = std::thread::spawn(|| {
-        lower_priority(Rank::Recording);
+        lower_priority(ThreadPriority::Recording);
         then()
     });
     thread.join().expect("a thread")
@@ -26,7 +26,7 @@ fn a_thread_that_one_behind_the_others_starts_stands_beside_it() {
 #[test]
 fn i8_work_that_is_done_aside_stands_behind_and_its_caller_does_not() {
     let before = place();
-    let behind = aside(Rank::Asked, place);
+    let behind = run_at_priority(ThreadPriority::Asked, place);
     // 19 is the last there is.
     assert_eq!((behind, place()), ((before + 10).min(19), before));
 }
@@ -34,7 +34,8 @@ fn i8_work_that_is_done_aside_stands_behind_and_its_caller_does_not() {
 #[test]
 fn i8_only_work_on_more_than_the_bound_is_done_aside() {
     let here = std::thread::current().id();
-    let thread_for = |bytes| aside_if_large(Rank::Asked, bytes, 100, || std::thread::current().id());
+    let thread_for =
+        |bytes| run_at_priority_if_large(ThreadPriority::Asked, bytes, 100, || std::thread::current().id());
     assert_eq!(thread_for(100), here);
     assert_ne!(thread_for(101), here);
 }
@@ -42,5 +43,5 @@ fn i8_only_work_on_more_than_the_bound_is_done_aside() {
 #[test]
 #[should_panic(expected = "what went wrong")]
 fn a_panic_aside_goes_on_in_the_caller() {
-    aside(Rank::Asked, || panic!("what went wrong"));
+    run_at_priority(ThreadPriority::Asked, || panic!("what went wrong"));
 }

@@ -1,4 +1,4 @@
-//! A pool of threads with one rank. Work that takes a core for long runs on such threads, so that it never
+//! A pool of threads with one priority. Work that takes a core for long runs on such threads, so that it never
 //! keeps those that serve peers waiting.
 
 use std::future::Future;
@@ -8,17 +8,17 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use event_log::rank::lower_priority;
+use event_log::priority::lower_priority;
 
-use super::Rank;
+use super::ThreadPriority;
 
-/// A pool of threads that have the rank [`Rank`]. They are started when they first have work. Dropping the
+/// A pool of threads that have the priority [`ThreadPriority`]. They are started when they first have work. Dropping the
 /// pool does not wait for them.
 #[derive(Debug)]
 pub(crate) struct Threads {
     /// Their name, as the system's tools show it.
     name: &'static str,
-    rank: Rank,
+    priority: ThreadPriority,
     /// How many threads there are for tasks.
     tasks: usize,
     /// Most threads for closures.
@@ -30,8 +30,13 @@ pub(crate) struct Threads {
 impl Threads {
     /// Makes a pool that is not started yet, with `tasks` threads for [`Threads::spawn`] and at most
     /// `closures` for [`Threads::run`].
-    pub(crate) const fn new(name: &'static str, rank: Rank, tasks: usize, closures: usize) -> Self {
-        Self { name, rank, tasks, closures, runtime: OnceLock::new() }
+    pub(crate) const fn new(
+        name: &'static str,
+        priority: ThreadPriority,
+        tasks: usize,
+        closures: usize,
+    ) -> Self {
+        Self { name, priority, tasks, closures, runtime: OnceLock::new() }
     }
 
     /// Runs `task` in the pool; it is counted among `tasks`.
@@ -53,12 +58,12 @@ impl Threads {
 
     /// Starts the threads.
     fn start(&self) -> Option<Runtime> {
-        let rank = self.rank;
+        let priority = self.priority;
         let built = Builder::new_multi_thread()
             .worker_threads(self.tasks)
             .max_blocking_threads(self.closures)
             .thread_name(self.name)
-            .on_thread_start(move || lower_priority(rank))
+            .on_thread_start(move || lower_priority(priority))
             .enable_time()
             .build();
         let threads = self.name;

@@ -1,4 +1,4 @@
-//! A meddler between viewers and a hub that changes what the hub says on its way, as a broken proxy might.
+//! A proxy between viewers and a hub that changes what the hub says on its way, as a broken proxy might.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio_tungstenite::{accept_hdr_async, client_async};
 /// What is made of a frame of the hub.
 type ByteChange = dyn Fn(String) -> String + Send + Sync;
 
-/// A meddler; ends when it is dropped.
+/// A tampering proxy; ends when it is dropped.
 #[derive(Debug)]
 pub struct TamperingProxy {
     address: SocketAddr,
