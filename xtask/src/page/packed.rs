@@ -170,7 +170,7 @@ fn brotli(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// What [`brotli`] packed.
+/// What [`brotli()`] packed.
 fn unbrotli(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     brotli::BrotliDecompress(&mut &*packed, &mut plain)?;
