@@ -57,4 +57,5 @@ pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};
 pub use sessions::{SESSION_MS, SESSIONS_MAX, Sessions};
 pub use shares::{SHARES_MAX, Share, ShareError, Shares};
 pub use tokens::{NewToken, TOKENS_MAX, TokenError, TokenRecord, Tokens};
+pub use told::ToldSession;
 pub use vouched::Vouched;

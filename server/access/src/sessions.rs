@@ -37,6 +37,15 @@ impl Behind {
             (one, two) => one == two,
         }
     }
+
+    /// A text that is the same for all sessions of one caller, and different for others.
+    pub(crate) fn caller(&self) -> String {
+        match self {
+            Self::Token(hash) => format!("token {}", String::from(*hash)),
+            Self::Share(hash) => format!("share {}", String::from(*hash)),
+            Self::Vouched(vouched) => format!("name {}", vouched.principal.name()),
+        }
+    }
 }
 
 /// A session of a browser.

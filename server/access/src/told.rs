@@ -32,10 +32,22 @@ enum ToldBehind {
     },
 }
 
+/// A session as other hubs are told of it. It holds no secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldSession {
+    /// The same for all sessions of one token, link or person, and different for others.
+    pub caller: String,
+    /// For whom it stands, as JSON that [`Registry::take_session`] reads.
+    pub behind: String,
+    /// When it ends, in milliseconds since 1970.
+    pub expires: u64,
+}
+
 impl Registry {
-    /// For whom the session with this hash stands, and when it ends; `None` where there is none.
-    pub fn told_session(&self, hash: &Hash) -> Option<(String, u64)> {
+    /// The session with this hash, for other hubs; `None` where there is none.
+    pub fn told_session(&self, hash: &Hash) -> Option<ToldSession> {
         let session = self.sessions().find(hash)?;
+        let caller = session.behind.caller();
         let told = match session.behind {
             Behind::Token(hash) => ToldBehind::Token(hash),
             Behind::Share(hash) => ToldBehind::Share(hash),
@@ -47,7 +59,7 @@ impl Registry {
                 key: vouched.key,
             },
         };
-        Some((serde_json::to_string(&told).ok()?, session.expires))
+        Some(ToldSession { caller, behind: serde_json::to_string(&told).ok()?, expires: session.expires })
     }
 
     /// Takes over the session with this hash, which another hub has begun. Fails with `Malformed` for what is
@@ -106,7 +118,7 @@ mod tests {
         let grants = vec!["view:team-*".parse().unwrap()];
         let vouched = Vouched::new(Principal::new("ann", grants, None), 100);
         let admission = here.log_in_vouched(vouched, &session, 1).unwrap();
-        let (told, expires) = here.told_session(&session.hash()).unwrap();
+        let ToldSession { behind: told, expires, .. } = here.told_session(&session.hash()).unwrap();
         assert!(!told.contains(session.reveal()));
         there.take_session(session.hash(), &told, expires, 1).unwrap();
         assert!(there.has_session(&session.hash()));

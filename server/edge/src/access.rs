@@ -311,10 +311,12 @@ impl Gate {
         let guarded = self.guarded.as_ref()?;
         let who =
             self.by_any_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
-        if !guarded.registry.write().log_out(session) {
+        let was_here = guarded.registry.write().log_out(session);
+        // Other hubs may know it even where this one could not find that out.
+        guarded.tell_end(&session.hash());
+        if !was_here {
             return None;
         }
-        guarded.tell_end(&session.hash());
         guarded.changed();
         Some(who)
     }
@@ -393,11 +395,7 @@ impl Gate {
     /// cancel it to stop.
     pub(crate) async fn watch(&self, egress: &Egress, changed: impl Fn()) {
         let Some(guarded) = &self.guarded else { return pending().await };
-        tokio::join!(
-            guarded.follow_keys(egress, &changed),
-            Self::follow_tokens(guarded, &changed),
-            guarded.follow_sessions(&changed)
-        );
+        tokio::join!(guarded.follow_keys(egress, &changed), Self::follow_tokens(guarded, &changed));
     }
 
     /// Takes over changes of the file of tokens. Never returns.

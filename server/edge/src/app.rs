@@ -75,6 +75,11 @@ pub(crate) async fn run(
     let health = shared.watch_log();
     let certificate = shared.watch_certificate();
     let access = shared.gate.watch(&shared.egress, || shared.sockets.wake_due(true));
+    let sessions = {
+        // It waits for the database, which must not keep this task from accepting.
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move { shared.gate.follow_sessions(|| shared.sockets.wake_due(true)).await })
+    };
     let unfinished = shared.hub.read_back();
     sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
     shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
@@ -102,6 +107,7 @@ pub(crate) async fn run(
         _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
     }
     proxied.abort();
+    sessions.abort();
     drop(listener);
     drain(&shared).await;
     shared.tools.close().await;
@@ -115,6 +121,9 @@ pub(crate) async fn run(
         shared.hub.log().close()
     });
     if shared.hub.log().progress().borrow().is_overtaken {
+        if let Err(unwritten) = &closed {
+            tracing::error!(%unwritten, "not everything was written before another hub took over");
+        }
         return Err(ServeError::Overtaken);
     }
     closed.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))

@@ -79,7 +79,7 @@ pub use queries::{
     ToolFigures,
 };
 pub use ring::Ring;
-pub use sessions::{STORED_SESSIONS_MAX, SharedSessions, StoredSession};
+pub use sessions::{STORED_SESSIONS_EACH_MAX, STORED_SESSIONS_MAX, SharedSessions, StoredSession};
 pub use sqlite::{ClosedLog, Rewrite, SqliteError, SqliteLog, SqliteOptions};
 pub use stop::{CancelOnDrop, QueryCancel};
 #[cfg(any(test, feature = "testkit"))]

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::Duration;
 
-use access::{Admission, Denial, Hash, SESSIONS_MAX, Secret};
+use access::{Admission, Denial, Hash, SESSIONS_MAX, Secret, ToldSession};
 use event_log::{LogError, SharedSessions, StoredSession, blocking, clock};
 use tokio::time::sleep;
 
@@ -27,6 +27,15 @@ impl Gate {
         }
         self.by_session(session)
     }
+
+    /// Ends sessions that were ended at other hubs, and calls `changed` after it. Never returns. It waits for the database
+    /// in the task that runs it: give it one of its own.
+    pub(crate) async fn follow_sessions(&self, changed: impl Fn() + Send + Sync) {
+        match &self.guarded {
+            Some(guarded) => guarded.follow_sessions(changed).await,
+            None => pending().await,
+        }
+    }
 }
 
 impl Guarded {
@@ -37,7 +46,8 @@ impl Guarded {
 
     /// Takes a session over from another hub, unless it is known here.
     fn look_for(&self, hash: &Hash) {
-        if self.registry.read().has_session(hash) {
+        // One that ended here, and of which the log could not be told yet, is over.
+        if self.registry.read().has_session(hash) || self.ended.lock().contains(hash) {
             return;
         }
         let Some(sessions) = self.sessions() else { return };
@@ -58,8 +68,9 @@ impl Guarded {
     /// hub alone.
     pub(super) fn tell_of(&self, session: &Secret) {
         let (Some(sessions), hash) = (self.sessions(), session.hash()) else { return };
-        let Some((behind, expires)) = self.registry.read().told_session(&hash) else { return };
-        let stored = StoredSession { hash: String::from(hash), behind, expires };
+        let Some(told) = self.registry.read().told_session(&hash) else { return };
+        let ToldSession { caller, behind, expires } = told;
+        let stored = StoredSession { hash: String::from(hash), caller, behind, expires };
         match blocking(|| sessions.put(&stored, clock::now_ms())) {
             Ok(()) => self.registry.write().session_is_shared(&hash),
             Err(error) => tracing::warn!(%error, "other hubs were not told of a session"),
@@ -80,7 +91,7 @@ impl Guarded {
     }
 
     /// Ends sessions that were ended at other hubs. Never returns.
-    pub(super) async fn follow_sessions(&self, changed: impl Fn()) {
+    async fn follow_sessions(&self, changed: impl Fn() + Send + Sync) {
         loop {
             sleep(ENDED_EVERY).await;
             let Some(sessions) = self.sessions() else {

@@ -36,7 +36,7 @@ use super::guard;
 use super::hubs::known::FromHub;
 use super::params::{self, Query};
 use super::problem::Problem;
-use crate::access::Seat;
+use crate::access::{Gate, Seat};
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
@@ -352,7 +352,13 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
     }
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     match cookie::session(cookies, channel(shared, parts))? {
-        Some(session) => shared.gate.by_any_session(&session).map(Some),
+        Some(session) => {
+            // An address whose logins fail again and again does not make the database look for more.
+            let from = fair::address(shared, &parts.headers, &parts.extensions);
+            let barred = shared.gate.counted().zip(from).is_some_and(|(counted, it)| counted.is_barred(it));
+            let admitted = if barred { Gate::by_session } else { Gate::by_any_session };
+            admitted(&shared.gate, &session).map(Some)
+        }
         None => Ok(None),
     }
 }

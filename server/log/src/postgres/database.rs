@@ -245,7 +245,11 @@ impl Database {
             let (read, token) = (Arc::clone(&read), Arc::clone(&token));
             Box::pin(async move {
                 *token.lock() = Some(session.client.cancel_token());
-                let answer = read(session).await;
+                let bounded = session.client.batch_execute(BOUNDED).await;
+                let answer = match bounded {
+                    Ok(()) => read(session).await,
+                    Err(error) => Err(error),
+                };
                 // From here on the session may be another's.
                 token.lock().take();
                 match answer {
@@ -271,6 +275,9 @@ impl Drop for Database {
         self.end();
     }
 }
+
+/// Bounds a statement that somebody may stop: PostgreSQL does not hear that where no statement runs at that moment.
+const BOUNDED: &str = "SET LOCAL statement_timeout = '4s'";
 
 /// How a transaction begins and ends that reads, all of it as of one moment.
 const READS: (&str, &str) = ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "ROLLBACK");

@@ -2,6 +2,7 @@
 //! and for words longer than the index keeps. The newest comes first, and between two steps the search looks whether it was stopped.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use model::RunId;
 use model::limits::HITS_MAX;
@@ -22,16 +23,23 @@ use crate::{DocumentKind, LogError, QueryCancel, SearchHit, SearchQuery, SearchR
 /// Documents that are looked at in one step. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
 const STEP: usize = 64;
 
-/// The documents below $2 that the index finds for $1, before what else the search is narrowed to.
+/// The documents from $4 to below $2 that the index finds for $1, before what else the search is narrowed to.
 const SELECT: &str = "SELECT d.id, c.id, d.run, d.kind, d.item, d.name, d.seq, d.at, d.text FROM document d \
                       JOIN conversation c ON c.key = d.conversation \
-                      WHERE d.words @@ $1::text::tsquery AND d.id < $2";
+                      WHERE d.words @@ $1::text::tsquery AND d.id < $2 AND d.id >= $4";
+
+/// Documents, by their numbers, that one step of a narrowed search looks through at first. What it is narrowed to may be rare among what the
+/// index finds: without a bound one step would read all of it, and a search that is stopped would have come nowhere.
+const WINDOW: i64 = 4_096;
+
+/// A step that takes less than this is followed by one of twice the size.
+const WINDOW_QUICK: Duration = Duration::from_millis(100);
 
 /// The order and the end of [`SELECT`].
 const NEWEST: &str = "ORDER BY d.id DESC LIMIT $3";
 
 /// The number of the first value that [`Narrowing`] adds.
-const FIRST_NARROWING: usize = 4;
+const FIRST_NARROWING: usize = 5;
 
 /// How this database writes what a search is narrowed to. A row with the character NUL in some text cannot be read as JSON here: no
 /// agent is found in it.
@@ -54,6 +62,8 @@ struct SearchJob {
     narrowing: Arc<Narrowing>,
     /// Only documents below this number.
     before: i64,
+    /// Only documents from this number on.
+    from: i64,
 }
 
 /// What matches, the newest first, as far as the search came until `stop` was called. Fails with
@@ -92,16 +102,22 @@ pub(super) fn search(
     let limit = query.limit.min(HITS_MAX + 1);
     let narrowing = Narrowing::of(query, WRITING, FIRST_NARROWING);
     let index = index.join(" & ");
-    let mut wanted = SearchJob { index, terms: terms.into(), narrowing: narrowing.into(), before };
+    let mut window = if narrowing.conditions.is_empty() { i64::MAX } else { WINDOW };
+    let mut wanted = SearchJob { index, terms: terms.into(), narrowing: narrowing.into(), before, from: 0 };
     let mut hits = Vec::new();
     while hits.len() < limit {
         if stop.is_cancelled() {
             return Ok(SearchResults { hits, stopped_at: Some(natural(wanted.before)) });
         }
+        let began = Instant::now();
+        wanted.from = wanted.before.saturating_sub(window).max(0);
         let Some(step) = look_back(database, &wanted, stop)? else {
             return Ok(SearchResults { hits, stopped_at: Some(natural(wanted.before)) });
         };
         wanted.before = step.before;
+        if began.elapsed() < WINDOW_QUICK {
+            window = window.saturating_mul(2);
+        }
         let room = limit - hits.len();
         hits.extend(step.hits.into_iter().take(room));
         if step.is_last {
@@ -147,7 +163,7 @@ async fn step(session: &mut Session, wanted: &SearchJob) -> Result<Vec<Row>, tok
     let select = format!("{SELECT}{} {NEWEST}", wanted.narrowing.conditions);
     let select = session.prepared(select).await?;
     let step = size(STEP);
-    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&wanted.index, &wanted.before, &step];
+    let mut values: Vec<&(dyn ToSql + Sync)> = vec![&wanted.index, &wanted.before, &step, &wanted.from];
     values.extend(wanted.narrowing.values.iter().map(|value| match value {
         NarrowValue::Number(number) => number as &(dyn ToSql + Sync),
         NarrowValue::Text(text) => text as &(dyn ToSql + Sync),
@@ -158,13 +174,18 @@ async fn step(session: &mut Session, wanted: &SearchJob) -> Result<Vec<Row>, tok
 /// The rows of one step as hits.
 fn found(rows: &[Row], wanted: &SearchJob) -> Result<SearchStep, LogError> {
     let looks_again = wanted.terms.iter().any(Term::is_more_than_a_word);
-    let mut found = SearchStep { hits: Vec::new(), before: wanted.before, is_last: rows.len() < STEP };
+    let is_through = rows.len() < STEP;
+    let mut found =
+        SearchStep { hits: Vec::new(), before: wanted.before, is_last: is_through && wanted.from <= 0 };
     for row in rows {
         found.before = row.try_get(0).map_err(unreadable)?;
         let text: &str = row.try_get(8).map_err(unreadable)?;
         if !looks_again || has_all(text, &wanted.terms) {
             found.hits.push(hit(row, text, &wanted.terms)?);
         }
+    }
+    if is_through {
+        found.before = wanted.from;
     }
     Ok(found)
 }

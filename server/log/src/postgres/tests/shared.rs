@@ -1,7 +1,7 @@
 //! Several hubs on one database.
 
 use super::*;
-use crate::{STORED_SESSIONS_MAX, StoredSession};
+use crate::{STORED_SESSIONS_EACH_MAX, STORED_SESSIONS_MAX, StoredSession};
 
 const A: &str = "http://127.0.0.1:1";
 const B: &str = "http://127.0.0.1:2";
@@ -134,8 +134,13 @@ fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
     let place = PostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     let (here, there) = (a.sessions().unwrap(), b.sessions().unwrap());
-    let session =
-        |hash: &str, expires| StoredSession { hash: String::from(hash), behind: String::from("{}"), expires };
+    let of = |caller: &str, hash: &str, expires| StoredSession {
+        hash: String::from(hash),
+        caller: String::from(caller),
+        behind: String::from("{}"),
+        expires,
+    };
+    let session = |hash: &str, expires| of(hash, hash, expires);
     here.put(&session("first", 10), 1).unwrap();
     here.put(&session("short", 5), 1).unwrap();
     assert_eq!(there.find("first").unwrap(), Some(session("first", 10)));
@@ -144,7 +149,7 @@ fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
     here.remove("second").unwrap();
     assert_eq!(there.hashes().unwrap(), ["first"]);
     let many = format!(
-        "INSERT INTO {}.session (hash, behind, expires_at) SELECT n::text, '', 10 FROM generate_series(1, {STORED_SESSIONS_MAX}) n",
+        "INSERT INTO {}.session (hash, caller, behind, expires_at) SELECT n::text, n::text, '', 10 FROM generate_series(1, {STORED_SESSIONS_MAX}) n",
         schema(&place)
     );
     assert!(PostgresServer::shared().sql(&many));
@@ -152,6 +157,20 @@ fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
     let left = here.hashes().unwrap();
     assert_eq!(left.len(), STORED_SESSIONS_MAX);
     assert!(left.contains(&String::from("newest")) && !left.contains(&String::from("first")));
+    // One caller makes room for itself alone.
+    for number in 0..=STORED_SESSIONS_EACH_MAX {
+        here.put(&of("one", &format!("one {number}"), 10), 5).unwrap();
+    }
+    let left = there.hashes().unwrap();
+    let of_one = left.iter().filter(|hash| hash.starts_with("one ")).count();
+    assert_eq!((of_one, left.contains(&String::from("one 0"))), (STORED_SESSIONS_EACH_MAX, false));
+    // Who logs in and out again and again leaves the others where they are.
+    let before = left.len();
+    for _ in 0..50 {
+        there.put(&session("passing", 10), 5).unwrap();
+        there.remove("passing").unwrap();
+    }
+    assert!(here.hashes().unwrap().len() >= before - 1);
     drop((a, b));
     let alone = PostgresServer::shared().place().open_log();
     assert!(alone.sessions().is_none(), "a hub that is alone keeps them in its memory");
