@@ -88,12 +88,12 @@ fn of_consent() -> Vec<Probe> {
     let cancelled = r#"{"k":"tool.state","tool":"t","state":"cancelled"}"#;
     let no = r#"{"k":"approval.answer","tool":"t","approved":false,"text":"No"}"#;
     vec![
-        ("consent asked", [waits(""), waits(ASKS)]),
-        ("consent asked", [waits(""), waits(ASKS)].map(|run| run.replace("interrupted", "complete"))),
-        ("consent asked", [waits(""), waits(&format!("{state}\n{ASKS}"))]),
-        ("consent given or not", [waits(ASKS), waits(&format!("{ASKS}\n{no}"))]),
+        ("approval asked", [waits(""), waits(ASKS)]),
+        ("approval asked", [waits(""), waits(ASKS)].map(|run| run.replace("interrupted", "complete"))),
+        ("approval asked", [waits(""), waits(&format!("{state}\n{ASKS}"))]),
+        ("approved or rejected", [waits(ASKS), waits(&format!("{ASKS}\n{no}"))]),
         (
-            "consent given or not",
+            "approved or rejected",
             [call(&format!("{ASKS}\n{cancelled}")), call(&format!("{ASKS}\n{no}\n{cancelled}"))],
         ),
     ]

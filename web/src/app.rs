@@ -71,6 +71,7 @@ fn App() -> impl IntoView {
     });
     settle(store, navigation);
     look(store, navigation);
+    store.keep_looks_in_address();
     // The memo runs at each painting; the title seldom changes.
     let title = Memo::new(move |_| title(store));
     Effect::new(move |_| {

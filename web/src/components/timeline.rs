@@ -56,7 +56,6 @@ const ZOOM: f64 = 0.5;
 #[component]
 pub(crate) fn Timeline() -> impl IntoView {
     let store = use_store();
-    store.keep_looks_in_address();
     let is_open = Memo::new(move |_| store.panel.drawer.get() != Drawer::Closed);
     move || is_open.get().then(|| from_module(PageModule::Timeline, modules::timeline))
 }
