@@ -24,6 +24,10 @@ use crate::numbers::natural;
 use crate::ownership::{LeaseRenewal, renewal};
 use crate::queue::{LogLifecycle, Queue};
 
+/// Lets conversations with a hole get a new epoch at their next load, unless another hub may own them already.
+pub(super) const FORGET_LIFE: &str = "UPDATE conversation SET life = 0 WHERE id = ANY($1) \
+                           AND EXISTS (SELECT 1 FROM life WHERE number = $2 AND NOT over)";
+
 /// A life that has begun.
 #[derive(Debug)]
 pub(super) struct PostgresLife {

@@ -40,10 +40,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 /// Failures after which a log that is to be closed gives up.
 const TRIES_WHEN_CLOSING: u32 = 3;
 
-/// Lets conversations with a hole get a new epoch at their next load, unless another hub may own them already.
-const FORGET_LIFE: &str = "UPDATE conversation SET life = 0 WHERE id = ANY($1) \
-                           AND EXISTS (SELECT 1 FROM life WHERE number = $2 AND NOT over)";
-
 /// Operations in a row that are refused before the database itself counts as broken, and nothing more is set aside.
 const REFUSED_IN_A_ROW_MAX: u32 = 32;
 
@@ -475,7 +471,7 @@ impl PostgresWriter {
         let Some(session) = &mut self.session else { return };
         let client = &session.client;
         let closed = database.block_on(async {
-            client.execute(FORGET_LIFE, &[&holed, &life]).await?;
+            client.execute(life::FORGET_LIFE, &[&holed, &life]).await?;
             client
                 .execute(
                     "UPDATE life SET ended_well = true, over = true WHERE number = $1 AND NOT over",
