@@ -354,9 +354,8 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
     match cookie::session(cookies, channel(shared, parts))? {
         Some(session) => {
             // An address whose logins fail again and again does not make the database look for more.
-            let from = fair::address(shared, &parts.headers, &parts.extensions);
-            let barred = shared.gate.counted().zip(from).is_some_and(|(counted, it)| counted.is_barred(it));
-            let admitted = if barred { Gate::by_session } else { Gate::by_any_session };
+            let is_barred = fair::barred(shared, parts).is_some();
+            let admitted = if is_barred { Gate::by_session } else { Gate::by_any_session };
             admitted(&shared.gate, &session).map(Some)
         }
         None => Ok(None),

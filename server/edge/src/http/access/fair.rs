@@ -26,18 +26,21 @@ pub(crate) fn address(shared: &Shared, headers: &HeaderMap, extensions: &Extensi
     forwarded.rsplit(',').next()?.trim().parse().ok()
 }
 
+/// What is counted, if so many logins from the sender's address failed within a minute that no more are looked at now.
+pub(super) fn barred<'a>(shared: &'a Shared, parts: &Parts) -> Option<&'a Counted> {
+    let counted = shared.gate.counted()?;
+    let from = address(shared, &parts.headers, &parts.extensions)?;
+    counted.is_barred(from).then_some(counted)
+}
+
 /// Fails with `too_many` if so many logins from that address failed within a minute that its credentials are
 /// not looked at now. Only requests that show or send a credential are tries.
 pub(super) fn may_try(shared: &Shared, parts: &Parts) -> Result<(), Problem> {
-    let Some(counted) = shared.gate.counted() else { return Ok(()) };
     let shows = [header::AUTHORIZATION, TOKEN].iter().any(|name| parts.headers.contains_key(name));
     let logs_in =
         matches!(parts.uri.path(), "/login" | "/login/callback" | "/v1/ws") && parts.method != "HEAD";
     let is_try = shows || (logs_in && (parts.method == "POST" || parts.uri.path() != "/login"));
-    let from = is_try.then(|| address(shared, &parts.headers, &parts.extensions)).flatten();
-    if !from.is_some_and(|from| counted.is_barred(from)) {
-        return Ok(());
-    }
+    let Some(counted) = is_try.then(|| barred(shared, parts)).flatten() else { return Ok(()) };
     let detail = format!(
         "{} logins from this address have failed within a minute; another one may be tried in a moment",
         counted.quotas.failed_logins_per_minute
