@@ -95,16 +95,19 @@ fn decoded(dialect: &str, stream: &str) -> usize {
 /// Decodes and folds `stream`.
 fn folded(dialect: &str, stream: &str) -> View {
     let mut view = View::default();
-    decode(dialect, stream, &mut |out| {
-        for mut envelope in out.envelopes.drain(..) {
-            if envelope.event.kind.class() != Class::Ephemeral {
-                envelope.seq = view.seq + 1;
-            }
-            complete(&view, &mut envelope.event);
-            fold(&mut view, &envelope, &mut |_change| {});
-        }
-    });
+    decode(dialect, stream, &mut |out| fold_all(&mut view, out));
     view
+}
+
+/// Folds the events of `out` as a hub does, and takes them from it.
+fn fold_all(view: &mut View, out: &mut Decoded) {
+    for mut envelope in out.envelopes.drain(..) {
+        if envelope.event.kind.class() != Class::Ephemeral {
+            envelope.seq = view.seq + 1;
+        }
+        complete(view, &mut envelope.event);
+        fold(view, &envelope, &mut |_change| {});
+    }
 }
 
 /// The same, redacted as the hub redacts what is published; not at all without a redactor.
@@ -114,13 +117,7 @@ fn redacted(dialect: &str, stream: &str, redactor: Option<&Redactor>) -> View {
         if let Some(redactor) = redactor {
             texts.take(redactor, &mut out.envelopes);
         }
-        for mut envelope in out.envelopes.drain(..) {
-            if envelope.event.kind.class() != Class::Ephemeral {
-                envelope.seq = view.seq + 1;
-            }
-            complete(&view, &mut envelope.event);
-            fold(&mut view, &envelope, &mut |_change| {});
-        }
+        fold_all(&mut view, out);
     });
     view
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestHub};
 
-const SCREENS: [(&str, Screen); 5] = [
+pub(crate) const SCREENS: [(&str, Screen); 5] = [
     ("light", DESKTOP),
     ("dark", Screen { dark: true, ..DESKTOP }),
     ("narrow", Screen { width: 390, height: 844, dark: false }),

@@ -1,18 +1,10 @@
 //! The page `/search`: words and conditions in one field, hits by conversation, the ways to it and from it.
 
 use serde_json::{Value, json};
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
-use crate::overview::yesterday;
-
-const SCREENS: [(&str, Screen); 5] = [
-    ("light", DESKTOP),
-    ("dark", Screen { dark: true, ..DESKTOP }),
-    ("narrow", Screen { width: 390, height: 844, dark: false }),
-    ("narrow-dark", Screen { width: 390, height: 844, dark: true }),
-    ("wide", Screen { width: 2560, height: 1300, dark: false }),
-];
+use crate::overview::{SCREENS, yesterday};
 
 /// Which conversations have hits, in order.
 const GROUPS: &str =

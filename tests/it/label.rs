@@ -1,5 +1,6 @@
 //! Operators put conversations in order: titles, pins, archives, tags and notes, over each door, and what becomes of them.
 
+use event_log::clock::now_ms;
 use model::frame::ServerFrame;
 use serde_json::{Value, json};
 use tests::TestHub;
@@ -45,12 +46,6 @@ async fn names(hub: &TestHub, query: &str) -> (String, Option<String>) {
 
 async fn listed(hub: &TestHub, query: &str) -> String {
     names(hub, query).await.0
-}
-
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    let since = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock that is set");
-    u64::try_from(since.as_millis()).expect("a time in this age")
 }
 
 async fn row(hub: &TestHub, conversation: &str) -> Value {
@@ -100,7 +95,7 @@ async fn the_list_has_pinned_ones_first_and_archived_ones_only_when_asked_for() 
         tell(&hub, name).await;
         let at = row(&hub, name).await["at"].as_u64().unwrap();
         // Rows of the same millisecond stand in the order of their names.
-        until("the next millisecond", || async move { (now() > at).then_some(()) }).await;
+        until("the next millisecond", || async move { (now_ms() > at).then_some(()) }).await;
     }
     labelled(&hub, "b", "1", json!({"pinned": true, "tags": ["x", "yy"]})).await;
     labelled(&hub, "a", "1", json!({"pinned": true, "tags": ["y"]})).await;
