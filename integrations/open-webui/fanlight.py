@@ -43,7 +43,7 @@ class Pipe:
         REASONING: Literal["native", "details", "off"] = Field("native", description="How reasoning is shown.")
         RESULTS_IN: Literal["body", "attribute"] = Field("body", description="'attribute' for Open WebUI up to 0.8.")
         RESULT_CHARS_MAX: int = Field(20000, description="Longest result that is shown whole; 0: however long it is.")
-        ASK_FOR_CONSENT: bool = Field(True, description="Ask before a call that needs a person's consent.")
+        ASK_FOR_CONSENT: bool = Field(True, description="Ask before a call that needs a person's approval.")
         REQUEST_TIMEOUT: int = Field(300, description="Seconds without a word of the hub before it is given up.")
 
     def __init__(self) -> None:
@@ -477,7 +477,7 @@ class Told:
 
 
 class Asks:
-    """Asks the person for consent where a call waits for it."""
+    """Asks the person for approval where a call waits for it."""
 
     def __init__(self, client: httpx.AsyncClient, path: str, call: Emit | None) -> None:
         self.client, self.path, self.call = client, path, call

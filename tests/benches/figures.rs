@@ -9,6 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tests::bulk::send_all;
 use tests::hub::TestHub;
+use tests::process;
 
 const USAGE: &str =
     "cargo xtask bench --bench figures -- [--events 1000000] [--days 30] [--queries 40] [--log LOG]";
@@ -64,18 +65,19 @@ async fn run(args: &Args) -> Outcome<()> {
     let conversations = args.events / EVENTS;
     let began = Instant::now();
     fill(&hub, conversations, begin, now - begin).await?;
-    let filled = began.elapsed();
+    let (filled, cpu) = (began.elapsed(), process::cpu(hub.pid()));
     // What was written is found after a stop and a start, and the hub's memory is empty again.
     hub.stop().await;
     hub.start_again().await;
     say(&format!(
-        "{} events in {conversations} conversations over {} days, imported in {:.1} s",
+        "{} events in {conversations} conversations over {} days, imported in {:.1} s, {:.1} s of CPU",
         conversations * EVENTS,
         args.days,
-        filled.as_secs_f64()
+        filled.as_secs_f64(),
+        cpu.as_secs_f64()
     ));
     say(
-        "| question | queries | lines or rows | median ms | 95 % ms | longest ms |\n|---|--:|--:|--:|--:|--:|",
+        "| question | queries | lines or rows | median ms | 95 % ms | longest ms | CPU ms each |\n|---|--:|--:|--:|--:|--:|--:|",
     );
     let month = format!("from={begin}&to={now}");
     for (name, path) in [
@@ -155,6 +157,7 @@ fn story(conversation: u64, begin: u64, length: u64) -> String {
 /// Asks a question, and says how long it took.
 async fn ask(hub: &TestHub, name: &str, path: &str, queries: u64) -> Outcome<()> {
     let mut times = Vec::new();
+    let cpu = process::cpu(hub.pid());
     let mut lines = 0;
     for _ in 0..queries {
         let began = Instant::now();
@@ -172,9 +175,16 @@ async fn ask(hub: &TestHub, name: &str, path: &str, queries: u64) -> Outcome<()>
             return Err(format!("{path} has nothing in its answer").into());
         }
     }
+    let cpu = process::cpu(hub.pid()).saturating_sub(cpu) / u32::try_from(queries.max(1))?;
+    let cpu = cpu.as_secs_f64() * 1_000.0;
     times.sort_unstable();
     let at = |share: usize| times[(times.len() * share / 100).min(times.len() - 1)].as_secs_f64() * 1_000.0;
-    say(&format!("| {name} | {queries} | {lines} | {:.1} | {:.1} | {:.1} |", at(50), at(95), at(100)));
+    say(&format!(
+        "| {name} | {queries} | {lines} | {:.1} | {:.1} | {:.1} | {cpu:.1} |",
+        at(50),
+        at(95),
+        at(100)
+    ));
     Ok(())
 }
 

@@ -15,6 +15,7 @@ mod author; // a publisher that counts
 mod crash; // the hub is killed again and again
 mod disk; // a log that may not grow any more
 mod hostile; // neighbours that do their worst
+mod hubs; // several hubs and databases on machines that fail
 mod late; // a long run: joined late by snapshot and by replay, resumed after many events
 mod logged; // hubs with a log on disk
 mod outside; // the same neighbours, one kind at a time, measured from outside

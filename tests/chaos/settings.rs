@@ -55,6 +55,16 @@ pub(crate) struct Settings {
     pub(crate) outside_viewers: u64,
     /// Size of the view that is asked for, in MiB.
     pub(crate) outside_view_mib: u64,
+    /// Publishers beside failing hubs and databases.
+    pub(crate) hubs_publishers: u64,
+    /// Viewers of what they say.
+    pub(crate) hubs_viewers: u64,
+    /// Most faults.
+    pub(crate) hubs_faults: u64,
+    /// The one kind of fault that comes, by its number from 1; with 0 all kinds do.
+    pub(crate) hubs_kind: u64,
+    /// How long faults begin, in seconds.
+    pub(crate) hubs_seconds: u64,
     /// How long there is load, in seconds.
     pub(crate) soak_seconds: u64,
     /// Publishers that come and go.
@@ -95,6 +105,11 @@ impl Settings {
             outside_ms: size("outside_ms", 300, 20_000),
             outside_viewers: size("outside_viewers", 2, 10),
             outside_view_mib: size("outside_view_mib", 8, 200),
+            hubs_publishers: size("hubs_publishers", 6, 20),
+            hubs_viewers: size("hubs_viewers", 18, 200),
+            hubs_faults: size("hubs_faults", 4, 1_000),
+            hubs_kind: size("hubs_kind", 0, 0),
+            hubs_seconds: size("hubs_seconds", 10 * 60, 10 * 60),
             soak_seconds: size("soak_seconds", 10, 20 * 60),
             soak_publishers: size("soak_publishers", 6, 20),
             soak_viewers: size("soak_viewers", 30, 300),

@@ -13,6 +13,7 @@ mod adapts; // what is seen of frameworks through the own packages
 mod asks; // other projects' clients ask an agent of the hub
 mod carries; // what the own packages carry through cuts and deaths, and their word at their borders
 mod chats; // a page with useChat asks an agent of the hub
+mod checks; // requests by chance, compared with the OpenAPI document
 mod conforms; // a client written from the documents alone
 mod elsewhere; // published servers that the hub asks as agents elsewhere
 mod lends; // with a token of the hub in place of a key

@@ -120,6 +120,34 @@ async fn no_chip_is_cut_or_broken_however_narrow_the_panel_is() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_waits_for_approval_is_counted_at_once() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    for lines in [OPENING, CALLS] {
+        publisher.says(lines).await;
+    }
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    let chip = "[...document.querySelectorAll('.tools .chip')].find(it => it.textContent.startsWith('approval'))?.textContent.trim()";
+    page.run_until(&format!("return {chip}"), |text| text == "approval 0").await;
+    // What the chip says in each frame in which the card says that the call waits.
+    page.run(&format!(
+        "window.counted = []; (function look() {{
+            if (document.querySelector('[data-t=transcript] [data-state=approval]')) counted.push({chip});
+            requestAnimationFrame(() => setTimeout(look));
+        }})()"
+    ))
+    .await;
+    publisher
+        .says(r#"{"k":"tool.state","run":"r","tool":"t4","state":"approval","text":"May I draw it?"}"#)
+        .await;
+    let counted = page.run_until("return counted", |it| it.as_array().is_some_and(|it| it.len() >= 5)).await;
+    assert!(counted.as_array().unwrap().iter().all(|it| it == "approval 1"), "{counted}");
+    // The header says so too, in the place of "Running".
+    page.text_until("pill", |text| text.starts_with("Waits for approval")).await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn failed_calls_and_open_approvals_stay_visible_when_the_steps_are_folded() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     for lines in [OPENING, CALLS, ANSWER] {
@@ -134,5 +162,23 @@ async fn failed_calls_and_open_approvals_stay_visible_when_the_steps_are_folded(
     page.run_until(cards, |cards| cards == &json!(["t2", "t4"])).await;
     page.text_until("answer", |text| text.contains("weaker dollar")).await;
     page.screenshot("answer-level-light").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_failed_without_a_word_says_that_it_failed() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let call = r#"
+        {"k":"tool.call","run":"r","tool":"t","name":"look","arguments":"{}"}
+        {"k":"tool.result","run":"r","tool":"t","output":null,"is_error":true,"exec_ms":5}"#;
+    let head = publisher.says_all(&[OPENING, call]).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelector('[data-t=tool-card]')?.dataset.state === 'error'").await;
+    page.run("const it = document.querySelector('[data-t=tool-card] button'); if (it.ariaExpanded !== 'true') it.click()").await;
+    page.text_until("no-reason", |text| text == "It failed and gave no message.").await;
+    let card = page.run("return document.querySelector('[data-t=tool-card]').textContent").await;
+    assert!(!card.as_str().unwrap().contains("completed"), "{card}");
     page.close().await;
 }

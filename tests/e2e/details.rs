@@ -113,3 +113,37 @@ async fn the_marks_of_the_connection_stay_after_they_have_left_the_conversation(
     assert_eq!(page.run(&fact("Connection", "link")).await, words);
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_header_says_what_the_conversation_used_what_has_no_price_and_what_fills_its_context() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    let text = "x".repeat(8_000);
+    let start = serde_json::json!({"k": "part.start", "run": "r", "part": "p", "kind": "text"});
+    let delta = serde_json::json!({"k": "part.delta", "run": "r", "part": "p", "text": text});
+    let end =
+        r#"{"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":18200,"output_tokens":800}}"#;
+    let head = publisher.says(&format!("{OPENING}\n{start}\n{delta}\n{end}")).await.seq;
+    page.painted(head).await;
+    let totals = "return document.querySelector('[data-t=totals]').textContent";
+    page.run_until(totals, |it| has(it, "19.0k tokens · no price · ~2.0k context")).await;
+    let second = r#"
+        {"k":"run.start","run":"s","model":"test-model"}
+        {"k":"run.end","run":"s","status":"complete","usage":{"input_tokens":1000,"output_tokens":0,"cost":{"amount":"0.25","currency":"USD"}}}"#;
+    let head = publisher.says(second).await.seq;
+    page.painted(head).await;
+    page.run_until(totals, |it| has(it, "20.0k tokens · $0.25+ · ~2.0k context")).await;
+    let title = page.run("return document.querySelector('[data-t=totals]').title").await;
+    assert!(
+        has(
+            &title,
+            "No price is known for 19.0k of the tokens.\nIn the context: about 2.0k tokens: turns 100 %."
+        ),
+        "{title}"
+    );
+    open_details(&page).await;
+    page.run_until(&fact("Conversation", "context"), |it| has(it, "about 2.0k tokens: turns 100 %")).await;
+    page.screenshot("header-totals").await;
+    page.close().await;
+}

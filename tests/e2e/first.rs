@@ -113,3 +113,18 @@ async fn who_else_watches_is_told() {
     one.text_until("watching", str::is_empty).await;
     one.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_with_a_typing_error_makes_no_conversation_and_another_one_is_the_page() {
+    let (hub, mut publisher) = hub_and_publisher("real").await;
+    publisher.says(OPENING).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/typo")).await;
+    let rows = "return [...document.querySelectorAll('[data-t=conversation-row]')].map(it => it.dataset.conversation)";
+    page.run_until(rows, |it| *it == json!(["real"])).await;
+    page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    assert_eq!(hub.json("/v1/conversations").await["total"], 1);
+    page.goto(&hub.url("/nosuch/place")).await;
+    page.run_until(rows, |it| *it == json!(["real"])).await;
+    page.close().await;
+}

@@ -1,9 +1,11 @@
 //! Results in their own form, exact bytes beside it.
 
-use serde_json::json;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
 use tests::relay::CuttableRelay;
-use tests::{BrowserPage, ScriptedServer, ServerStep};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub, TestPublisher};
 
 use crate::scene::{OPENING, hub_and_publisher};
 
@@ -11,7 +13,7 @@ const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Calls by name, each with what it gave.
-fn results() -> Vec<(&'static str, serde_json::Value)> {
+fn results() -> Vec<(&'static str, Value)> {
     let deep = json!({"query": "exchange rates", "rates": {"EUR": 1.0834, "GBP": 1.2711},
         "pages": [{"url": "https://example.com/a", "meta": {"lang": "en"}}], "long": "x".repeat(600),
         "many": (0..150).collect::<Vec<_>>()});
@@ -44,18 +46,24 @@ fn results() -> Vec<(&'static str, serde_json::Value)> {
     ]
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_command_to_a_graph_reads_completed_and_can_be_opened() {
+/// A page with everything open that shows a call of the tool `name` with the result `output`, and what serves it.
+async fn with_result(name: &str, output: &Value) -> (BrowserPage, (TestHub, TestPublisher)) {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     publisher.says(OPENING).await;
-    let call = json!({"k": "tool.call", "run": "r", "tool": "t", "name": "task", "arguments": "{}"});
-    let output = "Command(update={'files': {}, 'messages': [ToolMessage(content='Four sources.')]})";
+    let call = json!({"k": "tool.call", "run": "r", "tool": "t", "name": name, "arguments": "{}"});
     let result = json!({"k": "tool.result", "run": "r", "tool": "t", "output": output});
     let head = publisher.says(&format!("{call}\n{result}")).await.seq;
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.press("3").await;
+    (page, (hub, publisher))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_to_a_graph_reads_completed_and_can_be_opened() {
+    let output = "Command(update={'files': {}, 'messages': [ToolMessage(content='Four sources.')]})";
+    let (page, _hub) = with_result("task", &json!(output)).await;
     page.holds("return document.querySelector('[data-call=t] .st')?.textContent.trim() === 'completed'")
         .await;
     let shown = "return !!document.querySelector('[data-call=t] details')
@@ -286,4 +294,62 @@ async fn every_form_fits_every_screen_in_both_colours() {
         assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
         page.close().await;
     }
+}
+
+/// A quarter of a second of a tone, as a WAV file: 8,000 samples a second, mono, 16 bits.
+fn tone() -> Vec<u8> {
+    let samples: Vec<u8> = (0..2_000_i16)
+        .flat_map(|n| (if n / 10 % 2 == 0 { 6_000_i16 } else { -6_000 }).to_le_bytes())
+        .collect();
+    let length = u32::try_from(samples.len()).expect("it is short");
+    let mut wav = Vec::new();
+    wav.extend(b"RIFF");
+    wav.extend((36 + length).to_le_bytes());
+    wav.extend(b"WAVEfmt ");
+    wav.extend(16_u32.to_le_bytes());
+    // PCM, one channel.
+    wav.extend([1, 0, 1, 0]);
+    wav.extend(8_000_u32.to_le_bytes());
+    wav.extend(16_000_u32.to_le_bytes());
+    wav.extend([2, 0, 16, 0]);
+    wav.extend(b"data");
+    wav.extend(length.to_le_bytes());
+    wav.extend(samples);
+    wav
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn audio_of_a_result_is_played_from_its_bytes_to_its_end() {
+    let sound =
+        |bytes: &[u8]| json!({"type": "audio", "mimeType": "audio/wav", "data": STANDARD.encode(bytes)});
+    let output =
+        json!({"content": [{"type": "text", "text": "A tone."}, sound(&tone()), sound(b"no sound at all")]});
+    let (page, _hub) = with_result("speak", &output).await;
+    // Its length is known without playing it.
+    page.holds("return Math.abs(document.querySelectorAll('[data-t=sound]')[0].duration - 0.25) < 0.01")
+        .await;
+    page.run(
+        "window.heard = []; const it = document.querySelector('[data-t=sound]');
+        for (const name of ['playing', 'ended', 'error']) it.addEventListener(name, () => heard.push(name))",
+    )
+    .await;
+    // As a click on its button does: browsers play nothing by themselves.
+    let play = json!({"expression": "document.querySelector('[data-t=sound]').play()", "userGesture": true, "awaitPromise": true});
+    page.devtools("Runtime.evaluate", play).await;
+    page.run_until("return window.heard", |heard| *heard == json!(["playing", "ended"])).await;
+    // What is no sound is said to be none, and can be saved as it came.
+    page.text_until("sound-broken", |text| {
+        text == "This browser cannot play the audio (audio/wav). Save the file"
+    })
+    .await;
+    assert_eq!(page.run("return document.querySelectorAll('[data-t=sound]').length").await, 1);
+    let link = page
+        .run("const it = document.querySelector('[data-t=sound-broken] a'); return [it.download, it.href]")
+        .await;
+    assert_eq!(
+        link,
+        json!(["audio.wav", format!("data:audio/wav;base64,{}", STANDARD.encode("no sound at all"))])
+    );
+    page.screenshot("audio").await;
+    page.close().await;
 }

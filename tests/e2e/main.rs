@@ -1,4 +1,4 @@
-//! The page in a real Chromium, against the real hub.
+//! The page in a real Chromium, and where people come and go in a real Firefox, against the real hub.
 
 mod access; // for everybody: what axe and Lighthouse find
 mod agents; // sub-agents in the panel, one of them alone
@@ -10,10 +10,12 @@ mod copying; // what is copied is what there is
 mod deleting; // by an operator, behind a question
 mod delivery; // packed, kept, policed
 mod details; // facts of a conversation, the marks of its connection
+mod diagrams; // Mermaid: drawn, refused, shut in
 mod dialogs; // what lies over the page has the keys to itself
 mod directions; // texts that are read from the right
 mod embeds; // pages of tools with their scripts: on a click, and shut in
 mod finding; // a word everywhere, links, commands, keys
+mod firefox; // the page in another engine: a run, its diagrams, the operator's pages
 mod first; // an empty hub, the first event, what opens by itself
 mod forms; // edits, patches, to-do lists, code with the numbers of its lines
 mod heal; // reload, crash of the hub
@@ -30,6 +32,7 @@ mod offers; // what is offered to whom, and why something is not
 mod order; // titles, pins, archives, tags on the page
 mod outline; // questions, headings and failures of a conversation
 mod overview; // the table of runs and the dashboard
+mod people; // log in, share, be shut out while watching, come back: Chromium and Firefox
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page
 mod replay; // the past, exactly, and back
@@ -37,6 +40,7 @@ mod rules; // the ten rules of a page that moves while somebody reads and touche
 mod same; // the view of random histories equals the hub's (I6)
 mod scene; // one run with everything in it, written for these tests
 mod searching; // in all conversations, and the ways to it
+mod secure; // over HTTP/2 with the TLS of the hub
 mod since; // what is new to whoever comes back, what people think of it
 mod tasks; // nine questions of an operator, and what each takes
 mod timeline; // the waterfall: live, zoomed, windowed

@@ -81,3 +81,32 @@ async fn a_conversation_whose_part_cannot_be_fetched_leaves_the_list_usable() {
     page.holds("return document.querySelectorAll('#transcript [data-t=answer]').length > 0").await;
     page.close().await;
 }
+
+/// Notes what time limits the page asks for, and ends them when the test says so instead of after minutes.
+const CLOCK: &str = "window.limits = [];
+    AbortSignal.timeout = (ms) => {
+      const limit = new AbortController();
+      window.limits.push({ ms, pass: () => limit.abort(new DOMException('signal timed out', 'TimeoutError')) });
+      return limit.signal;
+    };";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_a_part_whose_connection_stalls_is_given_up_after_two_minutes_and_said_to_be_missing() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, CALLS, ANSWER]).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": CLOCK})).await;
+    // Nobody lets the requests that are paused go on.
+    page.devtools("Fetch.enable", json!({"patterns": [{"urlPattern": "*/module-timeline-*"}]})).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.press("t").await;
+    page.holds("return !!document.querySelector('.at-time[data-t=module-wait]')").await;
+    assert_eq!(page.run("return [...new Set(window.limits.map(it => it.ms))]").await, json!([120_000]));
+    page.run("window.limits.forEach(it => it.pass())").await;
+    page.text_until("module-missing", |text| text.contains("took longer than two minutes")).await;
+    page.devtools("Fetch.disable", json!({})).await;
+    page.run("document.querySelector('[data-t=module-missing] [data-t=module-again]').click()").await;
+    page.holds(&format!("return {ROWS}.length > 0")).await;
+    page.close().await;
+}

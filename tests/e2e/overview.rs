@@ -230,6 +230,70 @@ async fn i7_the_page_has_as_many_rows_as_the_screen_whatever_the_hub_has() {
     page.close().await;
 }
 
+/// 5,000 conversations, the tokens of which are all different: case `n` of them has the place `n * 7 % 5000`.
+#[tokio::test(flavor = "multi_thread")]
+async fn many_rows_stay_in_order_while_some_of_them_change_and_the_reader_scrolls() {
+    const ALL: u64 = 5_000;
+    let hub = TestHub::start().await;
+    let (client, url) = (reqwest::Client::new(), hub.url("/v1/conversations"));
+    let post = move |n: u64| {
+        let usage = json!({"input_tokens": 1_000 + n * 7 % ALL, "output_tokens": 0, "cost": {"amount": "0.01", "currency": "USD"}});
+        let lines = [
+            json!({"k": "run.start", "run": "r", "name": "agent"}),
+            json!({"k": "run.update", "run": "r", "usage": usage}),
+            json!({"k": "run.end", "run": "r", "status": "complete"}),
+        ];
+        let post = client.post(format!("{url}/c{n}/events")).header("fanlight-durability", "memory");
+        post.body(lines.map(|line| line.to_string()).join("\n"))
+    };
+    tests::bulk::send_all(0..ALL, 4, post).await.expect("all are taken");
+    let case = |place: u64| {
+        let n = (0..ALL).find(|n| n * 7 % ALL == place).expect("7 has an inverse");
+        format!("c{n}")
+    };
+    let page = BrowserPage::open(DESKTOP).await;
+    table(&hub, &page, "/runs?sort=tokens").await;
+    let money = "5,000 of 5,000 conversations · ";
+    page.text_until("summary", |text| text.starts_with(money) && text.ends_with("$50.00")).await;
+    // Any place of the order is what it should be, and only what is on the screen is drawn.
+    let at = "return [...document.querySelectorAll('[data-t=run-row]:not(.gone)')].map(it => [+it.dataset.place, it.dataset.conversation])";
+    for (top, place) in [(0, 0), (2_500 * 32, 2_500), (4_000 * 32, 4_000), (100 * 32, 100)] {
+        page.run(&format!("document.querySelector('[data-t=grid]').scrollTop = {top}")).await;
+        let drawn = page
+            .run_until(at, |rows| rows.as_array().is_some_and(|rows| rows.iter().any(|row| row[0] == place)))
+            .await;
+        let rows = drawn.as_array().expect("rows");
+        assert!(rows.len() < 60, "{} rows are drawn", rows.len());
+        for row in rows {
+            assert_eq!(row[1], case(row[0].as_u64().expect("a place")), "at {}", row[0]);
+        }
+    }
+    // The fourth becomes the largest: those behind it move up, it stands at the end, and the sums follow.
+    let mut publisher = hub.publisher(&case(3)).await;
+    publisher.says(r#"{"k":"run.start","run":"r2","name":"agent"}"#).await;
+    let usage = r#"{"k":"run.update","run":"r2","usage":{"input_tokens":9000,"output_tokens":0,"cost":{"amount":"2","currency":"USD"}}}"#;
+    publisher.says(usage).await;
+    page.run("document.querySelector('[data-t=grid]').scrollTop = 0").await;
+    let first = "return [...document.querySelectorAll('[data-t=run-row]:not(.gone)')].sort((a, b) => a.dataset.place - b.dataset.place).slice(0, 5).map(it => it.dataset.conversation)";
+    let moved = [0, 1, 2, 4, 5].map(case);
+    page.run_until(first, |rows| *rows == json!(moved)).await;
+    page.text_until("summary", |text| text.contains("1 running") && text.ends_with("$52.00")).await;
+    page.run("const it = document.querySelector('[data-t=grid]'); it.scrollTop = it.scrollHeight").await;
+    page.run_until(at, |rows| {
+        rows.as_array().is_some_and(|rows| rows.iter().any(|row| *row == json!([ALL - 1, case(3)])))
+    })
+    .await;
+    // Under the pointer nothing moves, but for a filter.
+    page.run("document.querySelector('.sheet').dispatchEvent(new PointerEvent('pointerenter'))").await;
+    publisher.says(r#"{"k":"run.end","run":"r2","status":"complete"}"#).await;
+    let state = format!("return document.querySelector('[data-conversation={}]')?.dataset.state", case(3));
+    page.run_until(&state, |it| it == "complete").await;
+    page.run("const it = document.querySelector('#filter'); it.value = 'c4999'; it.dispatchEvent(new Event('input', {bubbles: true}))").await;
+    page.run_until(ROWS, |rows| *rows == json!(["c4999"])).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_dashboard_draws_what_happened_and_each_point_opens_what_is_behind_it() {
     let (hub, _publishers) = busy(24).await;

@@ -1,6 +1,6 @@
 //! Nothing jumps while somebody reads, and what a person chose stays.
 
-use tests::browser::DESKTOP;
+use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestPublisher};
 
 use crate::scene::{CALLS, OPENING, THINKING, hub_and_publisher};
@@ -132,5 +132,83 @@ async fn what_is_read_stays_also_in_a_browser_that_does_not_hold_it() {
         let moved = ys[1].as_f64().unwrap() - ys[0].as_f64().unwrap();
         assert!(moved.abs() <= 1.0, "the text moved by {moved} px");
     }
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_scroll_let_go_of_the_end_without_a_click_and_earlier_runs_come_by_themselves() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let words = "It goes on and on. ".repeat(60);
+    let mut head = 0;
+    for number in 0..120 {
+        let lines = [
+            serde_json::json!({"k": "message", "message": format!("m{number}"), "role": "user", "text": format!("Question {number}")}),
+            serde_json::json!({"k": "run.start", "run": format!("r{number}")}),
+            serde_json::json!({"k": "part.start", "run": format!("r{number}"), "part": "p", "kind": "text"}),
+            serde_json::json!({"k": "part.delta", "run": format!("r{number}"), "part": "p", "text": words}),
+            serde_json::json!({"k": "run.end", "run": format!("r{number}"), "status": "complete"}),
+        ];
+        head = publisher.says(&lines.map(|line| line.to_string()).join("\n")).await.seq;
+    }
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let distance = format!("{SCROLLER} return s.scrollHeight - s.clientHeight - s.scrollTop");
+    page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
+    let press = async |name: &str, code: u32| {
+        for kind in ["rawKeyDown", "keyUp"] {
+            let event =
+                serde_json::json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": code});
+            page.devtools("Input.dispatchKeyEvent", event).await;
+        }
+    };
+    // Nothing was clicked, so nothing in the page has the focus.
+    press("PageUp", 33).await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() > 300.0).await;
+    press("End", 35).await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() <= 8.0).await;
+    press("ArrowUp", 38).await;
+    page.run_until(&distance, |px| px.as_f64().unwrap() > 20.0).await;
+    // Whoever is at the beginning of what is there gets what was before.
+    let first = "return document.querySelector('[data-t=transcript]').textContent.includes('Question 0')";
+    for _ in 0..40 {
+        press("Home", 36).await;
+        page.run_until(&format!("{SCROLLER} return s.scrollTop"), |px| px.as_f64().is_some()).await;
+        if page.run(first).await == true {
+            break;
+        }
+    }
+    page.holds(first).await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_scroll_on_a_phone_and_their_words_and_numbers_stay_whole() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let table = "| Region | Representative | Net revenue | Change |\\n|---|---|--:|--:|\\n| Europe, the Middle East and Africa | Featherstonehaugh | 48,900,000.00 | +18.7 % |\\n\
+                 | Americas | Wolfeschlegelsteinhausen | 63,400,000.00 | +0.6 % |\\n\\nDone.";
+    publisher.says(OPENING).await;
+    let start = r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#;
+    let delta = format!("{{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p\",\"text\":\"{table}\"}}");
+    let end = r#"{"k":"run.end","run":"r","status":"complete"}"#;
+    let head = publisher.says(&format!("{start}\n{delta}\n{end}")).await.seq;
+    let page = BrowserPage::open(Screen { width: 390, height: 844, dark: false }).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("const box = document.querySelector('.ans .table'); return box.scrollWidth > box.clientWidth && document.documentElement.scrollWidth <= innerWidth").await;
+    let broken = "const broken = [];
+        for (const cell of document.querySelectorAll('.ans .table :is(th, td)')) {
+            const text = cell.firstChild, range = document.createRange();
+            for (const {0: word, index} of text.data.matchAll(/[^ ]+/g)) {
+                range.setStart(text, index);
+                range.setEnd(text, index + word.length);
+                if (range.getClientRects().length !== 1) broken.push(word);
+            }
+        }
+        return broken";
+    assert_eq!(page.run(broken).await, serde_json::json!([]));
+    let aligned = "return [...document.querySelectorAll('.ans td')].filter(it => getComputedStyle(it).textAlign === 'right').length";
+    assert_eq!(page.run(aligned).await, 4);
+    page.screenshot("table-narrow").await;
     page.close().await;
 }

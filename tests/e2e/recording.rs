@@ -117,3 +117,20 @@ async fn the_decoder_travels_with_the_first_recording_alone_and_comes_again_afte
     assert!(page.run(fetched).await.as_u64().is_some_and(|n| n >= 2));
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_filter_of_the_list_stays_in_the_address_beside_a_recording() {
+    let hub = TestHub::start().await;
+    hub.publisher("night").await.says(crate::scene::OPENING).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/night?q=night")).await;
+    page.text_until("transcript", |text| text.contains("revenue per region")).await;
+    let path = fixtures("openai-chat").into_iter().next().unwrap();
+    drop_file(&page, "stream.sse", &std::fs::read(path).unwrap()).await;
+    page.run_until(DIALECT, |it| it == "openai-chat").await;
+    page.run_until("return location.pathname + location.search", |it| it == "/?q=night").await;
+    assert_eq!(page.run("return document.getElementById('filter').value").await, "night");
+    page.run("history.back()").await;
+    page.run_until("return location.pathname + location.search", |it| it == "/c/night?q=night").await;
+    page.close().await;
+}

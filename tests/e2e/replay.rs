@@ -1,5 +1,7 @@
 //! The replay: the page shows any moment of the past exactly, and the present goes on behind it.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use model::fold::fold;
 use model::{Envelope, View, snapshot};
 use serde_json::json;
@@ -164,5 +166,38 @@ async fn a_dropped_recording_can_be_replayed() {
     page.run("document.querySelector('[data-t=replay-back]').click()").await;
     page.run_until("return window.fanlightViewHash()", |now| *now == whole).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_list_is_that_of_today_while_the_past_is_shown() {
+    let (hub, mut other) = hub_and_publisher("other").await;
+    other.says(OPENING).await;
+    // A run of two hours ago that took half an hour.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis();
+    let began = u64::try_from(now).expect("a time of today") - 2 * 3_600_000;
+    let lines = [OPENING, THINKING, CALLS, SUB_AGENT, ANSWER, CLOSING].concat();
+    let lines: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let count = lines.len() as u64;
+    let events = (0..).zip(lines).map(|(n, line)| {
+        let mut event: serde_json::Value = serde_json::from_str(line).expect("an event");
+        event["seq"] = (n + 1).into();
+        event["at"] = (began + n * 1_800_000 / count).into();
+        event.to_string()
+    });
+    let head = r#"{"fanlight":"native","version":1,"conversation":"c"}"#.to_owned();
+    let body = std::iter::once(head).chain(events).collect::<Vec<_>>().join("\n");
+    let taken = hub.request("PUT", "/v1/conversations/c/events").body(body).send().await.expect("an answer");
+    assert!(taken.status().is_success(), "{}", taken.text().await.unwrap_or_default());
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c?timeline=168")).await;
+    page.painted(count).await;
+    let row = "return document.querySelector('[data-t=conversation-row][data-conversation=c]').textContent";
+    page.run_until(row, |text| text.as_str().is_some_and(|text| text.contains("1 h"))).await;
+    let before = page.run(row).await;
+    press_axis(&page, 0.0).await;
+    page.run_until(AT, |at| at.as_u64().is_some_and(|at| at >= 1 && at < count)).await;
+    page.holds("return document.querySelector('[data-t=tool-card]') === null").await;
+    assert_eq!(page.run(row).await, before, "its state and its age are those of today");
     page.close().await;
 }

@@ -1,7 +1,7 @@
 //! The page `/search`: words and conditions in one field, hits by conversation, the ways to it and from it.
 
 use serde_json::{Value, json};
-use tests::browser::DESKTOP;
+use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestHub};
 
 use crate::overview::{SCREENS, yesterday};
@@ -139,13 +139,22 @@ async fn a_search_is_narrowed_by_typing_and_by_controls_and_the_address_says_how
     page.reload().await;
     page.text_until("search-nothing", |text| text.contains("Search without filters")).await;
     page.run_until(&value("state"), |it| it == "error").await;
-    page.run("document.querySelector('[data-t=search-clear]').click()").await;
+    // A button that goes with what it did leaves the focus to the field.
+    let press =
+        |button: &str| format!("document.querySelector('{button}').focus(); document.activeElement.click()");
+    let in_field = "return document.activeElement?.id === 'search-field'";
+    page.run(&press("[data-t=search-clear]")).await;
     page.run_until(TYPED, |it| it == "select").await;
+    page.holds(in_field).await;
     page.run_until(GROUPS, |it| it.as_array().is_some_and(|all| all.len() == 14)).await;
     // One conversation alone.
-    page.run("document.querySelector('[data-conversation=case-05] header .link').click()").await;
+    page.run(&press("[data-conversation=case-05] header .link")).await;
     page.run_until(GROUPS, |it| are(it, &["case-05"])).await;
     page.run_until(TYPED, |it| it == "select in:case-05").await;
+    page.holds(in_field).await;
+    page.run(&press(".removable[data-key=in]")).await;
+    page.run_until(GROUPS, |it| it.as_array().is_some_and(|all| all.len() == 14)).await;
+    page.holds(in_field).await;
     // Values are offered, and what is none is said.
     search(&page, "select agent:").await;
     let values = "return [...document.querySelectorAll('#search-values option')].map(it => it.value)";
@@ -183,11 +192,25 @@ async fn older_hits_are_asked_for_and_all_hits_of_a_conversation_are_unfolded() 
     let drawn = "return document.querySelectorAll('[data-t=search-hit]').length";
     page.run_until(drawn, |count| count == 5).await;
     page.text_until("search-more-of-one", |text| text == "45 more here").await;
-    page.run("document.querySelector('[data-t=search-more-of-one]').click()").await;
+    page.run("document.querySelector('[data-t=search-more-of-one]').focus(); document.activeElement.click()")
+        .await;
     page.run_until(drawn, |count| count == 50).await;
+    // The button is gone; the focus is on the first hit that it brought.
+    let place =
+        "return [...document.querySelectorAll('[data-t=search-hit]')].indexOf(document.activeElement)";
+    page.run_until(place, |at| at == 5).await;
     page.text_until("search-rest", |text| text.contains("There are older hits.")).await;
+    // A page of older hits that cannot be fetched is asked for again, and what was found stays.
+    page.devtools("Network.enable", json!({})).await;
+    page.devtools("Network.setBlockedURLs", json!({"urls": ["*/v1/search?*before=*"]})).await;
     page.run("document.querySelector('[data-t=search-on]').click()").await;
+    page.text_until("search-trouble", |text| text.contains("Try again")).await;
+    page.devtools("Network.setBlockedURLs", json!({"urls": []})).await;
+    page.run("performance.clearResourceTimings()").await;
+    page.run("document.querySelector('[data-t=search-again]').focus(); document.activeElement.click()").await;
     page.text_until("search-summary", |text| text == "73 hits in 4 conversations").await;
+    let asked = "return performance.getEntriesByType('resource').filter(it => it.name.includes('/v1/search?')).map(it => it.name.includes('&before='))";
+    assert_eq!(page.run(asked).await, json!([true]));
     page.holds("return document.querySelector('[data-t=search-rest]') === null").await;
     // What asked is gone; the focus is not lost with it.
     page.holds("return document.activeElement?.dataset.t === 'search-hit'").await;
@@ -229,7 +252,9 @@ async fn a_hub_without_a_search_says_so_and_lists_lead_to_the_page() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_search_fits_every_screen_in_both_colours() {
     let hub = library(30).await;
-    for (name, screen) in SCREENS {
+    // A window of 1440 × 900 at 200 % has half as many pixels of CSS.
+    let zoomed = ("zoomed", Screen { width: 720, height: 450, dark: false });
+    for (name, screen) in SCREENS.into_iter().chain([zoomed]) {
         let page = BrowserPage::open(screen).await;
         for (address, what) in [
             ("/search?q=region", "search"),

@@ -239,3 +239,27 @@ async fn what_waits_for_consent_comes_out_of_a_closed_sub_agent_at_every_level()
     page.holds(&format!("return !document.querySelector('{card}')")).await;
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_another_dialect_is_named_and_did_not_break_off() {
+    let hub = TestHub::start().await;
+    let anthropic = r#"event: message_start
+data: {"type":"message_start","message":{"id":"m","role":"assistant","model":"m","content":[]}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+"#;
+    let mut body = hub.ingest("openai-chat", "c");
+    body.write(anthropic).await;
+    assert_eq!(body.finish().await.0, 200);
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.text_until("wrong-dialect", |text| {
+        text.contains("looks like anthropic") && text.contains("--dialect")
+    })
+    .await;
+    assert!(!page.text("transcript").await.contains("broke off"));
+    page.screenshot("wrong-dialect-light").await;
+    page.close().await;
+}

@@ -1,9 +1,9 @@
 //! What was let in ends with what let it in: a token that is revoked or expires cuts sockets, streams, waits and bodies.
 
 use futures_util::StreamExt as _;
-use tests::TestHub;
 use tests::wait::{until, within};
 use tests::wire::WebSocketWire;
+use tests::{TestHub, raw};
 
 use super::access::{get, guarded, refusal, tell, unauthenticated};
 
@@ -102,4 +102,22 @@ async fn who_may_nothing_over_a_socket_is_told_by_its_code() {
     let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(r#"{"t":"hello","versions":["1"]}"#.to_owned()).await;
     assert_eq!(wire.end().await, (Some(4401), Some(4401)));
+}
+
+#[tokio::test]
+async fn an_answer_before_the_end_of_a_body_says_that_the_connection_ends() {
+    let hub = guarded().await;
+    let mut body = raw::connect(hub.address()).await;
+    let head =
+        "POST /v1/ingest/openai-chat/c HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n\r\n";
+    body.send(format!("{head}8\r\ndata: {{}}\r\n").as_bytes()).await;
+    let answer = body.message().await;
+    assert_eq!((answer.status(), answer.header("connection")), (401, Some("close")), "{answer:?}");
+    within("the end of the connection", body.closed()).await;
+    // What was read to its end leaves the connection open for the next request.
+    let mut whole = raw::connect(hub.address()).await;
+    for _ in 0..2 {
+        whole.send(b"POST /login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 0\r\n\r\n").await;
+        assert_eq!(whole.message().await.header("connection"), None);
+    }
 }

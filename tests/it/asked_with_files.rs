@@ -242,3 +242,77 @@ async fn the_doors_of_pages_and_graphs_take_files_in_their_forms() {
         assert_eq!(content[1], json!({"type": "image_url", "image_url": {"url": url}}), "{path}: {content}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_door_passes_on_how_the_model_is_to_answer() {
+    let origin = ScriptedServer::start(|_| answer("A pixel.")).await;
+    let (hub, _place) = hub_with(&origin, "max_tokens = 100").await;
+    let user = json!([{"role": "user", "content": "What?"}]);
+    let parts = json!([{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "What?"}]}]);
+    let requests = [
+        ("/compat/forge/chat/stream", json!({"user_message": "What?", "temperature": 0.1, "max_tokens": 50})),
+        ("/compat/deep-agent/chat/stream", json!({"messages": user, "temperature": 0.1, "max_tokens": 50})),
+        (
+            "/compat/ralph/chat/stream",
+            json!({"messages": user, "user_id": "u", "chat_id": "r", "temperature": 0.1, "max_tokens": 50}),
+        ),
+        (
+            "/compat/ai-sdk/helper",
+            json!({"id": "t1", "messages": parts, "temperature": 0.1, "maxOutputTokens": 50}),
+        ),
+        (
+            "/compat/ag-ui/helper",
+            json!({"threadId": "t2", "runId": "r1", "tools": [], "messages": [{"id": "m1", "role": "user", "content": "What?"}],
+            "forwardedProps": {"temperature": 0.1, "max_tokens": 50}}),
+        ),
+        (
+            "/compat/langgraph/runs/stream",
+            json!({"assistant_id": "helper", "input": {"messages": user}, "context": {"temperature": 0.1, "max_tokens": 50}}),
+        ),
+        (
+            "/compat/langgraph/runs/wait",
+            json!({"assistant_id": "helper", "input": {"messages": user},
+            "config": {"configurable": {"temperature": 0.1, "max_tokens": 50}}}),
+        ),
+    ];
+    for (path, request) in requests {
+        let before = origin.asked().len();
+        let answered = post(&hub, path, &request).await;
+        let (status, left_out) = (answered.status(), answered.headers().get("fanlight-left-out").cloned());
+        assert!(status.is_success() && left_out.is_none(), "{path}: {status} {left_out:?}");
+        answered.text().await.unwrap();
+        let asked = body(&origin, before);
+        assert_eq!((&asked["temperature"], &asked["max_tokens"]), (&json!(0.1), &json!(50)), "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_door_names_what_a_model_cannot_be_told_and_refuses_a_form_of_the_answer() {
+    let origin = ScriptedServer::start(|_| anthropic_text("Done.")).await;
+    let (hub, _place) = anthropic_hub(&origin).await;
+    let parts = json!([{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "What?"}]}]);
+    let user = json!([{"role": "user", "content": "What?"}]);
+    let ai_sdk = json!({"id": "t1", "messages": parts});
+    let ag_ui = json!({"threadId": "t2", "runId": "r1", "tools": [], "messages": [{"id": "m1", "role": "user", "content": "What?"}]});
+    let graph = json!({"assistant_id": "helper", "input": {"messages": user}});
+    for (path, request, place) in [
+        ("/compat/ai-sdk/helper", ai_sdk, None),
+        ("/compat/ag-ui/helper", ag_ui, Some("forwardedProps")),
+        ("/compat/langgraph/runs/stream", graph, Some("context")),
+    ] {
+        let with = |name: &str, value: Value| {
+            let mut request = request.clone();
+            match place {
+                Some(place) => request[place] = json!({name: value}),
+                None => request[name] = value,
+            }
+            request
+        };
+        let answered = post(&hub, path, &with("seed", json!(7))).await;
+        assert_eq!(answered.headers()["fanlight-left-out"], "seed", "{path}");
+        answered.text().await.unwrap();
+        let refused = post(&hub, path, &with("response_format", json!({"type": "json_object"}))).await;
+        assert_eq!(refused.status(), 400, "{path}");
+        assert!(refused.text().await.unwrap().contains("response_format: the agent helper"), "{path}");
+    }
+}

@@ -12,11 +12,14 @@ use tokio::process::Command;
 
 use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 
+mod crash;
 mod doors;
+mod frames;
 mod headers;
 mod jwt;
 mod limits;
-mod login;
+pub(crate) mod login;
+mod names;
 mod without;
 
 #[tokio::test(flavor = "multi_thread")]

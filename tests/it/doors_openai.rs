@@ -244,6 +244,27 @@ async fn errors_are_those_of_the_api() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn paths_of_the_api_that_are_not_served_are_refused_in_its_form() {
+    let origin = storyteller().await;
+    let (hub, _place) = hub_of(&origin, "").await;
+    for path in ["/v1/responses", "/v1/responses/resp_1/cancel", "/v1/embeddings", "/v1/completions"] {
+        let answer = post(&hub, path, &asks(&json!([user("x")]))).await;
+        assert_eq!(answer.status(), 404, "{path}");
+        assert_eq!(answer.headers()["x-should-retry"], "false", "{path}");
+        let body: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+        assert_eq!(body["error"]["code"], "unknown_url", "{body}");
+        assert_eq!(body["error"]["type"], "invalid_request_error", "{body}");
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.contains(path) && message.contains("/v1/chat/completions"), "{message}");
+    }
+    let other = post(&hub, "/v1/elsewhere", &json!({})).await;
+    assert_eq!(
+        (other.status().as_u16(), &other.headers()["content-type"]),
+        (404, &"application/problem+json".parse().unwrap())
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_hangs_up_leaves_the_run_going() {
     let origin = slow().await;
     let (hub, _place) = hub_with(&origin, "").await;

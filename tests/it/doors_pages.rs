@@ -181,6 +181,27 @@ async fn a_chat_comes_back_to_a_run_that_goes_on() {
     assert_eq!(hub.request("GET", path).send().await.unwrap().status(), 204);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_the_platform_is_joined_with_an_empty_mode_as_without_one() {
+    let origin = slow().await;
+    let (hub, _place) = hub_with(&origin, "").await;
+    let runs = "/compat/langgraph/threads/t1/runs";
+    let asked = json!({"assistant_id": "helper", "if_not_exists": "create",
+        "input": {"messages": [{"role": "user", "content": "Hello"}]}});
+    let begun: Value = serde_json::from_str(&post(&hub, runs, &asked).await.text().await.unwrap()).unwrap();
+    let run = begun["run_id"].as_str().unwrap();
+    origin.go_on();
+    // This is how the Python package asks if its caller names no mode.
+    for query in ["cancel_on_disconnect=0&stream_mode=", "stream_mode=values"] {
+        let join = hub.request("GET", &format!("{runs}/{run}/stream?{query}")).header("last-event-id", "-1");
+        let joined = within("a stream", join.send()).await.unwrap();
+        assert_eq!(joined.status(), 200, "{query}");
+        assert!(told(joined).await.0.contains("event: values"), "{query}");
+    }
+    let join = hub.request("GET", &format!("{runs}/{run}/stream?stream_mode=noise"));
+    assert_eq!(within("a refusal", join.send()).await.unwrap().status(), 422);
+}
+
 /// The last event of what is posted to `path`.
 async fn last(hub: &TestHub, path: &str, body: &Value) -> Value {
     events(&told(post(hub, path, body).await).await.0).pop().unwrap()

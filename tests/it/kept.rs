@@ -184,8 +184,12 @@ async fn i9_after_an_overflow_nobody_is_told_that_all_is_well_before_all_is_writ
     let end = "{\"k\":\"part.end\",\"run\":\"r\",\"part\":\"p\"}\n{\"k\":\"run.end\",\"run\":\"r\",\"status\":\"complete\"}";
     assert_eq!(post(&hub, "c", "memory", end.to_owned()).await, 200);
     let (status, problem) = ready(&hub).await;
-    assert_eq!((status, problem["code"].as_str()), (503, Some("log_failed")), "{problem}");
-    assert!(problem["detail"].as_str().unwrap().contains("queue of the log was full"), "{problem}");
+    // SQLite waits 10 s for whoever holds the database. A machine on which it took longer to say all this is told of that first.
+    let said =
+        if problem["code"] == "disk_failing" { "database is locked" } else { "queue of the log was full" };
+    assert_eq!(status, 503, "{problem}");
+    assert!(["log_failed", "disk_failing"].contains(&problem["code"].as_str().unwrap()), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains(said), "{problem}");
     assert!(hub.number("log_unstored").await > 0);
     drop(holder);
     until("the word that all is well", async || (ready(&hub).await.0 == 200).then_some(())).await;

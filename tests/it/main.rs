@@ -14,6 +14,7 @@ mod access_offers; // what somebody is told that they may do
 mod access_page; // logging in, links, the certificate
 mod access_roles; // what a role hides, at every door
 mod access_who; // whose name stands in the conversation
+mod ask; // `fanlight ask`: an agent from the terminal
 mod asked_with_files; // images, PDF and texts; how the model is to answer
 mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
@@ -84,6 +85,8 @@ mod runner_sinks; // raw events of a provider go into files and sockets
 mod runner_tools; // executed while the model speaks; servers that hang, crash, lie
 mod searching; // what a search is narrowed to, and for whom
 mod security; // origins, hosts, headers
+mod several_access; // logins, share links and budgets at whichever hub
+mod several_doors; // doors, proxy calls, spans and streams at whichever hub
 mod several_hubs; // one log, one owner for each conversation, followers
 mod sinks; // into files and into other hubs
 mod stored;

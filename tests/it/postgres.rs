@@ -1,6 +1,6 @@
 //! A hub whose log is in PostgreSQL. All of these tests run on it with `FANLIGHT_TEST_LOG=postgres`; these always do.
 
-use event_log::PostgresServer;
+use event_log::TestPostgresServer;
 use tests::TestHub;
 use tests::wait::{patiently, patiently_until};
 
@@ -41,7 +41,7 @@ async fn a_hub_says_what_the_settings_of_the_database_make_true() {
     let hub = TestHub::start_on_postgres().await;
     let said = ready(&hub).await;
     assert!(said.starts_with("ready; synced: ") && said.contains("synchronous_commit=on"), "{said}");
-    let server = PostgresServer::start();
+    let server = TestPostgresServer::start();
     assert!(server.sql("ALTER SYSTEM SET synchronous_commit = off") && server.sql("SELECT pg_reload_conf()"));
     let hub = TestHub::start_with(&["--log", server.place().url()]).await;
     let said = ready(&hub).await;
@@ -60,7 +60,7 @@ async fn replicated(hub: &TestHub, text: &str) -> u16 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i9_what_is_acked_as_replicated_is_there_when_the_standby_takes_over() {
-    let primary = PostgresServer::start();
+    let primary = TestPostgresServer::start();
     let standby = primary.standby();
     let hub = TestHub::start_with(&["--log", primary.place().on_either(&standby).url()]).await;
     assert_eq!(replicated(&hub, "refused").await, 400, "no standby is asked for");
@@ -118,7 +118,7 @@ async fn i9_what_is_acked_as_replicated_is_there_when_the_standby_takes_over() {
 
 #[tokio::test]
 async fn i9_a_hub_that_was_paused_and_wakes_after_another_has_taken_over_writes_nothing() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let mut paused = TestHub::start_with(&["--log", place.url()]).await;
     let body = |text: &str| format!(r#"{{"k":"status","text":"{text}","run":"r"}}"#);
     let post = async |hub: &TestHub, text: &str| {
@@ -153,7 +153,7 @@ async fn a_log_moves_from_sqlite_to_postgresql_and_back_equal_by_hash() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| format!("sqlite:{}", folder.path().join(name).display());
     let (first, last) = (file("first.db"), file("last.db"));
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let mut hub = TestHub::start_with(&["--log", &first]).await;
     for name in ["one", "two", "three"] {
         hub.publisher(name).await.says(stored::RUN).await;

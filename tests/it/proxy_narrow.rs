@@ -57,9 +57,16 @@ async fn i8_calls_do_not_wait_for_each_other_where_a_connection_carries_one() {
 async fn an_upstream_that_lets_no_call_through_is_named() {
     let upstream = TlsServer::narrow(0).await;
     let hub = hub_that_trusts(&upstream).await;
-    let call = raw::post("/proxy/safe/~c/v1/chat/completions", &[], ASKS);
-    let answer = raw::call(hub.address(), &call).await;
-    let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
-    assert_eq!((answer.status(), problem["code"].as_str()), (502, Some("upstream_unreachable")), "{problem}");
-    assert!(problem["detail"].as_str().unwrap().contains("no connection free"), "{problem}");
+    // Each has a connection of its own, and is sent before or after the upstream says how many calls it allows.
+    let calls = (0..AGENTS).map(|agent| {
+        let path = format!("/proxy/safe/~c{agent}/v1/chat/completions");
+        let address = hub.address();
+        async move { raw::call(address, &raw::post(&path, &[], ASKS)).await }
+    });
+    for answer in futures_util::future::join_all(calls).await {
+        let problem: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
+        let code = problem["code"].as_str();
+        assert_eq!((answer.status(), code), (502, Some("upstream_unreachable")), "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains("no connection free"), "{problem}");
+    }
 }

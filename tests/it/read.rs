@@ -265,3 +265,21 @@ async fn i2_one_stream_of_events_holds_several_conversations_and_resumes_them_al
     let one_of_two = open("e:1").await;
     assert_eq!(one_of_two.status().as_u16(), 400);
 }
+
+#[tokio::test]
+async fn an_address_that_is_none_is_the_page_for_a_browser_and_a_problem_for_a_program() {
+    let hub = TestHub::start().await;
+    let ask = async |accept: &str| {
+        hub.request("GET", "/nosuch/place").header("accept", accept).send().await.unwrap()
+    };
+    let page = ask("text/html,application/xhtml+xml,*/*;q=0.8").await;
+    assert_eq!(page.status(), 404);
+    assert!(page.headers()["content-type"].to_str().unwrap().starts_with("text/html"));
+    let problem = ask("application/json").await;
+    assert_eq!(
+        (problem.status().as_u16(), &problem.headers()["content-type"]),
+        (404, &"application/problem+json".parse().unwrap())
+    );
+    let problem: serde_json::Value = problem.json().await.unwrap();
+    assert_eq!(problem["code"], "not_found");
+}

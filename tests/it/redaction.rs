@@ -98,7 +98,10 @@ fn found_in(place: &Path, text: &str) -> (usize, Vec<String>) {
 }
 
 async fn fetched(address: SocketAddr, path: &str) -> String {
-    let answer = reqwest::get(format!("http://{address}{path}")).await.unwrap();
+    let client = reqwest::Client::new();
+    let asked = client.get(format!("http://{address}{path}")).header("accept", "application/x-ndjson, */*");
+    let answer = asked.send().await.unwrap();
+    assert!(answer.status().is_success(), "{path}: {}", answer.status());
     answer.text().await.unwrap()
 }
 
@@ -129,10 +132,16 @@ async fn a_key_in_a_stream_of_any_dialect_is_nowhere_afterwards() {
         let view = serde_json::to_string(viewer.view()).unwrap();
         assert!(view.contains("[redacted:openai-key:"), "{id}: {view}");
         told += &view;
-        for path in
-            ["", "/events?after=0", "/export?format=markdown", "/export?format=html", "/export?format=native"]
-        {
-            told += &fetched(address, &format!("/v1/conversations/{id}{path}")).await;
+        let exports =
+            encode::document::export::FORMATS.iter().map(|format| format.name).chain(["jsonl", "native"]);
+        let exports = exports.map(|format| format!("/export/{format}")).collect::<Vec<_>>();
+        assert!(exports.len() > 4, "{exports:?}");
+        for path in exports.iter().map(String::as_str).chain(["", "/events?limit=10000"]) {
+            let text = fetched(address, &format!("/v1/conversations/{id}{path}")).await;
+            // A request to a model leaves out what models are not told.
+            let is_whole = !path.contains("/export/") || path.ends_with("jsonl") || path.ends_with("native");
+            assert!(!is_whole || text.contains("redacted:openai-key:"), "{id}{path}: {text}");
+            told += &text;
         }
     }
     told += &fetched(address, "/v1/conversations").await;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 
-use event_log::{PostgresPlace, PostgresServer};
+use event_log::{PostgresPlace, TestPostgresServer};
+use model::code::ErrorCode;
 use model::frame::{ClientFrame, Pub, ServerFrame, SubscriptionOptions};
 use model::{ConversationId, Envelope, PublisherId};
 use serde_json::Value;
@@ -29,14 +30,24 @@ impl Cluster {
         Self::start_with(count, &[]).await
     }
 
-    async fn start_with(count: usize, options: &[&str]) -> Self {
-        let (place, folder) = (PostgresServer::shared().place(), tempfile::tempdir().unwrap());
+    pub(super) async fn start_with(count: usize, options: &[&str]) -> Self {
+        Self::start_on(TestPostgresServer::shared(), count, options).await
+    }
+
+    /// The same with their log on `server`.
+    pub(super) async fn start_on(server: &TestPostgresServer, count: usize, options: &[&str]) -> Self {
+        let (place, folder) = (server.place(), tempfile::tempdir().unwrap());
         let mut cluster = Self { place, folder, hubs: Vec::new() };
         for _ in 0..count {
             let hub = cluster.another(SECRET, options).await;
             cluster.hubs.push(hub);
         }
         cluster
+    }
+
+    /// The schema in which the log is.
+    pub(super) fn schema(&self) -> &str {
+        self.place.url().rsplit_once("%3D").expect("a place has a schema of its own").1
     }
 
     /// One more hub, with the secret `secret`.
@@ -261,6 +272,38 @@ async fn i9_an_owner_that_was_paused_and_wakes_writes_nothing_and_ends() {
     assert_eq!(a.view_hash("c").await, hash, "started again it follows");
 }
 
+#[tokio::test]
+async fn i10_an_owner_that_was_paused_tells_no_publisher_that_frames_are_missing() {
+    let mut cluster = Cluster::start(2).await;
+    let mut a = cluster.hubs.remove(0);
+    let b = &cluster.hubs[0];
+    publish_all(a.address(), "p", "c", 1).await;
+    let mut wire = WebSocketWire::connect(a.address()).await;
+    a.signal("STOP").await;
+    // The publisher goes on at the other hub, which takes over, and comes back to the first.
+    publish_all(b.address(), "p", "c", 3).await;
+    let frame = ClientFrame::Pub(Pub {
+        id: 4,
+        conv: ConversationId::parse("c").unwrap(),
+        pid: Some(PublisherId::new("p")),
+        pepoch: 1,
+        pfirst: 0,
+        pseq: 4,
+        durability: None,
+        events: vec![Envelope::parse(&status("p 4")).unwrap()],
+    });
+    wire.send(&frame).await;
+    a.signal("CONT").await;
+    while let Ok((answer, _)) = wire.frame_or_end().await {
+        // It would take what it sent to the other hub for lost.
+        let is_gap = matches!(answer, ServerFrame::Error { code: ErrorCode::PublisherGap, .. });
+        assert!(!is_gap && !matches!(answer, ServerFrame::Ack(_)), "{answer:?}");
+    }
+    assert_eq!(a.ended().await, Some(1));
+    publish_all(b.address(), "p", "c", 4).await;
+    assert_eq!(statuses(b, "c").await, ["p 1", "p 2", "p 3", "p 4"]);
+}
+
 /// Posts until the hub takes it.
 async fn until_posted(hub: &TestHub, conversation: &str, text: &str) {
     patiently_until("the hub to take it", async || {
@@ -432,8 +475,11 @@ async fn a_token_calls_the_upstreams_that_it_names_whichever_hub_it_asks() {
     let asked = origin.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].header("authorization"), Some("Bearer sk-vendor-7c1d5e0f9b3a48d2"));
-    // It is charged where it was sent from.
-    until("the call to be counted", async || a.token(&["list"]).await.contains("in 1 call").then_some(()))
+    // It is charged once, and both hubs come to know the sum.
+    for hub in [a, b] {
+        until("the call to be counted", async || {
+            hub.token(&["list"]).await.contains("in 1 call").then_some(())
+        })
         .await;
-    assert!(b.token(&["list"]).await.contains("in 0 calls"));
+    }
 }

@@ -1,32 +1,47 @@
-//! A hub in a process of its own, on a port of its own.
+//! A hub in a process of its own, on a port of its own; or several of them on one log, which are asked at random
+//! (`FANLIGHT_TEST_LOG=postgres FANLIGHT_TEST_HUBS=3`).
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use event_log::PostgresServer;
+use event_log::TestPostgresServer;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::process::ChildProcess;
 use crate::publisher::{StreamingBody, TestPublisher};
+use crate::relay::SpreadingRelay;
 use crate::viewer::TestViewer;
 use crate::wait::{until, within};
+
+mod several;
+mod start;
+
+use several::{hubs_for_one, shared_by};
+pub use start::HubStart;
 
 /// The variable that says where hubs keep their events whose test does not say it: `postgres`, else on disk.
 const LOG: &str = "FANLIGHT_TEST_LOG";
 
-/// A running hub. Killed when dropped.
+/// A running hub, or several that stand for one. Killed when dropped.
 #[derive(Debug)]
 pub struct TestHub {
-    child: Child,
+    /// The processes, one after the other started; one unless `FANLIGHT_TEST_HUBS` says more.
+    children: Vec<Child>,
+    /// Where each of them listens.
+    each: Vec<SocketAddr>,
+    /// What is in front of several.
+    relay: Option<SpreadingRelay>,
     address: SocketAddr,
     client: reqwest::Client,
     /// Of `fanlight serve`, beside the address.
     options: Vec<String>,
     /// Of its environment.
     variables: Vec<(String, String)>,
+    /// How its process is started.
+    start: HubStart,
     /// Where it keeps what it keeps; goes with it.
     place: Option<tempfile::TempDir>,
 }
@@ -64,7 +79,7 @@ impl TestHub {
 
     /// Starts a hub on any free port whose log is in PostgreSQL, in a place of its own.
     pub async fn start_on_postgres() -> Self {
-        let place = PostgresServer::shared().place();
+        let place = TestPostgresServer::shared().place();
         Self::start_with(&["--log", place.url()]).await
     }
 
@@ -108,6 +123,11 @@ impl TestHub {
         Self::start_in(place, variables, listen, options).await
     }
 
+    /// Starts a hub at `listen` in another way than as a plain child of the test. `options` say where it keeps what it keeps.
+    pub async fn start_as(start: HubStart, listen: &str, options: Vec<String>) -> Self {
+        Self::launch(start, listen, options, Vec::new()).await
+    }
+
     /// Starts a hub that keeps what it keeps in `place`.
     async fn start_in(
         place: tempfile::TempDir,
@@ -119,18 +139,37 @@ impl TestHub {
         let directory = place.path().display().to_string();
         let mut all = vec![String::from("--data-dir"), directory];
         all.extend(options.iter().map(|option| (*option).to_owned()));
-        if !options.contains(&"--log") && is_on_postgres() {
-            all.extend([String::from("--log"), PostgresServer::shared().place().url().to_owned()]);
+        let variables = variables.collect::<Vec<_>>();
+        if options.contains(&"--log") || !is_on_postgres() {
+            return Self {
+                place: Some(place),
+                ..Self::launch(HubStart::default(), listen, all, variables).await
+            };
         }
-        Self { place: Some(place), ..Self::launch(listen, all, variables.collect()).await }
+        all.extend([String::from("--log"), TestPostgresServer::shared().place().url().to_owned()]);
+        let count = hubs_for_one();
+        if count < 2 || !listen.starts_with("127.0.0.1:") {
+            return Self {
+                place: Some(place),
+                ..Self::launch(HubStart::default(), listen, all, variables).await
+            };
+        }
+        all.extend(shared_by(&place));
+        Self { place: Some(place), ..Self::launch_several(count, listen, &all, &variables).await }
     }
 
     /// Starts a hub and waits until it says that it listens.
     ///
     /// # Panics
     /// When it does not say so.
-    async fn launch(listen: &str, options: Vec<String>, variables: Vec<(String, String)>) -> Self {
-        let mut child = Command::new(binary())
+    async fn launch(
+        start: HubStart,
+        listen: &str,
+        options: Vec<String>,
+        variables: Vec<(String, String)>,
+    ) -> Self {
+        let mut child = start
+            .command()
             .args(["serve", "--listen", listen])
             .args(&options)
             .envs(variables.iter().map(|(name, value)| (name, value)))
@@ -145,7 +184,17 @@ impl TestHub {
         let line = line.expect("the hub says where it listens");
         let (_, address) = line.split_once("://").expect("one line of that form");
         let address = address.parse().expect("an address");
-        Self { child, address, client: reqwest::Client::new(), options, variables, place: None }
+        Self {
+            children: vec![child],
+            each: vec![address],
+            relay: None,
+            address,
+            client: start.client(),
+            options,
+            variables,
+            start,
+            place: None,
+        }
     }
 
     /// Where it keeps what it keeps.
@@ -173,11 +222,13 @@ impl TestHub {
         let grants = grants.iter().flat_map(|grant| ["--grant", grant]);
         let arguments = ["create", "--name", name].into_iter().chain(grants).collect::<Vec<_>>();
         let token = self.token(&arguments).await;
-        until("the hub to know the token", async || {
-            let asked = self.request("GET", "/v1/access").bearer_auth(&token).send().await.ok()?;
-            asked.status().is_success().then_some(())
-        })
-        .await;
+        for url in self.each_url("/v1/access") {
+            until("the hub to know the token", async || {
+                let asked = self.client.get(&url).bearer_auth(&token).send().await.ok()?;
+                asked.status().is_success().then_some(())
+            })
+            .await;
+        }
         token
     }
 
@@ -191,12 +242,17 @@ impl TestHub {
         format!("http://{}{path}", self.address)
     }
 
-    /// The process's number.
+    /// The same for each of the hubs that stand for this one.
+    fn each_url(&self, path: &str) -> Vec<String> {
+        self.each.iter().map(|address| format!("http://{address}{path}")).collect()
+    }
+
+    /// The process's number; of the first of several.
     ///
     /// # Panics
     /// When it is gone.
     pub fn pid(&self) -> u32 {
-        self.child.id().expect("it runs")
+        self.children.first().and_then(Child::id).expect("it runs")
     }
 
     /// Kills it at once, as a crash would.
@@ -204,7 +260,12 @@ impl TestHub {
     /// # Panics
     /// When it cannot be killed.
     pub async fn kill(&mut self) {
-        self.child.kill().await.expect("it can be killed");
+        for child in &mut self.children {
+            child.start_kill().expect("it can be killed");
+        }
+        for child in &mut self.children {
+            child.wait().await.expect("it ends");
+        }
     }
 
     /// Kills it and starts another one at the same address, with the same options.
@@ -216,8 +277,16 @@ impl TestHub {
     /// Starts another one in place of one that has ended.
     pub async fn start_again(&mut self) {
         let (options, place) = (std::mem::take(&mut self.options), self.place.take());
-        let variables = std::mem::take(&mut self.variables);
-        *self = Self { place, ..Self::launch(&self.address.to_string(), options, variables).await };
+        let (variables, start) = (std::mem::take(&mut self.variables), std::mem::take(&mut self.start));
+        let (each, relay) = (std::mem::take(&mut self.each), self.relay.take());
+        let (address, client) = (self.address, self.client.clone());
+        let mut children = Vec::new();
+        for address in &each {
+            let again =
+                Self::launch(start.clone(), &address.to_string(), options.clone(), variables.clone()).await;
+            children.extend(again.children);
+        }
+        *self = Self { children, each, relay, address, client, options, variables, start, place };
     }
 
     /// Asks it to stop and returns its exit code.
@@ -231,11 +300,13 @@ impl TestHub {
 
     /// Waits until it says that it is ready.
     pub async fn ready(&self) {
-        until("the hub to be ready", async || {
-            let said = self.request("GET", "/readyz").send().await.ok()?;
-            said.status().is_success().then_some(())
-        })
-        .await;
+        for url in self.each_url("/readyz") {
+            until("the hub to be ready", async || {
+                let said = self.client.get(&url).send().await.ok()?;
+                said.status().is_success().then_some(())
+            })
+            .await;
+        }
     }
 
     /// Waits until it ends by itself and returns its exit code.
@@ -243,7 +314,20 @@ impl TestHub {
     /// # Panics
     /// When it does not end.
     pub async fn ended(&mut self) -> Option<i32> {
-        within("the hub's end", self.child.wait()).await.expect("it ends").code()
+        let mut codes = Vec::new();
+        for child in &mut self.children {
+            codes.push(within("the hub's end", child.wait()).await.expect("it ends").code());
+        }
+        // Of several the worst.
+        codes.into_iter().max().expect("a hub")
+    }
+
+    /// How it has ended; nothing while it runs.
+    ///
+    /// # Panics
+    /// When the system does not say.
+    pub fn has_ended(&mut self) -> Option<std::process::ExitStatus> {
+        self.children.first_mut().expect("a hub").try_wait().expect("a process of ours")
     }
 
     /// Sends it a signal, `STOP` for one.
@@ -251,7 +335,8 @@ impl TestHub {
     /// # Panics
     /// When it is gone.
     pub async fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([format!("-{name}"), self.pid().to_string()]).status().await;
+        let pids = self.children.iter().map(|child| child.id().expect("it runs").to_string());
+        let sent = Command::new("kill").arg(format!("-{name}")).args(pids).status().await;
         assert!(sent.expect("kill runs").success());
     }
 
@@ -347,17 +432,21 @@ impl TestHub {
         ChildProcess::of(self.pid())
     }
 
-    /// The number that `/metrics` calls `fanlight_NAME`.
+    /// The number that `/metrics` calls `fanlight_NAME`; of several hubs the sum.
     ///
     /// # Panics
     /// When there is none of that name.
     pub async fn number(&self, name: &str) -> u64 {
-        // Over a connection of its own, which ends with it: one that rests in a pool would be counted.
-        let url = self.url("/metrics");
-        let answer = within("/metrics", reqwest::get(url)).await.expect("the hub answers");
-        let page = answer.text().await.expect("text");
-        let line = page.lines().find_map(|line| line.strip_prefix(&format!("fanlight_{name} ")));
-        line.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {name}: {page}"))
+        let mut sum = 0;
+        for url in self.each_url("/metrics") {
+            // Over a connection of its own, which ends with it: one that rests in a pool would be counted.
+            let answer = within("/metrics", reqwest::get(url)).await.expect("the hub answers");
+            let page = answer.text().await.expect("text");
+            let line = page.lines().find_map(|line| line.strip_prefix(&format!("fanlight_{name} ")));
+            let number: Option<u64> = line.and_then(|number| number.parse().ok());
+            sum += number.unwrap_or_else(|| panic!("no {name}: {page}"));
+        }
+        sum
     }
 
     /// The short form of a conversation's view.
@@ -373,7 +462,9 @@ impl TestHub {
         let path = format!("/v1/conversations/{conversation}");
         let answer = within(&path, self.request("GET", &path).send()).await.expect("the hub answers");
         let bytes = answer.bytes().await.expect("a body");
-        let view = model::snapshot::decode(&bytes).expect("a view");
+        let view = model::snapshot::decode(&bytes);
+        let view =
+            view.unwrap_or_else(|error| panic!("no view: {error}: {}", String::from_utf8_lossy(&bytes)));
         model::snapshot::hash(&view)
     }
 }

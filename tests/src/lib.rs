@@ -4,10 +4,12 @@
 pub mod actor;
 pub mod browser;
 pub mod bulk;
+mod firefox;
 pub mod hub;
 pub mod installed;
 pub mod jwt;
 pub mod model;
+pub mod network;
 pub mod origin;
 pub mod process;
 pub mod publisher;
@@ -26,10 +28,12 @@ pub mod watcher;
 pub mod wire;
 
 pub use browser::BrowserPage;
-pub use hub::TestHub;
+pub use firefox::FirefoxPage;
+pub use hub::{HubStart, TestHub};
+pub use network::{TestMachine, TestNetwork};
 pub use origin::{ScriptedServer, ServerStep};
 pub use process::ChildProcess;
 pub use publisher::{StreamingBody, TestPublisher};
-pub use relay::CuttableRelay;
+pub use relay::{CuttableRelay, SpreadingRelay};
 pub use viewer::TestViewer;
 pub use watcher::ListWatcher;

@@ -1,10 +1,11 @@
-//! A network between a client and the hub that can be slow, and can be cut: it lets so many bytes through at a time.
+//! A network between a client and the hub that can be slow, and can be cut: it lets so many bytes through at a time. And one
+//! that leads to any of several hubs.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional_with_sizes};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
@@ -19,6 +20,9 @@ const OPEN: usize = 64 << 10;
 
 /// The room for bytes that are under way, at the relay's end; the kernel doubles it.
 const NARROW_BYTES: u32 = 16 << 10;
+
+/// What one direction of a connection through a [`SpreadingRelay`] holds.
+const SPREAD_BYTES: usize = 8 << 10;
 
 /// A relay between a client and the hub that the test can slow down and cut. Dropping it cuts every connection.
 #[derive(Debug)]
@@ -78,6 +82,62 @@ impl CuttableRelay {
 impl Drop for CuttableRelay {
     fn drop(&mut self) {
         self.serving.abort();
+    }
+}
+
+/// A load balancer without sticky sessions: each connection goes to one of several hubs, at random, or to the next one where
+/// that cannot be reached. Dropping it cuts every connection.
+#[derive(Debug)]
+pub struct SpreadingRelay {
+    address: SocketAddr,
+    serving: JoinHandle<()>,
+}
+
+impl SpreadingRelay {
+    /// A relay at `listen` to `hubs`, which takes what `seed` makes of it for chance.
+    ///
+    /// # Panics
+    /// When it cannot listen there.
+    pub async fn start(listen: &str, hubs: Vec<SocketAddr>, seed: u64) -> Self {
+        let listener = TcpListener::bind(listen).await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let serving = tokio::spawn(async move {
+            let (mut connections, mut chance) = (JoinSet::new(), seed);
+            while let Ok((client, _)) = listener.accept().await {
+                chance =
+                    chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let first = usize::try_from(chance >> 33).unwrap_or_default() % hubs.len();
+                let (before, after) = hubs.split_at(first);
+                connections.spawn(spread(client, [after, before].concat()));
+                while connections.try_join_next().is_some() {}
+            }
+        });
+        Self { address, serving }
+    }
+
+    /// Where clients connect.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for SpreadingRelay {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// Passes a connection on to the first of `hubs` that takes it. It has little room, so that a client that reads slowly is seen by
+/// the hub.
+async fn spread(mut client: TcpStream, hubs: Vec<SocketAddr>) {
+    for hub in hubs {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(NARROW_BYTES).expect("a size that any kernel takes");
+        let Ok(mut upstream) = socket.connect(hub).await else { continue };
+        // How a connection ends is of no interest here, nor that it may not be fast.
+        drop((client.set_nodelay(true), upstream.set_nodelay(true)));
+        drop(copy_bidirectional_with_sizes(&mut client, &mut upstream, SPREAD_BYTES, SPREAD_BYTES).await);
+        return;
     }
 }
 

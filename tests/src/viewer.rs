@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use model::code::ErrorCode;
 use model::frame::{ClientFrame, Rung, ServerFrame, SubscriptionOptions};
 use model::ids::ConversationId;
 use model::tracker::{FrameOutcome, Tracker};
@@ -40,6 +41,19 @@ pub struct ViewerLog {
     pub lags: Vec<Rung>,
     /// How many were said to watch.
     pub viewers: Vec<u64>,
+}
+
+/// What a viewer met that may be asked to leave, or be left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ViewerStep {
+    /// A frame was taken.
+    Took,
+    /// The hub asks it to come back later or elsewhere. It has no socket any more.
+    Left,
+    /// The hub does not serve what it wants, for now.
+    Refused(ErrorCode),
+    /// The socket has ended without a word.
+    Ended,
 }
 
 impl TestViewer {
@@ -86,7 +100,8 @@ impl TestViewer {
     pub async fn resume_over(&mut self, mut wire: WebSocketWire) {
         let (conv, have) = (self.conversation.clone(), self.tracker.position());
         let wish = SubscriptionOptions::of(self.tracker.lens().clone());
-        wire.send(&ClientFrame::Sub { sub: SUB, conv, have, wish }).await;
+        // Where the socket has ended meanwhile, that is what comes next.
+        wire.offer(&ClientFrame::Sub { sub: SUB, conv, have, wish }).await;
         self.wire = Some(wire);
     }
 
@@ -172,15 +187,35 @@ impl TestViewer {
     /// # Panics
     /// As [`TestViewer::step`], and when the socket ends without that word.
     pub async fn step_or_leave(&mut self) -> bool {
-        let wire = self.wire.as_mut().expect("connected");
-        let (frame, size) = wire.frame_or_end().await.expect("a hub that goes says so");
-        if let ServerFrame::Bye { reconnect, reason, .. } = &frame {
-            assert!(*reconnect, "{reason}");
-            self.cut();
-            return false;
+        match self.step_or_end().await {
+            ViewerStep::Took => true,
+            ViewerStep::Left => false,
+            odd => panic!("a hub that goes says so: {odd:?}"),
         }
-        self.take(frame, size);
-        true
+    }
+
+    /// Takes the next frame, or what there is instead of one.
+    ///
+    /// # Panics
+    /// When it is cut, when the frame leaves a hole (I2), and when the hub does not want it back.
+    pub async fn step_or_end(&mut self) -> ViewerStep {
+        let wire = self.wire.as_mut().expect("connected");
+        let Ok((frame, size)) = wire.frame_or_end().await else {
+            self.cut();
+            return ViewerStep::Ended;
+        };
+        match &frame {
+            ServerFrame::Bye { reconnect, reason, .. } => {
+                assert!(*reconnect, "{reason}");
+                self.cut();
+                ViewerStep::Left
+            }
+            ServerFrame::Error { sub: Some(SUB), code, .. } => ViewerStep::Refused(*code),
+            _ => {
+                self.take(frame, size);
+                ViewerStep::Took
+            }
+        }
     }
 
     /// Takes frames until the hub goes away.

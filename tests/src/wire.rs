@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use model::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
+use model::frame::{BearerToken, ClientFrame, SUBPROTOCOL, ServerFrame, parse_server};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -53,7 +53,7 @@ impl WebSocketWire {
 
     async fn welcomed(mut self) -> Self {
         let wire = &mut self;
-        wire.send(&hello()).await;
+        wire.send(&hello(None)).await;
         let welcome = wire.frame().await;
         assert!(matches!(welcome, ServerFrame::Welcome(_)), "{welcome:?}");
         self
@@ -61,11 +61,16 @@ impl WebSocketWire {
 
     /// The same unless the hub is gone, or goes meanwhile.
     pub async fn try_connect(address: SocketAddr) -> Option<Self> {
+        Self::try_connect_as(None, address).await
+    }
+
+    /// The same as whoever `token` stands for.
+    pub async fn try_connect_as(token: Option<&str>, address: SocketAddr) -> Option<Self> {
         let stream = within("a connection", TcpStream::connect(address)).await.ok()?;
         stream.set_nodelay(true).ok()?;
         let (socket, _answer) = within("the upgrade", client_async(request(address), stream)).await.ok()?;
         let mut wire = Self { socket };
-        wire.offer(&hello()).await;
+        wire.offer(&hello(token)).await;
         wire.frame_or_end().await.is_ok().then_some(wire)
     }
 
@@ -199,6 +204,7 @@ fn request(address: SocketAddr) -> Request<()> {
     request
 }
 
-fn hello() -> ClientFrame {
-    ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()), token: None }
+fn hello(token: Option<&str>) -> ClientFrame {
+    let token = token.map(BearerToken::new);
+    ClientFrame::Hello { versions: vec!["1".into()], client: Some("tests".into()), token }
 }

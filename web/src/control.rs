@@ -151,7 +151,7 @@ impl Control {
         at: At,
         conversation: ConversationId,
         id: &str,
-        deed: CommandAction,
+        action: CommandAction,
         view: &View,
     ) -> ClientFrame {
         self.refused.remove(&at);
@@ -159,7 +159,7 @@ impl Control {
         if self.given.len() >= WAITING_MAX {
             self.given.remove(0);
         }
-        let command = Command { id: id.into(), deed };
+        let command = Command { id: id.into(), action };
         let frame = ClientFrame::Command { conv: conversation.clone(), command: command.clone() };
         let messages = view.messages.len();
         self.given.push(Given { at, conversation, command, messages, is_done: false });
@@ -176,7 +176,7 @@ impl Control {
         let place = self.given.iter().position(|given| given.command.id == *id)?;
         if let ServerFrame::Refused { code, message, .. } = frame {
             let Given { at, conversation, command, .. } = self.given.remove(place);
-            if let (At::Composer(_), CommandAction::Say { text, .. }) = (&at, command.deed) {
+            if let (At::Composer(_), CommandAction::Say { text, .. }) = (&at, command.action) {
                 // The text of a refused message returns to the draft.
                 let draft = self.draft(Some(&conversation));
                 let both = if draft.is_empty() { text } else { format!("{text}\n\n{draft}") };
@@ -189,7 +189,7 @@ impl Control {
         let given = self.given.get_mut(place)?;
         given.is_done = true;
         let at = given.at.clone();
-        if !matches!(given.command.deed, CommandAction::Say { .. }) {
+        if !matches!(given.command.action, CommandAction::Say { .. }) {
             // A message stays until it is in the conversation.
             self.given.remove(place);
         }
@@ -198,7 +198,7 @@ impl Control {
 
     /// The frames to send again on a new socket. Messages with files are sent in another way.
     pub fn again(&self) -> Vec<ClientFrame> {
-        let waiting = self.given.iter().filter(|given| !given.is_done && !has_files(&given.command.deed));
+        let waiting = self.given.iter().filter(|given| !given.is_done && !has_files(&given.command.action));
         waiting
             .map(|given| ClientFrame::Command {
                 conv: given.conversation.clone(),
@@ -221,7 +221,7 @@ impl Control {
     pub fn unheard(&self, conversation: &ConversationId, view: &View) -> Vec<String> {
         let said = self.given.iter().filter(|given| given.conversation == *conversation);
         let said = said.filter(|given| !is_heard(given, view));
-        said.filter_map(|given| match &given.command.deed {
+        said.filter_map(|given| match &given.command.action {
             CommandAction::Say { text, files, .. } => Some(attaching::said(text, files)),
             _ => None,
         })
@@ -253,13 +253,13 @@ impl Control {
 }
 
 /// Whether the command is a message with files.
-fn has_files(deed: &CommandAction) -> bool {
-    matches!(deed, CommandAction::Say { files, .. } if !files.is_empty())
+fn has_files(action: &CommandAction) -> bool {
+    matches!(action, CommandAction::Say { files, .. } if !files.is_empty())
 }
 
 /// Whether the message is among those that were added since the command.
 fn is_heard(given: &Given, view: &View) -> bool {
-    let CommandAction::Say { text, .. } = &given.command.deed else { return true };
+    let CommandAction::Say { text, .. } = &given.command.action else { return true };
     view.messages.values().skip(given.messages).any(|message| message.text == text.as_str())
 }
 

@@ -1,7 +1,7 @@
 //! The facts of the Details tab, in words, under headings.
 //!
 //! ```text
-//! Conversation   name, position (epoch:seq), began, last event, how much it holds
+//! Conversation   name, position (epoch:seq), began, last event, how much it holds, what fills the context
 //! <a run>        id, state, agent, model, dialect, began, lasted, finish reason, tokens, cost, error
 //! Earlier        how many runs are not listed
 //! Warnings       how many anomalies, and the first ones
@@ -16,6 +16,7 @@ use model::event::Usage;
 use model::view::{RunView, TopItem, View};
 use model::{RunId, Seq};
 
+use crate::context::ContextFill;
 use crate::fleet::status_word;
 use crate::link::Status;
 use crate::model::Model;
@@ -53,6 +54,7 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
             ("began", moment(first, time)),
             ("last event", moment(last, time)),
             ("holds", Some(extent(view))),
+            ("context", ContextFill::of(view).words()),
         ]),
     )];
     for (id, run) in view.runs.iter().rev().take(RUNS_MAX) {

@@ -1,10 +1,11 @@
 //! Texts as DOM elements, built without Leptos: a text that grows a thousand times a second may touch only
 //! its end.
 //!
-//! `markdown` and `plain` show texts, `nodes` and `code` build blocks, `formula` typesets formulas, `highlight`
+//! `markdown` and `plain` show texts, `nodes` and `code` build blocks, `formula` typesets formulas, `diagram` has diagrams drawn, `highlight`
 //! marks hits, `pattern` matches patterns, and `image` and `embed` show foreign content.
 
 mod code;
+pub(crate) mod diagram;
 mod embed;
 pub(crate) mod formula;
 pub(crate) mod highlight;

@@ -141,13 +141,13 @@ mod tests {
         forms.set(Some(&here), &call("u"), written.clone());
         let give = |control: &mut Control, id: &str| {
             let (run, tool) = call("t");
-            let deed = CommandAction::Approve {
+            let action = CommandAction::Approve {
                 run: Some(run.clone()),
                 tool: tool.clone(),
                 arguments: None,
                 saw: None,
             };
-            control.give(At::Call(run, tool), here.clone(), id, deed, &View::default());
+            control.give(At::Call(run, tool), here.clone(), id, action, &View::default());
         };
         give(&mut control, "1");
         let (id, message) = ("1".into(), "the hub stops".to_owned());

@@ -24,7 +24,7 @@ use crate::find::Place;
 use crate::keyboard::{Focus, KeyAction, Modifier, Press, Screen, action_of};
 use crate::open::Level;
 use crate::overview::address::SEARCH;
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::scroll::Scroller;
 use crate::store::{OpenDialog, Sheet, Store, Tab};
 use leptos::prelude::*;
@@ -57,9 +57,9 @@ enum Takes {
     /// Nothing.
     Nothing,
     /// That the reader may do this here.
-    Right(Deed),
+    Right(ReaderAction),
     /// Agents of the hub, and that the reader may do this here.
-    Agents(Deed),
+    Agents(ReaderAction),
     /// Agents of the hub, and that the reader may write here.
     Writing,
     /// Agents of the hub, and that the reader may begin a conversation.
@@ -72,8 +72,8 @@ impl Command {
         let has_agents = || store.control.has_agents();
         match self.takes {
             Takes::Nothing => true,
-            Takes::Right(deed) => store.may(deed),
-            Takes::Agents(deed) => has_agents() && store.may(deed),
+            Takes::Right(action) => store.may(action),
+            Takes::Agents(action) => has_agents() && store.may(action),
             Takes::Writing => has_agents() && store.may_say(),
             Takes::Beginning => has_agents() && store.beginning().is_some(),
         }
@@ -123,26 +123,26 @@ pub(crate) const COMMANDS: [Command; 47] = [
     command(&["a"], "a", "Next call that waits for approval", |store| {
         next_call(store, &[ToolState::Approval]);
     }),
-    with(Takes::Agents(Deed::Approve), &["A"], "A", "Approve the call", |store| {
+    with(Takes::Agents(ReaderAction::Approve), &["A"], "A", "Approve the call", |store| {
         control::press(store, "approve");
     }),
     with(
-        Takes::Agents(Deed::Approve),
+        Takes::Agents(ReaderAction::Approve),
         &["E"],
         "E",
         "Edit the call, or the message to run it again",
         control::edit,
     ),
-    with(Takes::Agents(Deed::Reject), &["R"], "R", "Reject the call", |store| {
+    with(Takes::Agents(ReaderAction::Reject), &["R"], "R", "Reject the call", |store| {
         control::press(store, "reject");
     }),
     with(Takes::Writing, &["m"], "m", "Write a message", |_| browser::focus("composer")),
     with(Takes::Beginning, &["n"], "n", "New conversation", control::begin),
-    with(Takes::Agents(Deed::Stop), &["."], ".", "Stop the run", Store::stop),
-    with(Takes::Agents(Deed::Retry), &[","], ",", "Retry or resume the run", |store| {
+    with(Takes::Agents(ReaderAction::Stop), &["."], ".", "Stop the run", Store::stop),
+    with(Takes::Agents(ReaderAction::Retry), &[","], ",", "Retry or resume the run", |store| {
         control::press(store, "go-on");
     }),
-    with(Takes::Right(Deed::Fork), &["F"], "F", "Fork from the turn", control::fork),
+    with(Takes::Right(ReaderAction::Fork), &["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
     command(&["g d"], "g d", "Compare with another conversation", |store| {
         store.open_dialog(OpenDialog::Compare);
@@ -165,8 +165,8 @@ pub(crate) const COMMANDS: [Command; 47] = [
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.open_dialog(OpenDialog::Settings)),
     command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
-    with(Takes::Right(Deed::Label), &["g r"], "g r", "Rename the conversation", Store::rename),
-    with(Takes::Right(Deed::Label), &["g o"], "g o", "Pin, archive, tags and note", |store| {
+    with(Takes::Right(ReaderAction::Label), &["g r"], "g r", "Rename the conversation", Store::rename),
+    with(Takes::Right(ReaderAction::Label), &["g o"], "g o", "Pin, archive, tags and note", |store| {
         store.open_dialog(OpenDialog::Order);
     }),
     command(&["y"], "y", "Copy the output of the row", copy_output),

@@ -32,7 +32,7 @@ pub use attached::{Attached, embeds, files};
 pub use changes::{counts, folded};
 pub use diff::{Change, Line};
 pub use numbered::Numbered;
-pub use parts::Part;
+pub use parts::{Part, sound_file};
 pub use table::{Cell, Table};
 pub use tasks::{Task, TaskState};
 pub use terminal::{Piece, is_shell, lines, without_orders};

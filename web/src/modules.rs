@@ -33,7 +33,7 @@ pub(crate) enum PageModule {
     Conversation,
     /// Arguments and results of calls in forms of their own.
     Kinds,
-    /// What typesets formulas. It is fetched for the first formula, never when the browser is idle.
+    /// What typesets formulas and has diagrams drawn. It is fetched for the first of them, never when the browser is idle.
     Formulas,
     /// The tabs of the panel.
     Panel,
@@ -209,7 +209,7 @@ impl Modules {
     }
 }
 
-/// Has formulas typeset from now on, whenever some wait; the module that does it is fetched for the first.
+/// Has formulas typeset and diagrams drawn from now on, whenever some wait; the module that does it is fetched for the first.
 pub(crate) fn typeset_formulas() {
     let modules = use_store().modules;
     dom::formula::when_waiting(move || {
@@ -278,7 +278,9 @@ fn Missing(module: PageModule) -> impl IntoView {
     let reload = |_| drop(browser::window().location().reload());
     view! {
         <div class=module.place() role="alert" data-t="module-missing">
-            <p>"This part of the page could not be loaded. If the hub is a newer one by now, reload the page."</p>
+            <p>
+                "This part of the page could not be loaded: the connection broke or took longer than two minutes. If the hub is a newer one by now, reload the page."
+            </p>
             <p>
                 <button type="button" class="act" data-t="module-again" on:click=move |_| modules.want(module)>"Try again"</button>
                 " "

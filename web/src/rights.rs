@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// What a reader can do in a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum ReaderAction {
     /// Write to an agent.
     Say,
     /// Stop a run.
@@ -26,7 +26,7 @@ pub enum Deed {
     Delete,
 }
 
-impl Deed {
+impl ReaderAction {
     /// The word in the hub's answer.
     fn word(self) -> &'static str {
         match self {
@@ -80,8 +80,8 @@ impl Access {
     }
 
     /// Whether the reader may do that in the conversation that was asked about.
-    pub fn may(&self, deed: Deed) -> bool {
-        !self.on || self.may.iter().any(|word| word == deed.word())
+    pub fn may(&self, action: ReaderAction) -> bool {
+        !self.on || self.may.iter().any(|word| word == action.word())
     }
 
     /// Whether one of the grants has `right`, wherever that is.
@@ -100,26 +100,26 @@ impl Access {
     }
 
     /// Why the reader may not do that in the conversation that was asked about; `None` if they may.
-    pub fn why_not(&self, deed: Deed) -> Option<&'static str> {
-        if self.may(deed) {
+    pub fn why_not(&self, action: ReaderAction) -> Option<&'static str> {
+        if self.may(action) {
             return None;
         }
         // Everybody who may control may label; what is missing then is missing for another reason.
-        let controls = self.may(Deed::Label);
-        Some(match deed {
-            Deed::Approve if controls => {
+        let controls = self.may(ReaderAction::Label);
+        Some(match action {
+            ReaderAction::Approve if controls => {
                 "Your role hides what calls are given, so you cannot approve them. You can reject them."
             }
-            Deed::Fork if controls && self.role.is_some() => {
+            ReaderAction::Fork if controls && self.role.is_some() => {
                 "Your role hides parts of conversations, so you cannot fork them."
             }
-            Deed::Fork if controls => {
+            ReaderAction::Fork if controls => {
                 "To fork it takes the grant `control` on every conversation, since the copy has a new name."
             }
-            Deed::Export => {
+            ReaderAction::Export => {
                 "You may watch, not export: your token or link has no grant `export` for this conversation."
             }
-            Deed::Delete => "Only those who administer the hub may delete conversations.",
+            ReaderAction::Delete => "Only those who administer the hub may delete conversations.",
             _ => "You may watch: your token or link has no grant `control` for this conversation.",
         })
     }
@@ -139,21 +139,32 @@ mod tests {
     #[test]
     fn without_access_control_everything_is_offered() {
         let access = access(r#"{"on":false,"principal":"everyone","grants":["admin:*"],"begins":[""]}"#);
-        assert!(access.is_open() && access.may(Deed::Delete) && access.has_somewhere("control"));
-        assert_eq!((access.beginning(), access.why_not(Deed::Say)), (Some(""), None));
+        assert!(access.is_open() && access.may(ReaderAction::Delete) && access.has_somewhere("control"));
+        assert_eq!((access.beginning(), access.why_not(ReaderAction::Say)), (Some(""), None));
     }
 
     #[test]
     fn who_may_watch_is_told_which_grant_is_missing() {
         let access = access(r#"{"on":true,"principal":"v","grants":["view:*"],"begins":[],"may":[]}"#);
-        assert!(!access.may(Deed::Say) && !access.has_somewhere("control") && access.has_somewhere("view"));
+        assert!(
+            !access.may(ReaderAction::Say)
+                && !access.has_somewhere("control")
+                && access.has_somewhere("view")
+        );
         assert_eq!(access.beginning(), None);
-        for deed in [Deed::Say, Deed::Stop, Deed::Approve, Deed::Reject, Deed::Retry, Deed::Label, Deed::Fork]
-        {
-            assert!(access.why_not(deed).unwrap().contains("`control`"), "{deed:?}");
+        for action in [
+            ReaderAction::Say,
+            ReaderAction::Stop,
+            ReaderAction::Approve,
+            ReaderAction::Reject,
+            ReaderAction::Retry,
+            ReaderAction::Label,
+            ReaderAction::Fork,
+        ] {
+            assert!(access.why_not(action).unwrap().contains("`control`"), "{action:?}");
         }
-        assert!(access.why_not(Deed::Export).unwrap().contains("`export`"));
-        assert!(access.why_not(Deed::Delete).unwrap().contains("administer"));
+        assert!(access.why_not(ReaderAction::Export).unwrap().contains("`export`"));
+        assert!(access.why_not(ReaderAction::Delete).unwrap().contains("administer"));
     }
 
     #[test]
@@ -162,11 +173,11 @@ mod tests {
         let role = access(&format!(
             r#"{{"on":true,"role":"g","grants":["view,control"],"begins":["t-"],"may":{say}}}"#
         ));
-        assert!(role.why_not(Deed::Approve).unwrap().contains("reject"));
-        assert!(role.why_not(Deed::Fork).unwrap().contains("role"));
-        assert_eq!((role.why_not(Deed::Say), role.beginning()), (None, Some("t-")));
+        assert!(role.why_not(ReaderAction::Approve).unwrap().contains("reject"));
+        assert!(role.why_not(ReaderAction::Fork).unwrap().contains("role"));
+        assert_eq!((role.why_not(ReaderAction::Say), role.beginning()), (None, Some("t-")));
         let narrow = access(&format!(r#"{{"on":true,"grants":["view,control:a"],"may":{say}}}"#));
-        assert!(narrow.why_not(Deed::Fork).unwrap().contains("every conversation"));
+        assert!(narrow.why_not(ReaderAction::Fork).unwrap().contains("every conversation"));
     }
 
     #[test]

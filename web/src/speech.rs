@@ -35,7 +35,7 @@ pub struct Speech {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
     /// An action of the reader: announced wherever the reader is by then.
-    Deed,
+    ReaderAction,
     /// An event in the open conversation: dropped when the reader leaves it.
     Here,
 }
@@ -54,7 +54,7 @@ impl Speech {
 
     /// Drops what is about the conversation that the reader leaves.
     pub fn leave(&mut self) {
-        self.waiting.retain(|(_, about)| *about == About::Deed);
+        self.waiting.retain(|(_, about)| *about == About::ReaderAction);
     }
 
     /// What to do at `now`, in milliseconds of one clock.

@@ -7,7 +7,7 @@ use model::view::ToolView;
 
 /// The state of loading a whole result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Loaded {
+pub enum ResultLoad {
     /// Not requested.
     #[default]
     No,
@@ -19,7 +19,7 @@ pub enum Loaded {
     Failed(String),
 }
 
-impl Loaded {
+impl ResultLoad {
     /// The JSON of the whole result, if it is loaded.
     pub fn json(&self) -> Option<&Arc<str>> {
         if let Self::Yes(json) = self { Some(json) } else { None }

@@ -3,13 +3,18 @@
 //! The scenarios are tests, so each fails by itself; what this command adds is the release binary, one at a
 //! time, and their figures on the screen.
 
+use crate::database;
 use crate::failure::{CommandFailure, CommandResult};
+use crate::packages;
 use crate::process::run;
 use crate::product;
 use crate::workspace::Workspace;
 
 /// The scenarios, as modules of `tests/chaos`, in the order in which they run.
-const SCENARIOS: [&str; 8] = ["storm", "late", "slow", "crash", "disk", "soak", "hostile", "outside"];
+const SCENARIOS: [&str; 9] = ["storm", "late", "slow", "crash", "disk", "soak", "hostile", "outside", "hubs"];
+
+/// The scenario with machines and databases of its own.
+const HUBS: &str = "hubs";
 
 /// Runs the scenario that `args` name, or all, one after the other: `[NAME] [--full]`. The product is built
 /// first, unless `FANLIGHT_BIN` names another binary.
@@ -19,6 +24,10 @@ pub(crate) fn run_scenarios(ws: &Workspace, args: &[String]) -> CommandResult {
     if let Some(unknown) = named.iter().find(|name| !SCENARIOS.contains(name)) {
         let known = SCENARIOS.join(", ");
         return Err(CommandFailure::usage(format!("no scenario is named {unknown:?}; there are {known}")));
+    }
+    if named.is_empty() || named.contains(&HUBS) {
+        database::ensure("the databases of the scenario `hubs`")?;
+        packages::ensure_network()?;
     }
     let program = if let Some(program) = std::env::var_os("FANLIGHT_BIN") {
         program.into()

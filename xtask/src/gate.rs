@@ -19,7 +19,7 @@ use crate::process::{run, run_seeing};
 use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
 use crate::{browser, database, product, tidy};
-use counts::TestCounts;
+use counts::{Failure, TestCounts};
 use recordings::recordings;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -76,6 +76,13 @@ pub(crate) fn test(ws: &Workspace) -> CommandResult {
     if verdict.is_err() && counts.failed == 0 {
         // A step without tests of its own counts as one failure, so that the last line never looks green.
         counts.failed = 1;
+    }
+    // At the end, since the output of a whole run is long and often only its end is looked at.
+    for Failure { name, lines } in &counts.failures {
+        say(format!("\nfailed: {name}"));
+        for line in lines {
+            say(format!("  {line}"));
+        }
     }
     if let Err(failure) = &verdict {
         say(format!("\nthe gate is closed: {failure}"));
@@ -225,7 +232,19 @@ fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcom
 const ON_POSTGRES: [&str; 7] =
     ["publish::", "resume::", "stored::", "delete::", "label::", "export::", "doors_seeds::"];
 
-/// Every test of the workspace, and [`ON_POSTGRES`], to the end even if one fails. They find the release binary and the packages
+/// The modules of `tests/it` that also run with three hubs for one, each connection to one of them at random. `FANLIGHT_TEST_LOG=postgres
+/// FANLIGHT_TEST_HUBS=3` runs all of them so.
+const ON_THREE_HUBS: [&str; 3] = ["publish::", "doors_openai::", "doors_pages::"];
+
+/// Some modules of `tests/it` with the log in PostgreSQL.
+fn it(ws: &Workspace, packages: &Packages, modules: &[&str]) -> Command {
+    let mut tests = ws.cargo("test --locked --no-fail-fast -p tests --test it --");
+    tests.args(modules).envs(packages.told());
+    tests.env("FANLIGHT_BIN", ws.product()).env("FANLIGHT_TEST_LOG", "postgres");
+    tests
+}
+
+/// Every test of the workspace, [`ON_POSTGRES`] and [`ON_THREE_HUBS`], to the end even if one fails. They find the release binary and the packages
 /// in their environment. A run without a single test is a failure, and so is one that ends badly without
 /// naming a test.
 fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
@@ -233,10 +252,11 @@ fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutc
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
     let well =
         run_seeing(tests.envs(packages.told()).env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
-    let mut stored = ws.cargo("test --locked --no-fail-fast -p tests --test it --");
-    stored.args(ON_POSTGRES).envs(packages.told());
-    stored.env("FANLIGHT_BIN", ws.product()).env("FANLIGHT_TEST_LOG", "postgres");
+    let mut stored = it(ws, &packages, &ON_POSTGRES);
     let well = run_seeing(&mut stored, |line| counts.see(line))? && well;
+    let mut several = it(ws, &packages, &ON_THREE_HUBS);
+    several.env("FANLIGHT_TEST_HUBS", "3");
+    let well = run_seeing(&mut several, |line| counts.see(line))? && well;
     match (well, counts) {
         (true, TestCounts { passed: 0, .. }) => Err(CommandFailure::new("not a single test ran")),
         (true, TestCounts { failed: 0, .. }) => Ok(StepOutcome::Done),

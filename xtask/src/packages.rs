@@ -37,13 +37,18 @@ const NODE: SystemPackage = SystemPackage {
     elsewhere: "install node and npm, and put both on the search path",
 };
 
-/// What makes a second machine of a network namespace.
+/// What makes machines of network namespaces.
 const NETWORK: SystemPackage = SystemPackage {
-    who: "the tests with a second machine",
+    who: "the tests with several machines",
     missing: || which("ip").is_none().then_some("ip"),
     packages: &["iproute2"],
     elsewhere: "install iproute2, and put ip on the search path",
 };
+
+/// Makes sure that there is what makes machines of network namespaces.
+pub(crate) fn ensure_network() -> CommandResult {
+    debian::ensure(&NETWORK)
+}
 
 /// Where the packages are.
 #[derive(Debug)]
@@ -61,7 +66,7 @@ impl Packages {
         let tools = ToolCache::find()?;
         debian::ensure(&PYTHON)?;
         debian::ensure(&NODE)?;
-        debian::ensure(&NETWORK)?;
+        ensure_network()?;
         Ok(Self { python: venv(ws, &tools)?, node_modules: node_modules(ws, &tools)? })
     }
 

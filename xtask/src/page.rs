@@ -7,6 +7,7 @@
 //! ```text
 //! WasmProgram::build   cargo rustc ─▶ (cut: wasm-split) ─▶ wasm-bindgen ─▶ glue ─▶ wasm-opt
 //! assemble::put        web/index.html, styles, icon, program ─▶ files with their hash in the name, inline scripts moved out
+//! diagrams::put          Mermaid and web/diagrams.js: one script, packed alone
 //! packed::pack         .br and .gz beside each file, budgets
 //! mirror               target/page ─▶ dist/, only what differs
 //! ```
@@ -14,6 +15,7 @@
 mod assemble;
 mod cut;
 mod decoder;
+mod diagrams;
 mod glue;
 mod html;
 mod packed;
@@ -66,6 +68,7 @@ pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     let boot = assemble::put(&ws.path("web"), &assemble::PAGE, &page, &staging)?;
     assemble::put(&ws.path("web"), &assemble::OVERVIEW, &overview, &staging)?;
     decoder::put(&decoder, &staging)?;
+    diagrams::put(ws, &toolbox, &staging)?;
     packed::pack(ws, &staging)?;
     let dist = ws.path("dist");
     let changed = mirror(&staging, &dist)?;

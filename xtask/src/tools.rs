@@ -7,6 +7,7 @@ use crate::console::{human, say};
 use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run, which};
 use crate::workspace::Workspace;
+use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -17,6 +18,8 @@ const CARGO_DENY: &str = "0.20.2";
 const CARGO_FUZZ: &str = "0.13.2";
 /// Binaryen, as its authors publish it for node: `wasm-opt`. Distributions carry versions too old for our compiler.
 const BINARYEN: &str = "132.0.0";
+/// Mermaid in its smaller form, as its authors publish it for npm: draws diagrams in the page. And the SHA-256 of its file.
+const MERMAID: (&str, &str) = ("12.0.0", "9f2807e402479d2864bfd9a95052076fc69d0ff45a0b25148b84b70fc33425b9");
 /// wasm-split: cuts the page into modules. Its marks are those of the `wasm_split_helpers` that Leptos has.
 const WASM_SPLIT: &str = "0.2.4";
 /// What the page is compiled for.
@@ -98,20 +101,59 @@ impl ToolCache {
     /// wasm-opt, where node and npm are there to run it; else why not. Without it the page works and is
     /// larger, so this is no failure of a command.
     pub(crate) fn wasm_opt(&self) -> Result<PathBuf, String> {
-        if which("node").is_none() || which("npm").is_none() {
+        if which("node").is_none() {
             return Err("node and npm are not on the search path".to_owned());
         }
-        let home = self.root.join(format!("binaryen-{BINARYEN}"));
-        let program = home.join("node_modules/.bin/wasm-opt");
-        if !program.is_file() {
+        self.npm_file(&format!("binaryen-{BINARYEN}"), "binaryen", BINARYEN, ".bin/wasm-opt")
+    }
+
+    /// The file of Mermaid, where npm is there to fetch it or has done so before; else why not. Without it the page works and shows diagrams as
+    /// code. Fails if the file has another hash: then it is removed, so that the next command fetches it again.
+    pub(crate) fn mermaid(&self) -> CommandResult<Result<PathBuf, String>> {
+        let (version, hash) = MERMAID;
+        let inside = "@mermaid-js/tiny/dist/mermaid.tiny.js";
+        let folder = format!("mermaid-{version}");
+        let file = match self.npm_file(&folder, "@mermaid-js/tiny", version, inside) {
+            Ok(file) => file,
+            Err(why) => return Ok(Err(why)),
+        };
+        let bytes =
+            std::fs::read(&file).map_err(CommandFailure::io(format!("reading {}", file.display())))?;
+        let found = Sha256::digest(&bytes).iter().fold(String::new(), |found, byte| {
+            let digits =
+                [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('?'));
+            found + &String::from_iter(digits)
+        });
+        if found != hash {
+            let folder = self.folder(&folder);
+            std::fs::remove_dir_all(&folder)
+                .map_err(CommandFailure::io(format!("removing {}", folder.display())))?;
+            return Err(CommandFailure::new(format!(
+                "{} had the SHA-256 {found}, not {hash}, and was removed",
+                file.display()
+            ))
+            .mend("run the command again, which fetches it again; if it fails again, look at what npm fetches from"));
+        }
+        Ok(Ok(file))
+    }
+
+    /// The file `inside` the modules of an npm package, which is installed into `folder` of the cache where the file is missing. The error
+    /// says why it cannot be had.
+    fn npm_file(&self, folder: &str, package: &str, version: &str, inside: &str) -> Result<PathBuf, String> {
+        let home = self.root.join(folder);
+        let file = home.join("node_modules").join(inside);
+        if !file.is_file() {
+            if which("npm").is_none() {
+                return Err("npm is not on the search path".to_owned());
+            }
             std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
             let mut npm = Command::new("npm");
             npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"])
                 .arg(&home)
-                .arg(format!("binaryen@{BINARYEN}"));
+                .arg(format!("{package}@{version}"));
             run(&mut npm).map_err(|failure| failure.to_string())?;
         }
-        Ok(program)
+        Ok(file)
     }
 
     /// Whether a tool is there at its version: it says so itself, or cargo does of one that has no such option.

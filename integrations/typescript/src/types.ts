@@ -54,7 +54,7 @@ export interface AgentView {
   usage?: Usage;
 }
 
-/** Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice. */
+/** Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice. */
 export interface Agents {
   /** How many levels below it; nothing for all of them, 0 for itself alone. */
   depth?: number;
@@ -62,10 +62,10 @@ export interface Agents {
   root?: string;
 }
 
-/** What was odd. */
+/** What a stream did that it should not have done. */
 export type AnomalyCode = "malformed" | "wrong_dialect" | "run_without_start" | "after_run_end" | "part_without_start" | "part_started_twice" | "after_part_end" | "delta_hole" | "delta_overlap" | "part_mismatch" | "tool_without_start" | "after_tool_end" | "bad_arguments" | "agent_without_start" | "too_large" | "too_many" | "truncated" | "copy_lost" | "repeated";
 
-/** One oddity. */
+/** One thing that a stream did and should not have done. People are told of it as a warning. */
 export interface Anomaly {
   /** What. */
   code: AnomalyCode;
@@ -73,7 +73,7 @@ export interface Anomaly {
   detail: string;
 }
 
-/** The oddities of one view: all counted, the first `ANOMALIES_KEPT_MAX` kept. */
+/** The anomalies of one view: all counted, the first `ANOMALIES_KEPT_MAX` kept. */
 export interface Anomalies {
   /** The first of them. */
   first: Anomaly[];
@@ -112,7 +112,7 @@ export interface SubFrame {
   conv: string;
   /** What the client has already. */
   have?: Position;
-  /** What kinds of facts; nothing for all. */
+  /** What kinds of events; nothing for all. */
   kinds?: string[];
   /** How deep. */
   level?: Level;
@@ -180,7 +180,7 @@ export interface ForkEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -230,7 +230,7 @@ export interface LabelEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -260,7 +260,7 @@ export interface RunStartEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -290,7 +290,7 @@ export interface RunUpdateEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -317,7 +317,7 @@ export interface RunStalledEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -350,7 +350,7 @@ export interface RunEndEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -386,7 +386,7 @@ export interface AgentStartEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -417,7 +417,7 @@ export interface AgentEndEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -461,7 +461,7 @@ export interface MessageEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -490,7 +490,7 @@ export interface PartStartEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -518,7 +518,7 @@ export interface PartDeltaEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -544,7 +544,7 @@ export interface PartReplaceEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -578,7 +578,7 @@ export interface PartEndEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -608,7 +608,7 @@ export interface ToolStartEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -636,7 +636,7 @@ export interface ToolArgsEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -664,7 +664,7 @@ export interface ToolCallEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -705,7 +705,7 @@ export interface ToolStateEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -733,7 +733,7 @@ export interface ToolOutputEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -779,7 +779,7 @@ export interface ToolResultEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -816,7 +816,7 @@ export interface ToolProgressEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -840,7 +840,7 @@ export interface StatusEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -870,13 +870,13 @@ export interface ErrorEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** A call waits for a person's consent. */
+/** A call waits for a person's approval. */
 export interface ApprovalRequestEvent {
   k: "approval.request";
   /** What the person is asked. */
@@ -896,7 +896,7 @@ export interface ApprovalRequestEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -924,7 +924,7 @@ export interface ApprovalAnswerEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -950,7 +950,7 @@ export interface CustomEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -976,13 +976,13 @@ export interface RawEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** The stream did something odd; it was survived. */
+/** The stream did something that it should not have done; it was survived. */
 export interface AnomalyEvent {
   k: "anomaly";
   /** What. */
@@ -1002,7 +1002,7 @@ export interface AnomalyEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -1026,7 +1026,7 @@ export interface RateEvent {
   producer_at?: number;
   /** Who published it, where it has a name. */
   publisher?: string;
-  /** The run that it belongs to; `RunId::none` for facts about the conversation. */
+  /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
   /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
@@ -1081,7 +1081,7 @@ export interface StopFrame {
   id: string;
 }
 
-/** A call that waits for consent may be executed. */
+/** A call that waits for approval may be executed. */
 export interface ApproveFrame {
   command: "approve";
   /** Its arguments, where they are to be others. */
@@ -1096,7 +1096,7 @@ export interface ApproveFrame {
   id: string;
 }
 
-/** A call that waits for consent may not be executed. */
+/** A call that waits for approval may not be executed. */
 export interface RejectFrame {
   command: "reject";
   /** The run; the newest where it is not said. */
@@ -1170,7 +1170,7 @@ export interface ForkFrame {
   id: string;
 }
 
-/** See the module. */
+/** A command of a person. One that comes again with its id is not carried out again and gets the same answer. */
 export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | LabelFrame | RateFrame | ForkFrame;
 
 /** Have something done in a conversation; see `crate::command`. */
@@ -1232,7 +1232,7 @@ export interface ConversationRow {
   agent?: string;
   /** Sub-agents of the newest run. */
   agents: number;
-  /** What was odd, in all. */
+  /** How many anomalies there were, in all. */
   anomalies: number;
   /** The beginning of the last text of the newest run, once that is complete. */
   answer?: string;
@@ -1295,7 +1295,7 @@ export interface ConversationRow {
 }
 
 /** What went wrong with one request, frame or subscription. Never closes the socket by itself. */
-export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "unauthenticated" | "forbidden" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "elsewhere" | "log_failed" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "over_budget" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "still_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
+export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "unauthenticated" | "forbidden" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "elsewhere" | "log_failed" | "log_unavailable" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "over_budget" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "still_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
 
 export interface ErrorFact {
   /** The name of the failure, as the source has it. */
@@ -1496,7 +1496,7 @@ export interface ToolView {
   output: Streamed;
   /** When it was written. */
   pending_at: number | null;
-  /** What a person is asked, while it waits for consent. */
+  /** What a person is asked, while it waits for approval. */
   question: string | null;
   /** How long it waited, in milliseconds, by the publisher. */
   queued_ms: number | null;
@@ -1536,7 +1536,7 @@ export interface RunView {
   full: boolean;
   /** Parts, calls, agents and notes, in order. */
   items: Item[];
-  /** Whether facts came after the end. */
+  /** Whether events came after the end. */
   late: boolean;
   /** What the loss of its publisher closed, as long as nobody has come back. */
   loss?: Loss;
@@ -1624,7 +1624,7 @@ export type TopItem = TopItemMessage | TopItemRun;
 
 /** A conversation as it stands after the event `View::seq`. */
 export interface View {
-  /** What was odd. */
+  /** What the streams did that they should not have done. */
   anomalies: Anomalies;
   /** Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there. */
   forked_from?: Origin;

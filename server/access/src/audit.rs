@@ -24,7 +24,7 @@ const TEXT_CHARS_MAX: usize = 200;
 /// What somebody did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Deed {
+pub enum AuditedAction {
     /// The hub began to write here.
     Start,
     /// Logged a browser in.
@@ -62,7 +62,7 @@ pub enum Deed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audited {
     /// What.
-    pub deed: Deed,
+    pub deed: AuditedAction,
     /// The name of the principal; empty where nobody knows who.
     pub who: CompactString,
     /// The conversation that it was about.
@@ -81,7 +81,7 @@ pub struct Audited {
 
 impl Audited {
     /// `who` did it; more is not said.
-    pub fn new(deed: Deed, who: &str) -> Self {
+    pub fn new(deed: AuditedAction, who: &str) -> Self {
         Self { deed, who: who.into(), conversation: None, from: None, detail: None, failed: None }
     }
 

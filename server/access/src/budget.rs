@@ -5,24 +5,17 @@
 //! 5usd/day    0.5eur/month    100usd
 //! ```
 //!
-//! Periods begin by the clock and the calendar in UTC. What was spent is kept in a file:
-//!
-//! ```json
-//! {"version": 1, "spent": {"9f2c…": {"since": 1795651200000, "cost": {"amount": "1.25", "currency": "USD"}, "calls": 14, "estimated": 2}}}
-//! ```
+//! Periods begin by the clock and the calendar in UTC.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use model::event::{Cost, Currency};
 use serde::{Deserialize, Serialize};
 
-use crate::secret::Hash;
-use crate::tokens::Tokens;
+mod spending;
 
-/// The version of the file format.
-const VERSION: u32 = 1;
+pub use spending::{PERIODS_KEPT, Spending, Spent};
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 86_400_000;
@@ -153,78 +146,6 @@ impl TryFrom<String> for Budget {
 impl From<Budget> for String {
     fn from(budget: Budget) -> Self {
         budget.to_string()
-    }
-}
-
-/// What a token has spent in one period.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Spent {
-    /// When the period began, in milliseconds since 1970; 0 for a budget without a period.
-    pub since: u64,
-    /// The money.
-    pub cost: Cost,
-    /// The number of calls that were counted.
-    pub calls: u64,
-    /// Of these, those whose cost was estimated.
-    pub estimated: u64,
-}
-
-/// What tokens have spent, by the hashes of the tokens. Times are in milliseconds since 1970.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spending(BTreeMap<Hash, Spent>);
-
-/// The content of the file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File<T> {
-    /// The version of the format, [`VERSION`].
-    version: u32,
-    /// What was spent.
-    spent: T,
-}
-
-impl Spending {
-    /// Reads a file. Fails for what is none, with the reason.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let file: File<BTreeMap<Hash, Spent>> =
-            serde_json::from_str(text).map_err(|error| error.to_string())?;
-        if file.version != VERSION {
-            return Err(format!("its version is {}, and this hub knows {VERSION}", file.version));
-        }
-        Ok(Self(file.spent))
-    }
-
-    /// The text of the file.
-    pub fn written(&self) -> String {
-        // Serializing hashes, numbers and texts cannot fail.
-        let mut text =
-            serde_json::to_string_pretty(&File { version: VERSION, spent: &self.0 }).unwrap_or_default();
-        text.push('\n');
-        text
-    }
-
-    /// What a token has spent of `budget` in the period in which `now` is. Nothing of what was spent in another currency.
-    pub fn of(&self, token: &Hash, budget: &Budget, now: u64) -> Spent {
-        let since = budget.period.began(now);
-        let is_now =
-            |spent: &&Spent| spent.since >= since && spent.cost.currency() == budget.limit.currency();
-        let nothing = Spent { since, cost: Cost::new(0, budget.limit.currency()), calls: 0, estimated: 0 };
-        self.0.get(token).filter(is_now).copied().unwrap_or(nothing)
-    }
-
-    /// Counts a call of a token at `now`: what it cost, and whether that is estimated.
-    pub fn add(&mut self, token: &Hash, budget: &Budget, (cost, is_estimated): (Cost, bool), now: u64) {
-        let mut spent = self.of(token, budget, now);
-        spent.cost = spent.cost.plus(cost);
-        spent.calls = spent.calls.saturating_add(1);
-        spent.estimated = spent.estimated.saturating_add(u64::from(is_estimated));
-        self.0.insert(*token, spent);
-    }
-
-    /// Forgets what was spent by tokens that are not among `tokens`.
-    pub fn keep(&mut self, tokens: &Tokens) {
-        self.0.retain(|token, _| tokens.find(token).is_some());
     }
 }
 

@@ -1,6 +1,8 @@
 //! Why a caller is not admitted or may not do something. The texts never reveal whether a conversation
 //! exists.
 
+use model::code::ErrorCode;
+
 /// Why a caller is not admitted or may not do what they asked for. The text is sent to the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Denial {
@@ -50,6 +52,11 @@ pub enum Denial {
     /// The caller is known and has no grant for this.
     #[error("this principal has no grant for that")]
     Forbidden,
+    /// What the hubs of a log know together cannot be asked for.
+    #[error(
+        "the database that the hubs share does not answer, so nobody can say whether that holds: try again in a moment"
+    )]
+    Unavailable,
     /// They may, but for what their role hides, and the answer cannot be given without that.
     #[error(
         "the role of this principal hides parts of conversations, and what was asked for is not given without them: \
@@ -59,8 +66,17 @@ pub enum Denial {
 }
 
 impl Denial {
-    /// Whether another credential may help. The answer is then 401 (close code 4401), otherwise 403 (4403).
+    /// Whether another credential may help. The answer is then 401 (close code 4401), otherwise 403 (4403), or 503 where nothing is known.
     pub fn is_about_credentials(self) -> bool {
-        !matches!(self, Self::Forbidden | Self::Hidden)
+        !matches!(self, Self::Forbidden | Self::Hidden | Self::Unavailable)
+    }
+
+    /// The code that goes with it on the wire.
+    pub fn code(self) -> ErrorCode {
+        match self {
+            Self::Unavailable => ErrorCode::LogUnavailable,
+            denial if denial.is_about_credentials() => ErrorCode::Unauthenticated,
+            _ => ErrorCode::Forbidden,
+        }
     }
 }

@@ -27,19 +27,21 @@ pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial>
         ClientFrame::Sub { conv, .. } => principal.may(Right::View, conv.as_str()),
         ClientFrame::Watch { .. } => principal.may_somewhere(Right::View),
         ClientFrame::Pub(publication) => principal.may(Right::Publish, publication.conv.as_str()),
-        ClientFrame::Command { conv, command } => return commanded(principal, conv.as_str(), &command.deed),
+        ClientFrame::Command { conv, command } => {
+            return commanded(principal, conv.as_str(), &command.action);
+        }
     };
     if is_met { Ok(()) } else { Err(Denial::Forbidden) }
 }
 
-/// Checks that `principal` may give the command `deed` in `conversation`.
+/// Checks that `principal` may give the command `action` in `conversation`.
 ///
 /// A fork copies the conversation, so it needs the right to view it, and in the new conversation the right to
 /// control. If the hub invents its name, that is the right on all conversations. A principal with a role forks
 /// nothing, since the copy may be shown whole under its name, and approves no calls if its role hides arguments.
-pub fn commanded(principal: &Principal, conversation: &str, deed: &CommandAction) -> Result<(), Denial> {
+pub fn commanded(principal: &Principal, conversation: &str, action: &CommandAction) -> Result<(), Denial> {
     let may = |right| principal.may(right, conversation);
-    let is_met = match deed {
+    let is_met = match action {
         CommandAction::Approve { .. } if is_met_but_hidden(principal, conversation) => {
             return Err(Denial::Hidden);
         }

@@ -1,7 +1,7 @@
 //! Access control: who may see and do what.
 //!
 //! ```text
-//! token, cookie or link ──Registry──▶ Principal { name, grants } ──Need of the route──▶ allowed, or a Denial
+//! token, cookie or link ──Credentials──▶ Principal { name, grants } ──Need of the route──▶ allowed, or a Denial
 //! ```
 //!
 //! A [`Principal`] is a caller. It has [`Grant`]s: rights on the conversations whose names match a
@@ -13,12 +13,13 @@
 //! It depends on `model` and no other crate of the workspace.
 //!
 //! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `offers` →
-//! `secret` → `tokens`, `budget`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `registry` → `told` → `cookie`, `oidc`,
+//! `secret` → `tokens`, `budget`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `credentials` → `told` → `cookie`, `oidc`,
 //! `quota`, `audit`.
 
 pub mod audit;
 mod budget;
 pub mod cookie;
+mod credentials;
 mod denial;
 pub mod frames;
 mod grant;
@@ -30,7 +31,6 @@ pub mod oidc;
 mod pattern;
 mod principal;
 mod quota;
-mod registry;
 mod right;
 mod roles;
 pub mod routes;
@@ -41,7 +41,8 @@ mod tokens;
 mod told;
 mod vouched;
 
-pub use budget::{Budget, BudgetError, BudgetPeriod, Spending, Spent};
+pub use budget::{Budget, BudgetError, BudgetPeriod, PERIODS_KEPT, Spending, Spent};
+pub use credentials::{Admission, Credentials, Proof};
 pub use denial::Denial;
 pub use grant::{Grant, GrantError};
 pub use mapping::{IDENTITY_RULES_MAX, IdentityMapping, IdentityRule, MappingError};
@@ -49,8 +50,7 @@ pub use need::{Need, Shows};
 pub use offers::{beginnings, offers};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
-pub use quota::{InUse, Quotas, RATED_MAX, Rates};
-pub use registry::{Admission, Proof, Registry};
+pub use quota::{Quotas, RATED_MAX, Rates, UseCounts};
 pub use right::{Right, Rights};
 pub use roles::{ROLES_MAX, RoleError, Roles};
 pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};

@@ -36,8 +36,8 @@ fn commands() -> [(&'static str, CommandAction); 7] {
 
 /// What `principal` may do in `conversation`, which need not exist: the words above, in that order.
 pub fn offers(principal: &Principal, conversation: &str) -> Vec<&'static str> {
-    let is_commanded = |deed: &CommandAction| commanded(principal, conversation, deed).is_ok();
-    let commands = commands().into_iter().filter(|(_, deed)| is_commanded(deed)).map(|(word, _)| word);
+    let is_commanded = |action: &CommandAction| commanded(principal, conversation, action).is_ok();
+    let commands = commands().into_iter().filter(|(_, action)| is_commanded(action)).map(|(word, _)| word);
     let is_served = |method: &str, path: &str| {
         routes::find(method, path).is_some_and(|(need, shows)| {
             need.met_by(principal, Some(conversation)).and_then(|()| shows.serves(principal)).is_ok()
@@ -97,8 +97,8 @@ mod tests {
 
     #[test]
     fn the_words_of_commands_are_those_of_the_wire() {
-        for (word, deed) in commands() {
-            let text = serde_json::to_string(&deed).unwrap();
+        for (word, action) in commands() {
+            let text = serde_json::to_string(&action).unwrap();
             assert!(text.starts_with(&format!("{{\"command\":\"{word}\"")), "{text}");
         }
     }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use compact_str::CompactString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -95,8 +95,9 @@ pub fn is_safe_url(url: &str) -> bool {
     host == "[::1]" || host == "localhost" || host.ends_with(".localhost") || host == "127.0.0.1"
 }
 
-/// A login that has begun.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A login that has begun. Hubs that share a log tell one another of it as JSON.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PendingLogin {
     /// What the ID token must repeat.
     pub nonce: String,

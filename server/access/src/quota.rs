@@ -13,6 +13,9 @@ pub struct Quotas {
     pub connections_per_address: u32,
     /// Logins of one address that may fail in a minute, all of them at once too.
     pub failed_logins_per_minute: u32,
+    /// Logins at a provider of identities that one address may begin in a minute, all of them at once too. Ten minutes of it are fewer than the
+    /// logins that are kept, so that one address does not push out those of others.
+    pub provider_logins_per_minute: u32,
     /// Most requests of one principal that are answered at the same time, streams and waits among them.
     pub requests_per_principal: u32,
     /// Most open sockets of one principal.
@@ -26,6 +29,7 @@ impl Default for Quotas {
         Self {
             connections_per_address: 1_000,
             failed_logins_per_minute: 1_000,
+            provider_logins_per_minute: 60,
             requests_per_principal: 500,
             sockets_per_principal: 1_000,
             publishes_per_second: 1_000,
@@ -36,14 +40,14 @@ impl Default for Quotas {
 /// How many of something are in use, by whose they are. Who uses none is not in it. It is as large as what is
 /// in use.
 #[derive(Debug)]
-pub struct InUse<K> {
+pub struct UseCounts<K> {
     /// Most of each.
     max: u32,
     /// How many are in use, never 0.
     by: BTreeMap<K, u32>,
 }
 
-impl<K: Ord + Clone> InUse<K> {
+impl<K: Ord + Clone> UseCounts<K> {
     /// At most `max` of each.
     pub fn new(max: u32) -> Self {
         Self { max, by: BTreeMap::new() }
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn i7_no_more_are_in_use_than_may_be_and_others_are_not_counted() {
-        let mut used = InUse::new(2);
+        let mut used = UseCounts::new(2);
         assert_eq!(
             [used.take(&"a"), used.take(&"a"), used.take(&"a"), used.take(&"b")],
             [true, true, false, true]

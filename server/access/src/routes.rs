@@ -11,7 +11,7 @@
 //! A new route of the hub gets its line here in the same commit; a test where the router is made finds those
 //! without.
 
-use crate::audit::Deed;
+use crate::audit::AuditedAction;
 use crate::need::Need;
 use crate::need::Shows::{self, Everything, Masked, Nothing};
 use crate::right::Right::{Admin, Control, Export, Import, Publish, View};
@@ -198,13 +198,13 @@ pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
 
 /// What the audit log notes of a request to a route with that need; `None` for those that are too many, or
 /// noted by their handlers.
-pub fn deed(need: Need, method: &str) -> Option<Deed> {
+pub fn deed(need: Need, method: &str) -> Option<AuditedAction> {
     match need {
-        Need::OnNamed(rights) if rights.contains(&Export) => Some(Deed::Export),
-        Need::OnNamed(rights) if rights.contains(&Import) => Some(Deed::Import),
-        Need::OnAll(rights) if rights.contains(&Admin) => Some(Deed::Administer),
+        Need::OnNamed(rights) if rights.contains(&Export) => Some(AuditedAction::Export),
+        Need::OnNamed(rights) if rights.contains(&Import) => Some(AuditedAction::Import),
+        Need::OnAll(rights) if rights.contains(&Admin) => Some(AuditedAction::Administer),
         Need::OnAll(rights) if rights.contains(&Control) && method != "GET" && method != "HEAD" => {
-            Some(Deed::Ask)
+            Some(AuditedAction::Ask)
         }
         _ => None,
     }

@@ -61,7 +61,7 @@ pub(crate) struct Session {
     shared: Option<u64>,
 }
 
-/// All sessions, at most [`SESSIONS_MAX`]. Owned by the registry.
+/// All sessions, at most [`SESSIONS_MAX`]. Owned by [`Credentials`](crate::Credentials).
 #[derive(Debug, Default)]
 pub struct Sessions {
     /// The sessions by the hash of their secret, expired ones until the next begins.

@@ -73,12 +73,7 @@ impl Shares {
     /// Adds a link at `now`. Expired links are removed. Fails for a lifetime of nothing or over thirty days,
     /// for no view, and with `Full`.
     pub fn add(&mut self, share: Share, now: u64) -> Result<(), ShareError> {
-        if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
-            return Err(ShareError::Life);
-        }
-        if share.views_left == Some(0) {
-            return Err(ShareError::Views);
-        }
+        Self::check(&share, now)?;
         self.all.retain(|share| share.expires > now);
         if self.all.len() >= SHARES_MAX {
             return Err(ShareError::Full);
@@ -103,6 +98,20 @@ impl Shares {
     /// The link with this hash.
     pub fn find(&self, hash: &Hash) -> Option<&Share> {
         self.all.iter().find(|share| share.hash == *hash)
+    }
+
+    /// Takes over a link that was made elsewhere, in the place of what is known of it.
+    pub fn put(&mut self, share: Share) {
+        self.all.retain(|known| known.hash != share.hash);
+        self.all.push(share);
+    }
+
+    /// Checks at `now` what is asked of a new link. Fails for a lifetime of nothing or over thirty days, and for no view.
+    pub fn check(share: &Share, now: u64) -> Result<(), ShareError> {
+        if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
+            return Err(ShareError::Life);
+        }
+        if share.views_left == Some(0) { Err(ShareError::Views) } else { Ok(()) }
     }
 
     /// Revokes the link with this id, if `may` returns true for it.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
+use crate::credentials::Credentials;
 use crate::denial::Denial;
 use crate::grant::Grant;
 use crate::principal::Principal;
-use crate::registry::Registry;
 use crate::secret::Hash;
 use crate::sessions::Behind;
 use crate::vouched::Vouched;
@@ -37,13 +37,13 @@ enum ToldBehind {
 pub struct ToldSession {
     /// The same for all sessions of one token, link or person, and different for others.
     pub caller: String,
-    /// For whom it stands, as JSON that [`Registry::take_session`] reads.
+    /// For whom it stands, as JSON that [`Credentials::take_session`] reads.
     pub behind: String,
     /// When it ends, in milliseconds since 1970.
     pub expires: u64,
 }
 
-impl Registry {
+impl Credentials {
     /// The session with this hash, for other hubs; `None` where there is none.
     pub fn told_session(&self, hash: &Hash) -> Option<ToldSession> {
         let session = self.sessions().find(hash)?;
@@ -79,6 +79,14 @@ impl Registry {
         Ok(())
     }
 
+    /// The link for which a session stands of which another hub has `told`, if it stands for one that is not known here.
+    pub fn link_missed_by(&self, told: &str) -> Option<Hash> {
+        match serde_json::from_str(told).ok()? {
+            ToldBehind::Share(hash) if self.shares().find(&hash).is_none() => Some(hash),
+            _ => None,
+        }
+    }
+
     /// Whether there is a session with this hash, also one that is over.
     pub fn has_session(&self, hash: &Hash) -> bool {
         self.sessions().find(hash).is_some()
@@ -112,8 +120,8 @@ mod tests {
 
     #[test]
     fn a_session_of_another_hub_stands_for_the_same_person_with_the_same_grants() {
-        let registry = || Registry::new(Tokens::default(), Roles::default());
-        let (mut here, mut there) = (registry(), registry());
+        let credentials = || Credentials::new(Tokens::default(), Roles::default());
+        let (mut here, mut there) = (credentials(), credentials());
         let session = Secret::mint(SecretKind::Session, &[7; 32]);
         let grants = vec!["view:team-*".parse().unwrap()];
         let vouched = Vouched::new(Principal::new("ann", grants, None), 100);

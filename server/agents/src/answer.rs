@@ -6,7 +6,7 @@ mod hearing;
 mod post;
 
 pub(crate) use failure::failure;
-pub(crate) use hearing::{Heard, Hearing};
+pub(crate) use hearing::{AnswerOutcome, Hearing};
 pub(crate) use post::{no_key, post, put_key, unanswered};
 
 /// The header that Anthropic's API requires, and its value.

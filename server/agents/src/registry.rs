@@ -20,7 +20,7 @@ use crate::error::StartError;
 use crate::host::Host;
 use crate::run::{RUNNER, RunAddress, Word};
 use crate::sampling::{self, SAMPLING};
-use crate::seat::{Beginning, Going, Seat};
+use crate::seat::{Beginning, Going, RunPlace};
 use crate::settings::{AgentConfig, AgentKind, RemoteConfig, RemoteKind, RunnerConfig};
 use crate::terms::Terms;
 use crate::way::Way;
@@ -182,7 +182,7 @@ impl Agents {
         let found = self.find(&agent)?;
         self.check_files(&agent, &messages)?;
         let place = RunAddress { run: self.name(&conversation, run), conversation };
-        let (seat, lead) = Seat::take(self, &place, agent)?;
+        let (seat, lead) = RunPlace::take(self, &place, agent)?;
         let after = self.publish(&place.conversation, messages)?;
         let notes = terms.note().into_iter().chain(note);
         let work = seat.work(found, lead, (tools.into(), terms), Beginning::New)?;

@@ -18,7 +18,7 @@ use crate::error::StartError;
 use crate::registry::{Agents, Started};
 use crate::remote;
 use crate::run::{HUB_STOPPED, RunAddress, is_of_runner};
-use crate::seat::{Beginning, Seat};
+use crate::seat::{Beginning, RunPlace};
 use crate::terms::Terms;
 
 /// Most conversations that are searched for runs that were interrupted when the hub stopped.
@@ -43,7 +43,7 @@ impl Agents {
             return Err(wrong("the run is complete"));
         }
         let agent = self.find(&name)?;
-        let (seat, lead) = Seat::take(self, place, name)?;
+        let (seat, lead) = RunPlace::take(self, place, name)?;
         let after = Position { epoch: found.epoch().clone(), seq };
         // The caller's own tools are not offered again, because the caller is gone.
         let work = seat.work(agent, lead, (Arc::default(), terms), Beginning::Resumed)?;

@@ -57,7 +57,7 @@ impl RunPublisher {
             None => self.ticket,
             Some(Some(came)) => came,
             // Whoever asks waits for all of it: there is nothing more to be said before.
-            Some(None) => self.host.fanout.release(&self.place.conversation),
+            Some(None) => self.host.fanout.release_withheld(&self.place.conversation),
         }
     }
 

@@ -51,7 +51,7 @@ pub(crate) struct Going {
 
 /// The place of a run among those that go on. Dropping it frees the place.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct RunPlace {
     /// Where the place is.
     agents: Arc<Agents>,
     /// The run.
@@ -80,7 +80,7 @@ pub(crate) enum Beginning {
     Resumed,
 }
 
-impl Seat {
+impl RunPlace {
     /// Takes a place for a run of `agent`. Refused while the hub drains, if as many runs go on as may, and if
     /// the run already goes on.
     pub(crate) fn take(
@@ -155,7 +155,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for RunPlace {
     fn drop(&mut self) {
         let gone = self.agents.going().remove(&self.place);
         if let Some(gone) = gone {

@@ -95,6 +95,29 @@ impl HubAddress {
         self.door(&["v1", "conversations", conversation.as_str(), "export", format])
     }
 
+    /// The URL that lists the agents of the hub.
+    pub fn agents(&self) -> Url {
+        self.door(&["v1", "agents"])
+    }
+
+    /// The URL that asks an agent in the form of OpenAI's chat completions.
+    pub fn chat(&self) -> Url {
+        self.door(&["v1", "chat", "completions"])
+    }
+
+    /// The URL that takes commands in a conversation.
+    pub fn commands(&self, conversation: &ConversationId) -> Url {
+        self.door(&["v1", "conversations", conversation.as_str(), "commands"])
+    }
+
+    /// The URL of the page that shows a conversation, without the user name and password.
+    pub fn page(&self, conversation: &ConversationId) -> Url {
+        let mut url = self.door(&["c", conversation.as_str()]);
+        // Both fail for an address without a host alone, and this has one.
+        let (_password, _user) = (url.set_password(None), url.set_username(""));
+        url
+    }
+
     /// The URL of an endpoint, from the segments of its path, which are percent-encoded.
     fn door(&self, path: &[&str]) -> Url {
         let mut url = Url::clone(&self.base);

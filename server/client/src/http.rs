@@ -130,15 +130,27 @@ fn authorization(address: &HubAddress, url: &Url) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// The message of a refusal: from a problem document, otherwise the beginning of the text.
+/// The message of a refusal: from a problem document or an error in OpenAI's form, otherwise the beginning of the text.
 fn message(text: &[u8]) -> String {
     #[derive(Deserialize)]
     struct Problem {
         code: String,
         detail: Option<String>,
     }
+    #[derive(Deserialize)]
+    struct Fault {
+        code: Option<String>,
+        message: String,
+    }
+    #[derive(Deserialize)]
+    struct Faulty {
+        error: Fault,
+    }
     if let Ok(problem) = serde_json::from_slice::<Problem>(text) {
         return format!("{}: {}", problem.code, problem.detail.unwrap_or_default());
+    }
+    if let Ok(Faulty { error }) = serde_json::from_slice(text) {
+        return error.code.map_or_else(String::new, |code| format!("{code}: ")) + &error.message;
     }
     String::from_utf8_lossy(text).chars().take(200).collect()
 }

@@ -8,7 +8,7 @@
 //! `docs/protocol.md` describes. It depends on `model` and `upstream` and no other crate of the workspace. It
 //! writes nothing to disk except for the spool, whose files have no names.
 //!
-//! Reading order: `address` → `http` → `publisher` and `download` → `link` (one WebSocket) → `session`
+//! Reading order: `address` → `http` → `publisher`, `download` and `request` → `link` (one WebSocket) → `session`
 //! (viewing) → `reconnection` → `courier` (publishing: `ledger` says what is sent next, `window` keeps the
 //! events, `line` is the socket) → `spool`.
 
@@ -19,6 +19,7 @@ mod http;
 mod link;
 mod publisher;
 mod reconnection;
+mod request;
 mod session;
 mod spool;
 
@@ -29,6 +30,7 @@ pub use courier::{
 pub use download::download;
 pub use link::{HubLink, LinkError, SocketClosed};
 pub use publisher::{HttpPublisher, PublishError, PublishReceipt};
+pub use request::{HubAnswer, post};
 pub use session::{SessionError, SessionUpdate, ViewerSession};
 pub use spool::{Spool, SpoolStatus};
 

@@ -3,7 +3,7 @@
 //! machine may do everything.
 //!
 //! ```text
-//! tokens.json ──▶ Registry ◀── shares.json        Gate::by_token, by_session, by_claims ─▶ Admission
+//! tokens.json ──▶ Credentials ◀── shares.json        Gate::by_token, by_session, by_claims ─▶ Admission
 //! keys of issuers ──▶ │  ◀── sessions             Gate::over(admission) ─▶ the reason, once it ends
 //!                      └─ changes: a number that rises ─▶ whoever holds an admission checks it again
 //! ```
@@ -20,15 +20,15 @@ use std::time::Duration;
 
 use access::audit::Audited;
 use access::{
-    Admission, Denial, Hash, Proof, Quotas, Registry, Roles, Secret, SecretKind, Share, TokenRecord, Tokens,
+    Admission, Credentials, Denial, Hash, Proof, Quotas, Roles, Secret, SecretKind, TokenRecord, Tokens,
 };
 use compact_str::CompactString;
-use model::{ConversationId, Mask};
+use model::Mask;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use event_log::{EventLog, clock};
+use event_log::{EventLog, LogError, clock};
 use upstream::Egress;
 
 mod audit;
@@ -36,6 +36,7 @@ mod bounds;
 mod fetch;
 mod keys;
 mod ledger;
+mod links;
 mod login;
 mod shared;
 mod store;
@@ -50,6 +51,7 @@ use keys::KeyRing;
 pub use keys::{JwtSource, KeySource};
 pub use ledger::spending;
 pub(crate) use ledger::{Ledger, NotLent, OpenCall};
+pub(crate) use links::ShareFault;
 pub use login::OidcConfig;
 pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
@@ -98,11 +100,15 @@ pub(crate) struct Gate {
 #[derive(Debug)]
 struct Guarded {
     /// Who is known: tokens, sessions and links.
-    registry: RwLock<Registry>,
+    credentials: RwLock<Credentials>,
     /// The file of tokens, which the hub only reads.
     tokens: TokenStore,
-    /// The file of links.
+    /// The file of links; where hubs share a log they are there instead.
     shares: ShareStore,
+    /// Held while links are read from the log or changed there, so that none is forgotten that was just made.
+    links: Mutex<()>,
+    /// The hashes of the links that were in the log when they were last taken over.
+    followed_links: Mutex<BTreeSet<String>>,
     /// Proxies whose forwarding headers are believed.
     proxies: Vec<IpAddr>,
     /// The keys of who else signs tokens.
@@ -132,29 +138,32 @@ impl Gate {
         let tokens = TokenStore::in_folder(&config.folder);
         let shares = ShareStore::in_folder(&config.folder);
         let issuers = config.jwt.iter().map(|source| source.issuer.clone()).collect();
-        let mut registry = Registry::new(config.own.clone(), config.roles.clone()).with_issuers(issuers);
+        let mut credentials =
+            Credentials::new(config.own.clone(), config.roles.clone()).with_issuers(issuers);
         let sources = config.jwt.iter().map(|source| source.keys.clone()).collect();
-        let keys = KeyRing::new(sources, |issuer, keys| registry.set_keys(issuer, keys))?;
+        let keys = KeyRing::new(sources, |issuer, keys| credentials.set_keys(issuer, keys))?;
         let provider = config.oidc.clone().map(Provider::new).transpose()?;
-        registry.set_tokens(tokens.load()?);
-        registry.set_shares(shares.load(clock::now_ms())?);
+        credentials.set_tokens(tokens.load()?);
+        credentials.set_shares(shares.load(clock::now_ms())?);
         let has_others = !config.jwt.is_empty() || config.trusted.is_some() || provider.is_some();
-        if registry.tokens().all().next().is_none() && !has_others {
+        if credentials.tokens().all().next().is_none() && !has_others {
             tracing::warn!(
                 "access control is on, and there is no token yet: `fanlight token create --name NAME --grant view:*` makes one"
             );
         }
-        warn_of_unknown_roles(&registry);
-        let ledger = Ledger::open(&config.folder, registry.tokens())?;
-        let audit = AuditLog::open(&config.folder, registry.tokens())?;
+        warn_of_unknown_roles(&credentials);
+        let ledger = Ledger::open(&config.folder, credentials.tokens())?;
+        let audit = AuditLog::open(&config.folder, credentials.tokens())?;
         let (changes, _) = watch::channel(0);
-        let registry = RwLock::new(registry);
+        let credentials = RwLock::new(credentials);
         let (proxies, trusted) = (config.proxies.clone(), config.trusted.clone());
         let counted = Counted::new(config.quotas);
         let guarded = Guarded {
-            registry,
+            credentials,
             tokens,
             shares,
+            links: Mutex::default(),
+            followed_links: Mutex::default(),
             proxies,
             keys,
             trusted,
@@ -169,11 +178,15 @@ impl Gate {
         Ok(Self { guarded: Some(guarded) })
     }
 
-    /// Shares sessions through `log`, if it is one of several hubs. Call it once.
-    pub(crate) fn share_sessions(&self, log: &Arc<dyn EventLog>) {
-        if let Some(guarded) = &self.guarded {
-            guarded.log.get_or_init(|| Arc::clone(log));
-        }
+    /// Shares sessions, logins that are under way, links and what tokens have spent through `log`, if it is one of several hubs. Call it once. Waits
+    /// for the log. Fails where what this hub knows of links and spending cannot be told there.
+    pub(crate) fn share_through(&self, log: &Arc<dyn EventLog>) -> Result<(), LogError> {
+        let Some(guarded) = &self.guarded else { return Ok(()) };
+        guarded.log.get_or_init(|| Arc::clone(log));
+        let Some(shared) = guarded.shared() else { return Ok(()) };
+        guarded.bring_links(shared)?;
+        let tokens = guarded.credentials.read().tokens().clone();
+        guarded.ledger.bring(shared, &tokens)
     }
 
     /// Whether access control is on.
@@ -193,25 +206,35 @@ impl Gate {
 
     /// The token that admitted a caller, if it was one of the hub's own.
     pub(crate) fn record(&self, admission: &Admission) -> Option<TokenRecord> {
-        self.guarded.as_ref()?.registry.read().record(admission).cloned()
+        self.guarded.as_ref()?.credentials.read().record(admission).cloned()
     }
 
     /// The token with this hash, if there is one.
     pub(crate) fn record_of(&self, token: &Hash) -> Option<TokenRecord> {
-        self.guarded.as_ref()?.registry.read().record_of(token).cloned()
+        self.guarded.as_ref()?.credentials.read().record_of(token).cloned()
     }
 
     /// The tokens of the file that have a budget.
     pub(crate) fn budgeted(&self) -> Vec<TokenRecord> {
         let Some(guarded) = &self.guarded else { return Vec::new() };
-        let registry = guarded.registry.read();
-        registry.tokens().all().filter(|record| record.budget.is_some()).cloned().collect()
+        let credentials = guarded.credentials.read();
+        credentials.tokens().all().filter(|record| record.budget.is_some()).cloned().collect()
+    }
+
+    /// Tells other hubs what was spent here and they do not know yet, because this hub stops. Waits for the log.
+    pub(crate) fn tell_rest_of_spending(&self) {
+        if let Some(guarded) = &self.guarded
+            && let Some(shared) = guarded.shared()
+        {
+            let tokens = guarded.credentials.read().tokens().clone();
+            guarded.ledger.tell_rest(shared, &tokens);
+        }
     }
 
     /// Writes down what was spent since the last time. Waits for the disk.
     pub(crate) fn save_spending(&self) {
         if let Some(guarded) = &self.guarded {
-            let tokens = guarded.registry.read().tokens().clone();
+            let tokens = guarded.credentials.read().tokens().clone();
             guarded.ledger.save(&tokens);
         }
     }
@@ -231,13 +254,13 @@ impl Gate {
 
     /// Whether there is a role of that name.
     pub(crate) fn has_role(&self, name: &str) -> bool {
-        self.guarded.as_ref().is_some_and(|guarded| guarded.registry.read().roles().find(name).is_some())
+        self.guarded.as_ref().is_some_and(|guarded| guarded.credentials.read().roles().find(name).is_some())
     }
 
     /// What the role `named` hides, or nothing where none is named.
     pub(crate) fn role(&self, named: Option<&str>) -> Result<Option<Arc<Mask>>, Denial> {
         match &self.guarded {
-            Some(guarded) => guarded.registry.read().roles().of(named),
+            Some(guarded) => guarded.credentials.read().roles().of(named),
             None => Roles::default().of(named),
         }
     }
@@ -255,20 +278,20 @@ impl Gate {
     /// `UnknownKey` if the issuer's key is not known yet, and with the reason otherwise.
     pub(crate) fn by_token(&self, text: &str) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
-        guarded.registry.read().by_token(text, clock::now_ms())
+        guarded.credentials.read().by_token(text, clock::now_ms())
     }
 
     /// Admits whoever has the secret of a session.
     pub(crate) fn by_session(&self, session: &Secret) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
-        guarded.registry.read().admit(&Proof::Session(session.hash()), clock::now_ms())
+        guarded.credentials.read().admit(&Proof::Session(session.hash()), clock::now_ms())
     }
 
     /// Checks an earlier admission again, against what is known now. The error says why it no longer holds.
     pub(crate) fn still_holds(&self, admission: &Admission) -> Result<(), Denial> {
         match &self.guarded {
             None => Ok(()),
-            Some(guarded) => guarded.registry.read().still_holds(admission, clock::now_ms()),
+            Some(guarded) => guarded.credentials.read().still_holds(admission, clock::now_ms()),
         }
     }
 
@@ -301,17 +324,21 @@ impl Gate {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         self.by_token_in_time(text).await?;
         let session = Secret::mint(SecretKind::Session, &random());
-        let admission = guarded.registry.write().log_in(text, &session, clock::now_ms())?;
+        let admission = guarded.credentials.write().log_in(text, &session, clock::now_ms())?;
         guarded.tell_of(&session);
         Ok((session, admission))
     }
 
     /// Ends a session, and says whose it was. Streams and sockets that it has open end too.
-    pub(crate) fn log_out(&self, session: &Secret) -> Option<CompactString> {
+    pub(crate) async fn log_out(&self, session: &Secret) -> Option<CompactString> {
         let guarded = self.guarded.as_ref()?;
-        let who =
-            self.by_any_session(session).map_or(CompactString::default(), |it| it.principal.name().into());
-        let was_here = guarded.registry.write().log_out(session);
+        let found = self.by_any_session(session).await;
+        if found.as_ref().err() == Some(&Denial::Unknown) {
+            // No hub knows it, so there is nothing to end; a stranger may have made it up.
+            return None;
+        }
+        let who = found.map_or(CompactString::default(), |it| it.principal.name().into());
+        let was_here = guarded.credentials.write().log_out(session);
         // Other hubs may know it even where this one could not find that out.
         guarded.tell_end(&session.hash());
         if !was_here {
@@ -319,76 +346,6 @@ impl Gate {
         }
         guarded.changed();
         Some(who)
-    }
-
-    /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk. Fails
-    /// while access control is off, for a link that is not allowed, and if the file cannot be written.
-    pub(crate) fn share(&self, make: impl FnOnce(Hash) -> Share) -> Result<Secret, ShareFault> {
-        let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
-        let secret = Secret::mint(SecretKind::Share, &random());
-        let mut registry = guarded.registry.write();
-        registry.shares_mut().add(make(secret.hash()), clock::now_ms())?;
-        if let Err(error) = guarded.shares.save(registry.shares()) {
-            // Nobody gets its secret, so it must not count among the links either.
-            registry.shares_mut().revoke(&secret.hash().short(), |_| true);
-            return Err(error.into());
-        }
-        Ok(secret)
-    }
-
-    /// Counts a use of the link with the secret `text` and begins a session for it. Waits for the disk.
-    pub(crate) fn follow(&self, text: &str) -> Result<(Secret, Share), Denial> {
-        let guarded = self.guarded.as_ref().ok_or(Denial::Unknown)?;
-        let session = Secret::mint(SecretKind::Session, &random());
-        let mut registry = guarded.registry.write();
-        let (share, _) = registry.follow(text, &session, clock::now_ms())?;
-        // A use that cannot be counted must not be given.
-        if share.views_left.is_some()
-            && let Err(error) = guarded.shares.save(registry.shares())
-        {
-            tracing::error!(%error, "a share link was refused: its use could not be counted");
-            registry.log_out(&session);
-            return Err(Denial::Unknown);
-        }
-        drop(registry);
-        guarded.tell_of(&session);
-        Ok((session, share))
-    }
-
-    /// The links for which `may` is true.
-    pub(crate) fn shares(&self, may: impl Fn(&Share) -> bool) -> Vec<Share> {
-        let Some(guarded) = &self.guarded else { return Vec::new() };
-        guarded.registry.read().shares().all().iter().filter(|share| may(share)).cloned().collect()
-    }
-
-    /// Revokes a link for which `may` is true, and stores that; false if there is none. Waits for the disk.
-    pub(crate) fn unshare(&self, id: &str, may: impl Fn(&Share) -> bool) -> Result<bool, ShareFault> {
-        let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
-        let mut registry = guarded.registry.write();
-        let was_there = registry.shares_mut().revoke(id, may).is_some();
-        let saved = if was_there { guarded.shares.save(registry.shares()) } else { Ok(()) };
-        drop(registry);
-        guarded.changed();
-        saved?;
-        Ok(was_there)
-    }
-
-    /// Revokes all links to `conversation`, and stores that; false if there are none. Waits for the disk.
-    pub(crate) fn unshare_all(&self, conversation: &ConversationId) -> Result<bool, StoreError> {
-        let Some(guarded) = &self.guarded else { return Ok(false) };
-        let mut registry = guarded.registry.write();
-        let is_of = |share: &&Share| share.conversation == *conversation;
-        let ids: Vec<String> = registry.shares().all().iter().filter(is_of).map(Share::id).collect();
-        if ids.is_empty() {
-            return Ok(false);
-        }
-        for id in &ids {
-            registry.shares_mut().revoke(id, |share| share.conversation == *conversation);
-        }
-        let saved = guarded.shares.save(registry.shares());
-        drop(registry);
-        guarded.changed();
-        saved.map(|()| true)
     }
 
     /// Takes over changes of who is known: of the file of tokens, and of the keys of others. Calls `changed` after each. Never returns;
@@ -411,11 +368,11 @@ impl Gate {
             known = mark;
             match guarded.tokens.load() {
                 Ok(tokens) => {
-                    let mut registry = guarded.registry.write();
-                    guarded.audit.tokens_between(registry.tokens(), &tokens);
-                    registry.set_tokens(tokens);
-                    warn_of_unknown_roles(&registry);
-                    drop(registry);
+                    let mut credentials = guarded.credentials.write();
+                    guarded.audit.tokens_between(credentials.tokens(), &tokens);
+                    credentials.set_tokens(tokens);
+                    warn_of_unknown_roles(&credentials);
+                    drop(credentials);
                     guarded.changed();
                     changed();
                 }
@@ -428,9 +385,9 @@ impl Gate {
 }
 
 /// Says which tokens let nobody in, since their roles are none of this hub's.
-fn warn_of_unknown_roles(registry: &Registry) {
-    for record in registry.tokens().all() {
-        if let Some(role) = record.role.as_deref().filter(|role| registry.roles().find(role).is_none()) {
+fn warn_of_unknown_roles(credentials: &Credentials) {
+    for record in credentials.tokens().all() {
+        if let Some(role) = record.role.as_deref().filter(|role| credentials.roles().find(role).is_none()) {
             tracing::warn!(token = %record.name, role, "a token has a role that is not set, and lets nobody in");
         }
     }
@@ -441,22 +398,6 @@ impl Guarded {
     fn changed(&self) {
         self.changes.send_modify(|changes| *changes += 1);
     }
-}
-
-/// Why a link was not made or revoked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ShareFault {
-    /// Access control is off, so there is nothing to share.
-    #[error(
-        "access control is off: everybody who reaches this hub sees everything, and there is nothing to share"
-    )]
-    Off,
-    /// The link is not allowed.
-    #[error(transparent)]
-    Share(#[from] access::ShareError),
-    /// The file of links cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 #[cfg(test)]

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::{self, any, get, post};
 use event_log::blocking;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use model::code::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt as _;
@@ -42,6 +43,9 @@ use hub::MemoryBounds;
 
 mod entry;
 mod http2;
+mod unread;
+
+use unread::BodyEnd;
 
 /// How long a connection may take to send the head of a request, or to agree on TLS.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -87,7 +91,8 @@ pub(crate) async fn run(
         retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
     let rows = peers::watch_rows(&shared);
-    let traces = traces::run(&shared.traces, &shared.fanout);
+    let carrying = hubs::carry::start(&shared);
+    let traces = traces::run(&shared);
     // None of these ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
@@ -110,11 +115,15 @@ pub(crate) async fn run(
     sessions.abort();
     drop(listener);
     drain(&shared).await;
+    // These publish, also into conversations of other hubs.
+    blocking(|| {
+        proxy::close(&shared);
+        shared.traces.flush(&shared);
+    });
+    hubs::carry::finish(&shared, carrying).await;
     shared.tools.close().await;
     // Nothing is published any more, so the log ends well and its rows are up to date.
     let closed = blocking(|| {
-        proxy::close(&shared);
-        shared.traces.flush(&shared.fanout);
         shared.hub.release_all_withheld();
         shared.hub.tell_rows();
         shared.hub.heal();
@@ -212,12 +221,13 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
     }
     let stream = Patient::new(stream, shared.config.reader_silent);
     let line = Arc::clone(stream.line());
-    let service = router.map_request(move |mut request: hyper::Request<Incoming>| {
+    let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
         request.extensions_mut().insert(Arc::clone(&line));
         request.extensions_mut().insert(peer);
-        request
+        let (request, end) = BodyEnd::watch(request);
+        let answer = router.clone().oneshot(request);
+        async move { answer.await.map(|response| end.tell(response)) }
     });
-    let service = TowerToHyperService::new(service);
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     // For proxied calls, whose upstreams may depend on the case.
@@ -307,7 +317,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .merge(compressed())
         .route("/proxy/{upstream}", any(proxy::call))
         .route("/proxy/{upstream}/{*path}", any(proxy::call))
-        .fallback(page::file)
+        .fallback(elsewhere)
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })
@@ -316,4 +326,13 @@ fn router(shared: &Arc<Shared>) -> Router {
         .layer(from_fn_with_state(Arc::clone(shared), hubs::known::recognise))
         .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
         .with_state(Arc::clone(shared))
+}
+
+/// Any path without a route: the refusal of a path of OpenAI's API that is not served, else what the page has
+/// there.
+async fn elsewhere(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    match compat::openai::unserved(&method, uri.path()) {
+        Some(refusal) => refusal,
+        None => page::file(method, uri, headers).await,
+    }
 }

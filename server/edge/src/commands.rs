@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use agents::{Agents, Answer, ConsentAnswer, Refusal, RunAddress, Spoken, Started, Turn, is_of_runner};
 use compact_str::CompactString;
 use event_log::blocking;
@@ -42,7 +42,8 @@ pub(crate) async fn carry_out(
     conversation: &ConversationId,
     command: Command,
 ) -> Result<Done, Refusal> {
-    let told = Audited::new(Deed::Command, who).about(conversation.as_str()).with(words(&command.deed));
+    let told =
+        Audited::new(AuditedAction::Command, who).about(conversation.as_str()).with(words(&command.action));
     let came = done_once(shared, who, conversation, command).await;
     blocking(|| {
         shared.gate.audit(match &came {
@@ -54,9 +55,9 @@ pub(crate) async fn carry_out(
 }
 
 /// What was commanded, in a few words, without what was said.
-fn words(deed: &CommandAction) -> String {
+fn words(action: &CommandAction) -> String {
     let of = |word: &str, id: Option<&str>| id.map_or_else(|| word.to_owned(), |id| format!("{word} {id}"));
-    match deed {
+    match action {
         CommandAction::Say { agent, .. } => of("say", Some(agent)),
         CommandAction::Stop { run } => of("stop", run.as_ref().map(RunId::as_str)),
         CommandAction::Approve { tool, arguments: Some(_), .. } => {
@@ -81,7 +82,7 @@ async fn done_once(
     conversation: &ConversationId,
     command: Command,
 ) -> Result<Done, Refusal> {
-    let Command { id, deed } = command;
+    let Command { id, action } = command;
     if id.len() > ID_BYTES_MAX {
         let why = format!("the id of the command has {} bytes, the limit is {ID_BYTES_MAX}", id.len());
         return Err(Refusal::new(ErrorCode::BadRequest, why));
@@ -94,10 +95,10 @@ async fn done_once(
         return Ok(known);
     }
     // The event of a label and of a rating has the name.
-    let is_label = matches!(deed, CommandAction::Label { .. } | CommandAction::Rate { .. });
+    let is_label = matches!(action, CommandAction::Label { .. } | CommandAction::Rate { .. });
     let is_signed = shared.gate.is_on() && !is_label;
-    let told = is_signed.then(|| signature::of(who, &deed));
-    let came = match deed {
+    let told = is_signed.then(|| signature::of(who, &action));
+    let came = match action {
         CommandAction::Fork { at, before, into, agent, text } => {
             let target = find(&shared.hub, conversation)?;
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
@@ -122,13 +123,13 @@ async fn done_once(
             let after = label::write(shared, who, conversation, change).await?;
             Done { id, conversation: conversation.clone(), run: None, after }
         }
-        deed => {
-            if let CommandAction::Retry { run } = &deed {
+        action => {
+            if let CommandAction::Retry { run } = &action {
                 let target =
                     blocking(|| Target::find(&shared.agents, &shared.hub, conversation, run.clone()))?;
                 shared.agents.left(&target.started.place).await;
             }
-            done(id, blocking(|| act(&shared.agents, &shared.hub, conversation, deed))?)
+            done(id, blocking(|| act(&shared.agents, &shared.hub, conversation, action))?)
         }
     };
     remembered.put(key, came.clone());
@@ -150,9 +151,9 @@ fn act(
     agents: &Arc<Agents>,
     hub: &Hub,
     id: &ConversationId,
-    deed: CommandAction,
+    action: CommandAction,
 ) -> Result<Started, Refusal> {
-    Ok(match deed {
+    Ok(match action {
         CommandAction::Say { agent, text, files } => say(agents, id, agent, Said { text, files })?,
         CommandAction::Stop { run } => {
             let target = Target::find(agents, hub, id, run)?;

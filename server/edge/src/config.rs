@@ -16,7 +16,7 @@ use model::limits;
 use upstream::Upstream;
 
 use crate::access::AccessConfig;
-use crate::door::Door;
+use crate::door::DoorSettings;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
 use crate::sharing::PeersConfig;
@@ -44,7 +44,7 @@ pub struct Config {
     /// The agents that can be asked.
     pub agents: Vec<AgentConfig>,
     /// The settings of doors, by name: see [`crate::DOORS`].
-    pub compat: BTreeMap<CompactString, Door>,
+    pub compat: BTreeMap<CompactString, DoorSettings>,
     /// The time between two keep-alive messages on a silent event stream; `None` for what is usual in its
     /// dialect.
     pub sse_ping: Option<Duration>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use compact_str::CompactString;
 
 /// Doors whose clients do not name an agent; the settings can name one for each.
-pub const DOORS_OF_ONE: [&str; 5] = ["bernard", "deep-agent", "forge", "langgraph", "ralph"];
+pub const DOORS_WITHOUT_AGENT_NAME: [&str; 5] = ["bernard", "deep-agent", "forge", "langgraph", "ralph"];
 
 /// The names of all doors, which are keys of `[compat]` in the settings file.
 pub const DOORS: [&str; 8] =
@@ -17,11 +17,11 @@ pub const DOORS: [&str; 8] =
 pub const DEFAULT_DOOR: &str = "default";
 
 /// The settings of doors, by name.
-pub(crate) type Doors = BTreeMap<CompactString, Door>;
+pub(crate) type Doors = BTreeMap<CompactString, DoorSettings>;
 
 /// The settings of one door.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Door {
+pub struct DoorSettings {
     /// The agent behind it, for clients that name none.
     pub agent: Option<CompactString>,
     /// What happens to a run whose caller hangs up; `None` for what its protocol implies.
@@ -51,3 +51,6 @@ impl HangUp {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

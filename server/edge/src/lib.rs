@@ -49,7 +49,7 @@ mod ws;
 
 pub use access::AccessConfig;
 pub use config::{Config, LogChoice};
-pub use door::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
+pub use door::{DEFAULT_DOOR, DOORS, DOORS_WITHOUT_AGENT_NAME, DoorSettings, HangUp};
 pub use redaction::Redaction;
 pub use retention::Retain;
 pub use sharing::{PeersConfig, PeersError};

@@ -1,5 +1,5 @@
-//! The metrics, in the form that Prometheus reads. Only this file knows their names; `docs/metrics.md`
-//! explains each.
+//! The metrics, in the form that Prometheus reads. Their names are here, and those of the
+//! log's sums in `measured`; `docs/metrics.md` explains each.
 //!
 //! Metrics cost nothing until somebody asks: counters are raised where things happen ([`hub::TALLY`], and the
 //! proxy's own), gauges are computed for the answer. The text has three kinds of lines, so no library is
@@ -88,7 +88,11 @@ fn viewing(page: &mut Page, shared: &Shared) {
     }
     let readers = usage.viewers.saturating_sub(on_sockets);
     page.gauge("fanlight_readers", "Readers over plain HTTP: streams and waits.", readers);
-    page.counter("fanlight_frames_total", "Frames with events that sockets took.", it.frames.get());
+    page.counter(
+        "fanlight_frames_total",
+        "Frames with events that sockets took at once; those of viewers that catch up do not count.",
+        it.frames.get(),
+    );
     page.counter("fanlight_frame_bytes_total", "Bytes of those frames.", it.frame_bytes.get());
     page.counter("fanlight_encodes_total", "Frames that were encoded.", it.encoded.get());
     page.counter(

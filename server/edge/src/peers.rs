@@ -6,7 +6,7 @@
 //! request about a conversation ──▶ hub B ──the request itself──▶  │
 //! ```
 //!
-//! The log says who the owner is, and makes this hub the owner where nobody is any more ([`hub::Hub::owner`]). A follower has the
+//! The log says who the owner is, and makes this hub the owner where nobody is any more ([`hub::Hub::claim_or_find_owner`]). A follower has the
 //! conversation in memory as the owner has it, with the same seqs, so its viewers are served as those of the owner are.
 //!
 //! Reading order: `sharing` (what is known of other hubs) → this file → `link` (one connection to another hub) → `follows` (what comes
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use event_log::{LogError, Owner, Purpose};
-use hub::{Conversation, OpenError};
+use hub::{AppendError, Appended, Conversation, Hub, OpenError, Publication, PublishError};
 use model::ConversationId;
 use model::frame::Pub;
 use tokio::sync::{mpsc, oneshot};
@@ -27,6 +27,9 @@ use crate::state::Shared;
 
 mod follows;
 mod link;
+
+#[cfg(test)]
+pub(crate) use follows::{FollowChange, Follows};
 
 /// How long somebody who asks for a conversation waits for its owner. Longer than an owner takes to be found dead.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -80,12 +83,16 @@ impl Peers {
     }
 }
 
-/// Which hub has `conversation`, as of a moment ago. Fails if the log cannot be asked.
+/// Which hub has `conversation`, as of a moment ago. One that no hub has becomes this hub's, as [`owner_now`] says. Fails if the log cannot be
+/// asked.
 pub(crate) async fn owner(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
     purpose: Purpose,
 ) -> Result<Owner, LogError> {
+    if shared.peers.as_ref().is_some_and(|peers| peers.has_stand_in(conversation)) {
+        return Ok(Owner::Here);
+    }
     let known = shared.peers.as_ref().and_then(|peers| peers.known_owner(conversation));
     match known {
         Some(address) if shared.hub.in_memory(conversation).is_none_or(|found| found.is_followed()) => {
@@ -95,8 +102,8 @@ pub(crate) async fn owner(
     }
 }
 
-/// Which hub has `conversation` now, looked at outside of the threads that serve. One that was followed and has no owner any more is taken
-/// over.
+/// Which hub has `conversation` now; the log is asked in a thread that may wait. If no hub has it, or its owner's lease has run out, it
+/// becomes this hub's, and if this hub followed it, it is taken over.
 pub(crate) async fn owner_now(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
@@ -106,32 +113,78 @@ pub(crate) async fn owner_now(
         return Ok(Owner::Here);
     }
     let (hub, of) = (Arc::clone(&shared.hub), conversation.clone());
-    let looked = tokio::task::spawn_blocking(move || {
-        let owner = hub.owner(&of, purpose)?;
-        if owner == Owner::Here
-            && let Some(followed) = hub.in_memory(&of).filter(|found| found.is_followed())
-        {
-            match hub.take_over(&followed) {
-                Ok(_) => {}
-                Err(OpenError::Elsewhere { address }) => return Ok(Owner::Elsewhere(address)),
-                Err(OpenError::Log(error)) => return Err(error),
-                Err(OpenError::TooMany) => {
-                    return Err(LogError::Unreadable(Arc::from("too many conversations")));
-                }
-            }
-        }
-        Ok(owner)
-    });
+    let looked = tokio::task::spawn_blocking(move || look_for_owner(&hub, &of, purpose));
     let looked = looked.await;
     if matches!(looked, Ok(Ok(Owner::Here))) {
         // Sockets begin anew what was replaced.
         shared.sockets.wake_due(true);
     }
     let looked = looked.unwrap_or_else(|error| Err(LogError::Unreadable(Arc::from(error.to_string()))));
-    if let (Ok(Owner::Elsewhere(address)), Some(peers)) = (&looked, &shared.peers) {
-        peers.note_owner(conversation, address);
+    match (&looked, &shared.peers) {
+        (Ok(Owner::Elsewhere(address)), Some(peers)) => peers.note_owner(conversation, address),
+        (Ok(Owner::Here), Some(peers)) if purpose == Purpose::Make => peers.note_here(conversation),
+        _ => {}
     }
     looked
+}
+
+/// Which hub has `conversation`, as the log says. One that was followed and has no owner any more is taken over. Waits for the disk.
+pub(crate) fn look_for_owner(
+    hub: &Hub,
+    conversation: &ConversationId,
+    purpose: Purpose,
+) -> Result<Owner, LogError> {
+    let owner = hub.claim_or_find_owner(conversation, purpose)?;
+    if owner == Owner::Here
+        && let Some(followed) = hub.in_memory(conversation).filter(|found| found.is_followed())
+    {
+        match hub.take_over(&followed) {
+            Ok(_) => {}
+            Err(OpenError::Elsewhere { address }) => return Ok(Owner::Elsewhere(address)),
+            Err(OpenError::Log(error)) => return Err(error),
+            Err(OpenError::TooMany) => {
+                return Err(LogError::Unreadable(Arc::from("too many conversations")));
+            }
+        }
+    }
+    Ok(owner)
+}
+
+/// Publishes what this hub has found out itself (from calls through the proxy, from spans), whichever hub has the
+/// conversation. `None` if another one has it: it gets the events a moment later, in their order and without an
+/// attendant, and what becomes of them is only logged. Waits for the disk.
+pub(crate) fn publish(
+    shared: &Shared,
+    conversation: &ConversationId,
+    publication: Publication,
+) -> Result<Option<Appended>, PublishError> {
+    if let Some(peers) = &shared.peers {
+        let is_elsewhere = || {
+            let known = peers.known_owner(conversation).is_some()
+                && shared.hub.in_memory(conversation).is_none_or(|found| found.is_followed());
+            if known {
+                return Ok(true);
+            }
+            let owner =
+                shared.hub.claim_or_find_owner(conversation, Purpose::Make).map_err(OpenError::Log)?;
+            if let Owner::Elsewhere(address) = &owner {
+                peers.note_owner(conversation, address);
+            }
+            // One that was followed is taken over by the task that carries.
+            Ok::<_, PublishError>(
+                owner != Owner::Here
+                    || shared.hub.in_memory(conversation).is_some_and(|found| found.is_followed()),
+            )
+        };
+        if peers.is_under_way(conversation) || is_elsewhere()? {
+            return if peers.carry(conversation, publication.events) {
+                Ok(None)
+            } else {
+                Err(PublishError::Append(AppendError::Elsewhere))
+            };
+        }
+    }
+    shared.fanout.publish(conversation, publication).map(Some)
 }
 
 /// Makes `conversation` one that can be viewed here: this hub has it, or follows it. Tries for [`PATIENCE`].

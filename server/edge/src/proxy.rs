@@ -14,13 +14,14 @@
 //!
 //! Reading order: `target`, `headers` and `browser` (what may pass), `call` and `copied` (passing on),
 //! `lent` (calls with the hub's own key), `calls` (what all calls share), `tape` and `record` (the recording), `order` and `quiet` (when recorders
-//! run), `secrets` (removal of keys), `inflate`, `socket` (`WebSockets`).
+//! run), `secrets` (removal of keys), `inflate`, `socket` (`WebSockets`), `home` (which of several hubs records a call).
 
 mod browser;
 mod call;
 mod calls;
 mod copied;
 mod headers;
+mod home;
 mod inflate;
 mod lent;
 mod order;
@@ -35,4 +36,6 @@ mod target;
 pub(crate) use call::{call, told, told_to_anybody};
 pub(crate) use calls::{COPIES_LOST, PROXIED, Proxy};
 pub(crate) use headers::{KEYS, keys};
+pub(crate) use home::home;
 pub(crate) use record::{close, keep_up};
+pub(crate) use socket::{open_there, wants_socket};

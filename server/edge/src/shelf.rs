@@ -1,5 +1,6 @@
 //! The models that forge-ui shows: the hub's agents, as changed by its users. The changes are stored in a
-//! file beside the log, or in the hub's own folder where the log is in a database; with a log in memory they are lost with the process.
+//! file beside the log, or in the hub's own folder where the log is in a database, or in that database where several hubs share it; with a log in
+//! memory they are lost with the process.
 //!
 //! ```json
 //! {"models": {"fanlight": {"helper": {"favorited": true, "display_name": "Helper", "added_at": 0}}},
@@ -7,14 +8,12 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::sync::Arc;
 
+use event_log::EventLog;
 use model::code::ErrorCode;
 use model::format;
 use model::limits::{FORGE_MODELS_MAX, ID_BYTES_MAX};
-use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -24,17 +23,15 @@ use agents::Refusal;
 /// The provider whose models are the agents.
 pub(crate) const PROVIDER: &str = "fanlight";
 
-/// The name of the file beside the log.
-const FILE: &str = "forge-models.json";
+mod store;
 
-/// The list of models as forge-ui's users have changed it. One for each hub. Every change is written to the
-/// file before it holds.
+use store::Store;
+
+/// The list of models as forge-ui's users have changed it. One for each hub, or for all hubs that share a log. Every change is
+/// written before it holds. All methods wait for the disk.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
-    /// `None` if the log is in memory.
-    file: Option<PathBuf>,
-    /// What holds now. The lock is held while the file is written, so changes are written in their order.
-    kept: Mutex<Kept>,
+    store: Store,
 }
 
 /// The changes that users have made.
@@ -130,53 +127,46 @@ impl Model {
 }
 
 impl Shelf {
-    /// Reads the list beside this log. A file that cannot be parsed is logged, and the list begins without
-    /// changes.
-    pub(crate) fn new(log: &LogChoice) -> Self {
-        let Some(file) = log.file(FILE) else { return Self::default() };
-        let kept = match fs::read(&file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
-                tracing::warn!(file = %file.display(), %error, "the list of models is not understood and begins anew");
-                Kept::default()
-            }),
-            Err(_none) => Kept::default(),
-        };
-        Self { file: Some(file), kept: Mutex::new(kept) }
+    /// Reads the list that belongs to this log.
+    pub(crate) fn new(choice: &LogChoice, log: &Arc<dyn EventLog>) -> Self {
+        Self { store: Store::new(choice, log) }
     }
 
-    /// The models of providers that are on, in order. `agents` are the names of the hub's agents.
-    pub(crate) fn models<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<Model> {
-        let kept = self.kept.lock();
+    /// The models of providers that are on, in order. `agents` are the names of the hub's agents. Fails with `log_failed` if the list cannot
+    /// be read.
+    pub(crate) fn models<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Result<Vec<Model>, Refusal> {
+        let kept = self.store.read()?;
         let mut models = kept.all(agents);
         models.retain(|model| !kept.off.contains(&model.provider));
-        models
+        Ok(models)
     }
 
-    /// The providers, each with the number of its models and whether it is on.
-    pub(crate) fn providers<'a>(&self, agents: impl Iterator<Item = &'a str>) -> Vec<(String, usize, bool)> {
-        let kept = self.kept.lock();
+    /// The providers, each with the number of its models and whether it is on. Fails with `log_failed` if the list cannot be read.
+    pub(crate) fn providers<'a>(
+        &self,
+        agents: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<(String, usize, bool)>, Refusal> {
+        let kept = self.store.read()?;
         let mut counts = BTreeMap::from([(PROVIDER.to_owned(), 0)]);
         counts.extend(kept.models.keys().map(|provider| (provider.clone(), 0)));
         for model in kept.all(agents) {
             *counts.entry(model.provider).or_default() += 1;
         }
-        counts
-            .into_iter()
-            .map(|(name, count)| {
-                let is_on = !kept.off.contains(&name);
-                (name, count, is_on)
-            })
-            .collect()
+        let told = counts.into_iter().map(|(name, count)| {
+            let is_on = !kept.off.contains(&name);
+            (name, count, is_on)
+        });
+        Ok(told.collect())
     }
 
     /// Adds a model, or changes an existing one. `now` is in milliseconds since 1970. Fails with
     /// `bad_request` for a name that is empty or too long, with `too_many` if `FORGE_MODELS_MAX` are changed
-    /// already, with `log_failed` if the file cannot be written. What failed changes nothing.
+    /// already, with `log_failed` if it cannot be written. What failed changes nothing.
     pub(crate) fn add<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
-        change: Change,
+        change: &Change,
         now: u64,
     ) -> Result<Model, Refusal> {
         for (what, name) in [("provider", provider), ("model_id", id)] {
@@ -193,7 +183,7 @@ impl Shelf {
                 kept.has_room()?;
             }
             let entry = kept.models.entry(provider.to_owned()).or_default().entry(id.to_owned());
-            entry.or_insert_with(|| Entry { added_at: now, ..Entry::default() }).take(change);
+            entry.or_insert_with(|| Entry { added_at: now, ..Entry::default() }).take(change.clone());
             Ok(())
         })
     }
@@ -204,7 +194,7 @@ impl Shelf {
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
-        change: Change,
+        change: &Change,
     ) -> Result<Model, Refusal> {
         self.change(agents, (provider, id), |kept, is_known| {
             if !is_known {
@@ -218,34 +208,35 @@ impl Shelf {
                 .or_default()
                 .entry(id.to_owned())
                 .or_default()
-                .take(change);
+                .take(change.clone());
             Ok(())
         })
     }
 
     /// Removes a model from the list. An agent stays an agent, and [`Shelf::fetch`] puts it back. Fails with
-    /// `unknown_agent` if it is not on the list, with `log_failed` if the file cannot be written.
+    /// `unknown_agent` if it is not on the list, with `log_failed` if it cannot be written.
     pub(crate) fn remove<'a>(
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
     ) -> Result<(), Refusal> {
         let agents: Vec<&str> = agents.collect();
-        let mut kept = self.kept.lock();
-        if !kept.has(&agents, provider, id) {
-            return Err(no_model(provider, id));
-        }
-        let mut new = kept.clone();
-        if let Some(models) = new.models.get_mut(provider) {
-            models.remove(id);
-            if models.is_empty() {
-                new.models.remove(provider);
+        self.store.change(|kept| {
+            if !kept.has(&agents, provider, id) {
+                return Err(no_model(provider, id));
             }
-        }
-        if provider == PROVIDER && agents.contains(&id) {
-            new.removed.insert(id.to_owned());
-        }
-        self.keep(&mut kept, new)
+            let mut new = kept.clone();
+            if let Some(models) = new.models.get_mut(provider) {
+                models.remove(id);
+                if models.is_empty() {
+                    new.models.remove(provider);
+                }
+            }
+            if provider == PROVIDER && agents.contains(&id) {
+                new.removed.insert(id.to_owned());
+            }
+            Ok((new, ()))
+        })
     }
 
     /// Puts all agents back on the list; `agents` is their number. Returns how many had been removed, and how
@@ -254,26 +245,27 @@ impl Shelf {
         if provider != PROVIDER {
             return Err(no_provider(provider));
         }
-        let mut kept = self.kept.lock();
-        let added = kept.removed.len().min(agents);
-        let new = Kept { removed: BTreeSet::new(), ..kept.clone() };
-        self.keep(&mut kept, new)?;
-        Ok((added, agents.saturating_sub(added)))
+        self.store.change(|kept| {
+            let added = kept.removed.len().min(agents);
+            let new = Kept { removed: BTreeSet::new(), ..kept.clone() };
+            Ok((new, (added, agents.saturating_sub(added))))
+        })
     }
 
     /// Turns a provider on or off, which shows or hides its models. Fails with `unknown_agent` if nobody has
     /// added a model of that provider.
     pub(crate) fn turn(&self, provider: &str, power: Power) -> Result<(), Refusal> {
-        let mut kept = self.kept.lock();
-        if provider != PROVIDER && !kept.models.contains_key(provider) {
-            return Err(no_provider(provider));
-        }
-        let mut new = kept.clone();
-        match power {
-            Power::On => new.off.remove(provider),
-            Power::Off => new.off.insert(provider.to_owned()),
-        };
-        self.keep(&mut kept, new)
+        self.store.change(|kept| {
+            if provider != PROVIDER && !kept.models.contains_key(provider) {
+                return Err(no_provider(provider));
+            }
+            let mut new = kept.clone();
+            match power {
+                Power::On => new.off.remove(provider),
+                Power::Off => new.off.insert(provider.to_owned()),
+            };
+            Ok((new, ()))
+        })
     }
 
     /// Applies `change` to a copy, writes it and returns the model.
@@ -281,36 +273,18 @@ impl Shelf {
         &self,
         agents: impl Iterator<Item = &'a str>,
         (provider, id): (&str, &str),
-        change: impl FnOnce(&mut Kept, bool) -> Result<(), Refusal>,
+        change: impl Fn(&mut Kept, bool) -> Result<(), Refusal>,
     ) -> Result<Model, Refusal> {
         let agents: Vec<&str> = agents.collect();
-        let mut kept = self.kept.lock();
-        let mut new = kept.clone();
-        let is_known = kept.has(&agents, provider, id);
-        change(&mut new, is_known)?;
-        let model = new.all(agents.into_iter()).into_iter();
-        let model = { model }.find(|model| model.provider == provider && model.id == id);
-        let model = model.ok_or_else(|| no_model(provider, id))?;
-        self.keep(&mut kept, new)?;
-        Ok(model)
-    }
-
-    /// Writes `new` to the file, as a whole, and then puts it in place of `kept`. Fails with `log_failed`,
-    /// and then what held before holds.
-    fn keep(&self, kept: &mut Kept, new: Kept) -> Result<(), Refusal> {
-        if let Some(file) = &self.file {
-            let written = || -> io::Result<()> {
-                let beside = file.with_extension("json.new");
-                fs::write(&beside, serde_json::to_vec_pretty(&new)?)?;
-                fs::rename(&beside, file)
-            };
-            written().map_err(|error| {
-                let why = format!("the list of models cannot be written: {error}");
-                Refusal::new(ErrorCode::LogFailed, why)
-            })?;
-        }
-        *kept = new;
-        Ok(())
+        self.store.change(|kept| {
+            let mut new = kept.clone();
+            let is_known = kept.has(&agents, provider, id);
+            change(&mut new, is_known)?;
+            let model = new.all(agents.iter().copied()).into_iter();
+            let model = { model }.find(|model| model.provider == provider && model.id == id);
+            let model = model.ok_or_else(|| no_model(provider, id))?;
+            Ok((new, model))
+        })
     }
 }
 

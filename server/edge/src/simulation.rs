@@ -5,11 +5,14 @@
 //! After a random history everything is mended, and then must hold: what was acked as stored was never lost, every event
 //! is there once and in order, every viewer sees what the log has (invariants I1, I2, I4, I5, I9, I10).
 //!
+//! In `several` there are three hubs on one database.
+//!
 //! `FANLIGHT_SEED` runs one seed, `FANLIGHT_SEEDS` so many of them.
 
 mod dice;
 mod network;
 mod publisher;
+mod several;
 mod viewer;
 mod world;
 

@@ -85,9 +85,10 @@ impl Shared {
     ) -> Result<Arc<Self>, LogNotOpened> {
         let address = config.peers.as_ref().map(PeersConfig::address);
         let log = open_log_as(&config.log, address)?;
-        gate.share_sessions(&log);
+        gate.share_through(&log)?;
         let peers = config.peers.as_ref().map(Peers::new);
         let patience = OrphanTimeouts::of(config.stalled_after, config.interrupted_after);
+        let forge = Shelf::new(&config.log, &log);
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
         let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
         let tasks = TaskTracker::new();
@@ -106,7 +107,6 @@ impl Shared {
             drain: drain.clone(),
         };
         let agents = Agents::new(&config.agents, host);
-        let forge = Shelf::new(&config.log);
         Ok(Arc::new(Self {
             config,
             gate,
@@ -237,8 +237,8 @@ impl Sockets {
         }
     }
 
-    /// The one timer of all sockets. Never returns. Its step is small compared with the shortest of their
-    /// deadlines.
+    /// The one timer of all sockets. Never returns. Its step is small compared with the shortest of the deadlines in the
+    /// settings; it may notice up to a second late that a viewer is behind.
     pub(crate) async fn watch(&self, config: &Config) {
         let shortest = config.heartbeat.min(config.hello).min(config.no_progress);
         let step = (shortest / 10).clamp(Duration::from_millis(5), Duration::from_secs(1));

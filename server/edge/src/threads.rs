@@ -7,17 +7,22 @@
 //! a name   ─▶ current(name): the conversation, or the fork in which it goes on
 //! ```
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use agents::{HUB_STOPPED, RunAddress, Spoken};
 use event_log::{ListQuery, blocking, clock};
 use exchange::continuation::{
-    Breaks, Caller, Clue, Continuations, Found, Known, Telling, Trace, begun, check, clues, may_be,
+    Breaks, Caller, Clue, Continuations, Found, Known, Telling, Trace, begun, check, clues, has_ended, may_be,
 };
-use hub::Hub;
-use model::{ConversationId, RunId, View};
+use hub::{Conversation, Hub};
+use indexmap::IndexSet;
+use model::limits::THREADS_REMEMBERED_MAX;
+use model::{ConversationId, Position, RunId, View};
 use parking_lot::Mutex;
-use tokio::sync::OnceCell;
 
 use crate::failures;
+use crate::sharing::is_stand_in;
 
 mod rows;
 
@@ -26,6 +31,18 @@ pub(crate) use rows::{METADATA_BYTES_MAX, Row, Rows};
 /// Most conversations that are searched for earlier callers after a restart, newest first.
 const LOOKED_THROUGH_MAX: usize = 512;
 
+/// What was read of earlier callers. A hub that shares its log reads again when it begins to serve a thread, or callers without a
+/// name, that another hub may have served before.
+#[derive(Debug, Default)]
+struct ReadBack {
+    /// Whether anything was read.
+    is_read: bool,
+    /// The threads, and the stand-ins of callers, that are served here by now; at most [`THREADS_REMEMBERED_MAX`].
+    served: IndexSet<ConversationId>,
+    /// What was found in each conversation, and where that stood then.
+    known: HashMap<ConversationId, (Position, Vec<Found>)>,
+}
+
 /// What callers have asked, and where. One for each hub.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
@@ -33,8 +50,8 @@ pub(crate) struct Threads {
     memory: Mutex<Continuations>,
     /// Held while a run is begun, so that only one begins at a time.
     one: tokio::sync::Mutex<()>,
-    /// Set once the memory from before the restart was restored.
-    is_read_back: OnceCell<()>,
+    /// What was restored of the time before this hub served a caller.
+    read_back: tokio::sync::Mutex<ReadBack>,
     /// The metadata that clients have given their threads.
     pub(crate) rows: Rows,
 }
@@ -47,13 +64,30 @@ impl Threads {
     }
 
     /// Restores what was remembered before the hub restarted, once; waits for it. Reads up to
-    /// [`LOOKED_THROUGH_MAX`] conversations, the newest first.
-    pub(crate) async fn remembered(&self, hub: &Hub) {
-        let read_back = || async {
-            let found = blocking(|| traces(hub));
+    /// [`LOOKED_THROUGH_MAX`] conversations, the newest first. With other hubs on the log `of` is the thread or the stand-in that is
+    /// asked for, which another hub may have served until now: then what has changed is read again.
+    pub(crate) async fn remembered(&self, hub: &Hub, of: Option<&ConversationId>) {
+        let mut read_back = self.read_back.lock().await;
+        let is_served = of.is_none_or(|of| read_back.served.contains(of));
+        if read_back.is_read && is_served {
+            return;
+        }
+        // A thread in which nothing was said has no earlier callers.
+        let has_earlier = |of: &ConversationId| is_stand_in(of) || !matches!(hub.look(of), Ok(None));
+        if !read_back.is_read || blocking(|| of.is_some_and(has_earlier)) {
+            read_back.is_read = true;
+            blocking(|| read_back.traces(hub));
+            let known = read_back.known.values();
+            let mut found: Vec<Found> = known.flat_map(|(_, found)| found.iter().cloned()).collect();
+            found.sort_by_key(|found| found.at);
             self.memory.lock().read_back(found);
-        };
-        self.is_read_back.get_or_init(read_back).await;
+        }
+        if let Some(of) = of {
+            if read_back.served.len() >= THREADS_REMEMBERED_MAX {
+                read_back.served.shift_remove_index(0);
+            }
+            read_back.served.insert(of.clone());
+        }
     }
 
     /// The conversation in which the thread `named` goes on.
@@ -113,6 +147,22 @@ impl Threads {
         open.or_else(changed).map(|known| known.conversation().clone())
     }
 
+    /// Whether another hub runs something that this caller may continue, and this one has not seen its end yet: what it sees of the
+    /// conversations of others is some milliseconds old. Waits for the disk.
+    pub(crate) fn is_behind(&self, hub: &Hub, (agent, caller): (&str, &Caller), messages: &[Spoken]) -> bool {
+        let now = clock::now_ms();
+        clues(agent, messages).iter().any(|clue| {
+            let open = self.memory.lock().open(clue, now);
+            open.iter().filter(|known| may_be(known, clue, caller)).any(|known| {
+                let id = known.conversation();
+                let is_here = hub.in_memory(id).is_some_and(|found| !found.is_followed());
+                // Of one that has just begun the log may have nothing yet.
+                let has_ended = |found: Arc<Conversation>| found.read_view(|view| has_ended(known, view));
+                !is_here && !hub.look(id).ok().flatten().is_some_and(has_ended)
+            })
+        })
+    }
+
     /// Whether `known` is what this caller was told, and `fits` what it sends now. Reads the conversation,
     /// perhaps from the disk; one that cannot be read is not it.
     fn is_it(
@@ -125,7 +175,7 @@ impl Threads {
         if !may_be(known, clue, caller) {
             return false;
         }
-        let Some(found) = hub.find(known.conversation()).ok().flatten() else { return false };
+        let Some(found) = hub.look(known.conversation()).ok().flatten() else { return false };
         let breaks = if caller.door() == "deep-agent" { Breaks::Off } else { Breaks::Never };
         let telling = Telling { breaks, failures: &failures::TOLD };
         let checked = found.read_view(|view| check(known, clue, &telling, view, fits));
@@ -134,22 +184,28 @@ impl Threads {
     }
 }
 
-/// What callers had begun before the restart, read from the runs themselves, the oldest first.
-fn traces(hub: &Hub) -> Vec<Found> {
-    let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
-    let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
-    let mut found = Vec::new();
-    for row in rows {
-        let Ok(Some(conversation)) = hub.find(&row.conversation) else { continue };
-        let of = |view: &View| {
-            let runs = view.runs.iter().filter(|(_, run)| run.own);
-            runs.flat_map(|(id, run)| begun(id, run, HUB_STOPPED)).collect::<Vec<_>>()
-        };
-        let traces = conversation.read_view(of).into_iter();
-        found.extend(traces.filter(|found| *found.trace.conversation() == row.conversation));
+impl ReadBack {
+    /// Reads what callers had begun from the runs themselves, as far as it has changed since it was last read.
+    fn traces(&mut self, hub: &Hub) {
+        let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
+        let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
+        let mut before = std::mem::take(&mut self.known);
+        for row in rows {
+            let stands = Position { epoch: row.epoch.clone(), seq: row.head };
+            if let Some(known) = before.remove(&row.conversation).filter(|(at, _)| *at == stands) {
+                self.known.insert(row.conversation, known);
+                continue;
+            }
+            let Ok(Some(conversation)) = hub.look(&row.conversation) else { continue };
+            let of = |view: &View| {
+                let runs = view.runs.iter().filter(|(_, run)| run.own);
+                runs.flat_map(|(id, run)| begun(id, run, HUB_STOPPED)).collect::<Vec<_>>()
+            };
+            let mut traces = conversation.read_view(of);
+            traces.retain(|found| *found.trace.conversation() == row.conversation);
+            self.known.insert(row.conversation, (stands, traces));
+        }
     }
-    found.sort_by_key(|found| found.at);
-    found
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ use model::frame::Durability;
 use parking_lot::Mutex;
 
 use event_log::clock;
-use hub::Fanout;
 use hub::Publication;
+
+use crate::peers;
+use crate::state::Shared;
 
 /// How often the joiner is told the time. Small compared with the time for which it holds a span.
 const STEP: Duration = Duration::from_millis(200);
@@ -38,40 +40,44 @@ pub(crate) struct Taken {
 impl Traces {
     /// Takes spans and publishes what becomes of them. The joiner stays locked meanwhile, so the order of
     /// exports is kept.
-    pub(crate) fn take(&self, fanout: &Fanout, spans: Vec<FinishedSpan>, level: Durability) -> Taken {
+    pub(crate) fn take(&self, shared: &Shared, spans: Vec<FinishedSpan>, level: Durability) -> Taken {
         let mut joiner = self.joiner.lock();
         let taken = joiner.take(spans, clock::now_ms());
-        Taken { rejected: taken.rejected, ticket: publish(fanout, taken.told, level) }
+        Taken { rejected: taken.rejected, ticket: publish(shared, taken.told, level) }
     }
 
     /// Publishes everything that waits, because the hub stops.
-    pub(crate) fn flush(&self, fanout: &Fanout) {
+    pub(crate) fn flush(&self, shared: &Shared) {
         let mut joiner = self.joiner.lock();
         let told = joiner.flush(clock::now_ms());
-        publish(fanout, told, Durability::Memory);
+        publish(shared, told, Durability::Memory);
     }
 }
 
 /// Tells the joiner the time at regular intervals. Never returns.
-pub(crate) async fn run(traces: &Traces, fanout: &Fanout) {
+pub(crate) async fn run(shared: &Shared) {
     loop {
         tokio::time::sleep(STEP).await;
         blocking(|| {
-            let mut joiner = traces.joiner.lock();
+            let mut joiner = shared.traces.joiner.lock();
             let told = joiner.tick(clock::now_ms());
-            publish(fanout, told, Durability::Memory);
+            publish(shared, told, Durability::Memory);
         });
     }
 }
 
 /// Publishes events; returns the ticket of the last. A failure is logged.
-fn publish(fanout: &Fanout, told: Vec<ConversationEvents>, level: Durability) -> Ticket {
+fn publish(shared: &Shared, told: Vec<ConversationEvents>, level: Durability) -> Ticket {
     let mut ticket = Ticket::default();
     for ConversationEvents { conversation, envelopes } in told {
         let publication = Publication { level, ..Publication::of(envelopes) };
-        match fanout.publish(&conversation, publication) {
-            Ok(appended) if appended.withheld.is_some() => ticket = fanout.release(&conversation),
-            Ok(appended) => ticket = appended.ticket,
+        match peers::publish(shared, &conversation, publication) {
+            Ok(Some(appended)) if appended.withheld.is_some() => {
+                ticket = shared.fanout.release_withheld(&conversation);
+            }
+            Ok(Some(appended)) => ticket = appended.ticket,
+            // Another hub has the conversation and is told.
+            Ok(None) => {}
             Err(error) => tracing::warn!(%conversation, %error, "what spans tell was not taken"),
         }
     }

@@ -1,8 +1,8 @@
 //! `WebSockets`: the upgrade, and one task for each socket. After the upgrade the hub owns the TCP stream,
 //! because pumps write encoded frames to it directly.
 //!
-//! Reading order: `connection` (the task of a socket), `inlet` (reading), `session` (what each frame does),
-//! `subscriptions` and `waiting` (what it follows), `feed` and `catch_up` (viewers that are behind), `acks`, `passing`, `commands`, then `admission`, `zombies` and
+//! Reading order: `connection` (the task of a socket), `inlet` (reading), `client_frames` (what each frame does),
+//! `subscriptions` and `waiting` (what it follows), `feed` and `catch_up` (viewers that are behind), `acks`, `passing`, `commands`, then `admission`, `undelivered` and
 //! `allowance`.
 
 use std::net::IpAddr;
@@ -29,15 +29,15 @@ mod acks;
 mod admission;
 mod allowance;
 mod catch_up;
+mod client_frames;
 mod commands;
 mod connection;
 mod feed;
 mod inlet;
 mod passing;
-mod session;
 mod subscriptions;
+mod undelivered;
 mod waiting;
-mod zombies;
 
 #[cfg(test)]
 pub(crate) use feed::Feed;
@@ -102,7 +102,7 @@ fn start(
             let connection =
                 connection::Connection::new((Arc::clone(shared), kind), stream, &parts.read_buf, admission);
             let connection = connection.from(from);
-            shared.tasks.spawn(connection.run());
+            shared.tasks.spawn(Box::new(connection).run());
         }
         Err(_other_stream) => tracing::error!("the upgraded stream is no TCP stream"),
     }

@@ -1,11 +1,12 @@
 //! The arguments and environment variables, as given. This module fills in no defaults that depend on
-//! anything else, and makes no checks that need a file or a socket, except for files that describe dialects.
+//! anything else, and makes no checks that need a file or a socket, except for the settings file and files that describe dialects.
 
 use clap::{Parser, Subcommand};
 
 mod access;
 mod agents;
 mod amount;
+mod ask;
 mod client;
 mod dialect;
 mod doctor;
@@ -20,6 +21,7 @@ mod sinks;
 mod upstreams;
 
 pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, TokenArgs, TokenCommand};
+pub(crate) use self::ask::{AnswerFormat, AskArgs};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};
 pub(crate) use dialect::{StreamDialect, described};
@@ -47,6 +49,8 @@ pub(crate) enum CliCommand {
     Tee(TeeArgs),
     /// Watch a conversation in the terminal
     Tail(TailArgs),
+    /// Ask an agent of the hub, and print its answer as it comes
+    Ask(Box<AskArgs>),
     /// Publish a recording at a believable pace
     Replay(ReplayArgs),
     /// Write a conversation to stdout as a file of some format

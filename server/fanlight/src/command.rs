@@ -13,6 +13,7 @@ use client::{CourierError, PublishError};
 use crate::args::{Args, CliCommand};
 
 mod alongside;
+mod ask;
 mod audit;
 mod convert;
 mod doctor;
@@ -25,6 +26,7 @@ mod native;
 mod output;
 mod replay;
 mod runtime;
+mod secrets;
 mod serve;
 mod stored;
 mod tail;
@@ -33,6 +35,8 @@ mod terminal;
 mod token;
 
 use output::ResultOutput;
+pub(crate) use output::complain;
+pub(crate) use secrets::without_secrets;
 
 /// Why a command failed. It is printed on stderr: what happened and where, then how to mend it.
 #[derive(Debug, thiserror::Error)]
@@ -107,6 +111,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Serve(args) => serve::run(&args, output),
         CliCommand::Tee(args) => tee::run(&args, output),
         CliCommand::Tail(args) => tail::run(&args, output),
+        CliCommand::Ask(args) => ask::run(&args, output),
         CliCommand::Replay(args) => replay::run(&args, output),
         CliCommand::Export(args) => export::run(&args, output),
         CliCommand::Import(args) => import::run(&args, output),
@@ -124,7 +129,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(CommandError::NobodyReads) => ExitCode::SUCCESS,
         Err(failure) => {
-            output::complain(&format!("error: {failure}"));
+            complain(&format!("error: {failure}"));
             failure.exit_code()
         }
     }

@@ -27,8 +27,14 @@ fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are reported in this way too. If they cannot be printed, nobody can be told.
-            drop(error.print());
+            // Help and version are reported in this way too. If they cannot be printed, nobody can be told. An argument that is
+            // repeated may be an address with a password.
+            let text = error.to_string();
+            match command::without_secrets(&text) {
+                std::borrow::Cow::Owned(clean) if error.use_stderr() => command::complain(&clean),
+                // Of the environment help says no values.
+                _ => drop(error.print()),
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

@@ -3,8 +3,8 @@
 //! every socket of its group without waiting. Waking a task for each viewer would cost more than the writing.
 //!
 //! When a socket takes no more bytes, the pump hands its viewer over to the task of that socket
-//! ([`Outbox::park`]). That task waits until the socket takes bytes again, catches up (with everything that
-//! came meanwhile in one frame, or with the snapshot) and hands the viewer back. So a slow viewer costs the
+//! ([`Outbox::park`]). That task waits until the socket takes bytes again, catches up (with what
+//! came meanwhile in as few frames as possible, or with the snapshot) and hands the viewer back. So a slow viewer costs the
 //! others nothing.
 //!
 //! Reading order: [`Fanout`] and [`ViewedConversation`] here, then `outbox` (one socket), `pump` (one group of viewers),
@@ -187,7 +187,7 @@ impl Fanout {
     }
 
     /// Lets what the conversation `id` withholds go on at once, and shows it. The ticket is that of all that was appended to it.
-    pub fn release(&self, id: &ConversationId) -> Ticket {
+    pub fn release_withheld(&self, id: &ConversationId) -> Ticket {
         let ticket = self.hub.release_withheld(id);
         self.deliver(id);
         ticket
@@ -202,10 +202,18 @@ impl Fanout {
     /// less than waking another one; for more, their pumps are woken. Never waits. Call it once for a burst
     /// of appends.
     pub fn deliver(&self, id: &ConversationId) {
-        let viewed = self.viewed_conversations.get(id).map(|found| Arc::clone(&found));
-        if let Some(viewed) = viewed {
-            viewed.deliver();
-        }
+        self.deliver_all(std::slice::from_ref(id));
+    }
+
+    /// Does the same for several conversations. The frames for the small groups among them are all made before the first of them
+    /// is written: peers on the same machine are woken once for writes that follow one another closely, and else for each.
+    pub fn deliver_all(&self, ids: &[ConversationId]) {
+        let small = ids.iter().filter_map(|id| {
+            let viewed = self.viewed_conversations.get(id).map(|found| Arc::clone(&found))?;
+            let pump = viewed.small_group_or_wake()?;
+            Some((viewed, pump))
+        });
+        pump::write_at_once(&small.collect::<Vec<_>>());
     }
 
     /// Ends a subscription of either kind: no frame of it is sent after this. A conversation in which nothing
@@ -291,8 +299,8 @@ impl ViewedConversation {
         self.pumps.lock().iter().map(|pump| pump.viewers() as u64).sum()
     }
 
-    /// Writes to the viewers of a single small group at once; wakes the pumps of all other groups.
-    fn deliver(&self) {
+    /// Returns the single small group of viewers who get every event at once, if there is one; wakes the pumps of all other groups.
+    fn small_group_or_wake(&self) -> Option<Arc<Pump>> {
         let pumps = self.pumps.lock();
         let mut plain = pumps.iter().filter(|pump| pump.is_plain());
         let few = plain.next().filter(|first| first.viewers() <= VIEWERS_AT_ONCE && plain.next().is_none());
@@ -300,10 +308,7 @@ impl ViewedConversation {
         for pump in pumps.iter().filter(|pump| few.is_none() || !pump.is_plain()) {
             pump.wake.notify_one();
         }
-        drop(pumps);
-        if let Some(few) = few {
-            few.pump_now(self);
-        }
+        few
     }
 
     /// Wakes the pumps of all groups.

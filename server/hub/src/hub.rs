@@ -45,18 +45,18 @@ mod redacted;
 mod ring_effects;
 mod row;
 mod seen;
-pub(crate) mod slice;
 mod upkeep;
 mod viewer_changes;
 mod viewer_roster;
 mod watching;
 
+pub use crate::slice::{Cursor, Delivery, Slice};
 pub use change_feeds::ChangeFeed;
 pub use conversation::{Conversation, Discontinuity, WITHHELD_MS};
 pub use copied::{CopyError, CopySummary, copy};
 pub use delete::PendingDeletion;
 pub(crate) use encoded_slice::{EncodedSlice, VIEWERS_PER_PUMP};
-pub use frame_cache::{Delivery, FrameCache, FrameCaches, Snapshot, SnapshotNeed};
+pub use frame_cache::{FrameCache, FrameCaches, Snapshot, SnapshotNeed};
 pub use import::{History, ImportError};
 pub use list::ListPage;
 pub use orphans::{Attendant, OrphanTimeouts, Orphans, PublisherConnection};
@@ -64,9 +64,8 @@ pub use prices::Prices;
 pub use publication::{
     AppendError, Appended, EventOrigin, OpenError, PendingTicket, Publication, PublishError,
 };
-pub use publishers::{Numbers, PublisherClaim};
+pub use publishers::{FrameNumbering, Numbers};
 pub use seen::SeenRows;
-pub use slice::{Cursor, Slice};
 pub use upkeep::MemoryBounds;
 pub use viewer_changes::ViewerCountChanges;
 pub use viewer_roster::AnnouncedViewers;
@@ -75,7 +74,7 @@ pub use viewer_roster::AnnouncedViewers;
 const READING_BACK: usize = 16;
 
 /// All conversations in memory, and the log behind them. One for each process, shared by all doors.
-/// Conversations leave memory in [`Hub::keep_up`] alone.
+/// [`Hub::keep_up`] lets conversations go that nobody uses; empty, deleted and unfollowed ones leave memory at once.
 #[derive(Debug)]
 pub struct Hub {
     /// The conversations in memory, by name.
@@ -211,7 +210,7 @@ impl Hub {
                 Entry::Vacant(place) => Arc::clone(&place.insert(Arc::new(conversation))),
             };
             self.count.fetch_add(1, Ordering::Relaxed);
-            self.moved(&made);
+            self.note_place(&made);
             Ok(Some(made))
         })
     }
@@ -279,7 +278,7 @@ impl Hub {
             count(&appended);
             self.look_at_withheld(&conversation, &appended);
             self.grew(appended.as_ref().map_or(0, |appended| appended.bytes));
-            self.release(&conversation);
+            self.forget_if_empty(&conversation);
             self.touch(&conversation);
             if conversation.unattended.load(Ordering::Relaxed)
                 && conversation.unattended.swap(false, Ordering::Relaxed)
@@ -291,7 +290,7 @@ impl Hub {
     }
 
     /// Forgets a conversation in which nothing was ever said, if nobody uses it.
-    fn release(&self, conversation: &Arc<Conversation>) {
+    fn forget_if_empty(&self, conversation: &Arc<Conversation>) {
         if conversation.head() > 0 || conversation.is_followed() {
             return;
         }
@@ -351,7 +350,7 @@ impl Hub {
         })
     }
 
-    /// Notes that the row of `conversation` changed: for followers, for the order of the list, for the log
+    /// Notes that the row of `conversation` changed: for change feeds, for the order of the list, for the log
     /// and for viewers of the list.
     fn touch(&self, conversation: &Arc<Conversation>) {
         if conversation.is_over() {
@@ -361,7 +360,7 @@ impl Hub {
         if !is_followed {
             self.change_feeds.tell(conversation.id());
         }
-        self.moved(conversation);
+        self.note_place(conversation);
         if self.log.indexes() && !is_followed && !conversation.noted.swap(true, Ordering::AcqRel) {
             self.noted.lock().push(Arc::clone(conversation));
         }
@@ -390,6 +389,7 @@ fn count(appended: &Result<Appended, AppendError>) {
             AppendError::Retired
             | AppendError::Reserved
             | AppendError::Elsewhere
+            | AppendError::Unsure
             | AppendError::RunOfHub { .. }
             | AppendError::Log(_),
         ) => {}

@@ -8,15 +8,16 @@
 //! The crate must never know HTTP, files, settings or dialects. Events come in as envelopes; frames go out as
 //! bytes, which it writes through [`Transport`]. It parses no JSON. It writes the frames of the protocol
 //! itself ([`wire`]), because a frame is encoded once for a whole group of viewers, and only this crate knows
-//! the groups. It names `model` and `event-log` and no other crate of the workspace.
+//! the groups. Of the workspace it names `model`, `event-log` and `redact` (secrets are replaced before events get a seq) and no other crate.
 //!
 //! Reading order: `hub/conversation` (one lock around a plain struct) → `hub` (all of them, the list, what is due beside the traffic) →
-//! `fanout` (pumps, outboxes, how well viewers keep up) → `wire` (frames as bytes) → `tally` (what is counted).
+//! `fanout` (pumps, outboxes, how well viewers keep up) → `slice` (what comes after a cursor) → `wire` (slices and others as frames, in bytes) → `tally` (what is counted).
 
 use event_log::clock;
 
 mod fanout;
 mod hub;
+mod slice;
 mod tally;
 pub mod wire;
 
@@ -28,9 +29,9 @@ pub use fanout::{
 pub use hub::blocking_log;
 pub use hub::{
     AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Conversation, CopyError, CopySummary,
-    Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, History, Hub, ImportError,
-    ListPage, MemoryBounds, Numbers, OpenError, OrphanTimeouts, Orphans, PendingDeletion, PendingTicket,
-    Prices, Publication, PublishError, PublisherClaim, PublisherConnection, SeenRows, Slice, Snapshot,
+    Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, FrameNumbering, History, Hub,
+    ImportError, ListPage, MemoryBounds, Numbers, OpenError, OrphanTimeouts, Orphans, PendingDeletion,
+    PendingTicket, Prices, Publication, PublishError, PublisherConnection, SeenRows, Slice, Snapshot,
     SnapshotNeed, ViewerCountChanges, WITHHELD_MS, copy,
 };
 pub use tally::{Counter, TALLY, Tally};

@@ -1,5 +1,5 @@
 //! The hub's counters: relaxed atomics of the process, raised once for each publication or shared frame. The
-//! names under which they are shown are in `metrics` of the server.
+//! names under which they are shown are in `metrics` of the crate `edge`.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -42,7 +42,7 @@ pub struct Tally {
     pub duplicates: Counter,
     /// Publications refused because earlier ones of the same publisher are missing.
     pub gaps: Counter,
-    /// Publications refused because a newer epoch of the publisher is known.
+    /// Publications refused because a newer life of the publisher is known.
     pub fenced: Counter,
     /// Publications refused because their conversation is as large as one may get.
     pub full: Counter,

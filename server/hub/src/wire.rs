@@ -14,8 +14,7 @@ use model::{ConversationId, Envelope, Epoch, Seq};
 use serde::Serialize;
 
 use crate::clock;
-use crate::hub::Delivery;
-use crate::hub::slice::Slice;
+use crate::slice::{Delivery, Slice};
 
 /// The longest header of an unmasked frame in bytes: two, and a length of eight.
 const HEADER_MAX: usize = 10;

@@ -9,16 +9,16 @@ use tokio::sync::watch;
 #[cfg(doc)]
 use crate::blocking;
 use crate::{
-    Append, Checkpoint, EndedCall, EventPage, ImportId, ListQuery, LogError, LogFigures, LostCommits,
+    Append, Checkpoint, EndedToolCall, EventPage, ImportId, ListQuery, LogError, LogFigures, LostCommits,
     MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, SharedSessions, StoredConversation, Ticket, ToolFigures, Unwritten,
+    SearchResults, SharedAccess, SharedSettings, StoredConversation, Ticket, ToolFigures, Unwritten,
 };
 
 /// A log of conversations: the contract that every implementation fulfils and the hub relies on.
 ///
 /// One log is shared by the whole hub, behind an `Arc`. Methods that say "does not wait" only take a lock for
 /// a few microseconds and may be called under a conversation's lock. Those that read wait for the disk: call
-/// them outside every lock, through [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean
+/// them outside the locks of conversations, through [`blocking`]. Dropping a log without [`EventLog::close`] is an unclean
 /// stop: what is still queued is not written, and its conversations go on in a new epoch.
 ///
 /// The module `conformance` (feature `testkit`) tests these rules on any log. Logs may differ only in the
@@ -76,8 +76,19 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         Ok(Owner::Here)
     }
 
+    /// Whether nobody can have taken over what this hub owns, where several share the log: its lease holds. Does not wait.
+    fn holds_lease(&self) -> bool {
+        true
+    }
+
     /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError>;
+
+    /// What is stored of a conversation that another hub has, for a look at it: nothing is written to it from here. The same as
+    /// [`EventLog::load`] for a log that one hub has alone. Waits for the disk.
+    fn peek(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
+        self.load(conversation)
+    }
 
     /// Up to `limit` events after `after`; fewer if they are large. There are no more once they reach the
     /// page's head. Fails with [`LogError::Gone`] if the log has none of them one by one. Waits for the disk.
@@ -125,7 +136,7 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         &self,
         import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<EndedCall>,
+        calls: Vec<EndedToolCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket;
 
@@ -156,8 +167,13 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         None
     }
 
-    /// The sessions of browsers that all hubs admit which share this log; `None` where a hub is alone.
-    fn sessions(&self) -> Option<&dyn SharedSessions> {
+    /// What all hubs that share this log know of who comes in: sessions of browsers and more; `None` where a hub is alone.
+    fn access(&self) -> Option<&dyn SharedAccess> {
+        None
+    }
+
+    /// Settings that all hubs which share this log have in common; `None` where a hub is alone.
+    fn settings(&self) -> Option<&dyn SharedSettings> {
         None
     }
 

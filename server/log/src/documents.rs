@@ -7,34 +7,34 @@
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::Item;
 
-use crate::{Document, DocumentKind, DocumentPlace};
+use crate::{SearchDocument, SearchDocumentKind, SearchDocumentPlace};
 
 /// The name of a kind in the database.
-pub(crate) fn kind_name(kind: DocumentKind) -> &'static str {
+pub(crate) fn kind_name(kind: SearchDocumentKind) -> &'static str {
     match kind {
-        DocumentKind::Text => "text",
-        DocumentKind::Thinking => "thinking",
-        DocumentKind::Arguments => "arguments",
-        DocumentKind::Result => "result",
-        DocumentKind::Message => "message",
+        SearchDocumentKind::Text => "text",
+        SearchDocumentKind::Thinking => "thinking",
+        SearchDocumentKind::Arguments => "arguments",
+        SearchDocumentKind::Result => "result",
+        SearchDocumentKind::Message => "message",
     }
 }
 
 /// The kind that has the name `word` in the database. `None` for a word that only a later version writes.
-pub(crate) fn kind(word: &str) -> Option<DocumentKind> {
-    use DocumentKind::{Arguments, Message, Result, Text, Thinking};
+pub(crate) fn kind(word: &str) -> Option<SearchDocumentKind> {
+    use SearchDocumentKind::{Arguments, Message, Result, Text, Thinking};
     [Text, Thinking, Arguments, Result, Message].into_iter().find(|kind| kind_name(*kind) == word)
 }
 
 /// The id of the item to which the document belongs; `None` for a document that is not the text of an item.
 /// Such a document is not indexed.
-pub(crate) fn item(document: &Document) -> Option<&str> {
+pub(crate) fn item(document: &SearchDocument) -> Option<&str> {
     match &document.place {
-        DocumentPlace::Item(Item::Part(part)) => Some(part.as_str()),
-        DocumentPlace::Item(Item::Tool(tool)) => Some(tool.as_str()),
-        DocumentPlace::Item(Item::Agent(agent)) => Some(agent.as_str()),
-        DocumentPlace::Item(Item::Note(_)) => None,
-        DocumentPlace::Message(message) => Some(message.as_str()),
+        SearchDocumentPlace::Item(Item::Part(part)) => Some(part.as_str()),
+        SearchDocumentPlace::Item(Item::Tool(tool)) => Some(tool.as_str()),
+        SearchDocumentPlace::Item(Item::Agent(agent)) => Some(agent.as_str()),
+        SearchDocumentPlace::Item(Item::Note(_)) => None,
+        SearchDocumentPlace::Message(message) => Some(message.as_str()),
     }
 }
 

@@ -36,9 +36,9 @@ pub struct Append<'a> {
     /// The durability that the publisher asked for. The log need not write more carefully than that.
     pub level: Durability,
     /// Texts that these events have completed, for searches.
-    pub documents: Vec<Document>,
+    pub documents: Vec<SearchDocument>,
     /// Tool calls that these events have ended, for the figures.
-    pub calls: Vec<EndedCall>,
+    pub calls: Vec<EndedToolCall>,
     /// What was measured of these events.
     pub measurements: Vec<Measurement>,
     /// Results that are too large for their events, which refer to them by hash.
@@ -64,13 +64,13 @@ impl<'a> Append<'a> {
 
 /// A text for searches. It is written once, when it is complete.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Document {
+pub struct SearchDocument {
     /// The run; empty for a message outside of any run.
     pub run: RunId,
     /// The part, call or message that it belongs to.
-    pub place: DocumentPlace,
+    pub place: SearchDocumentPlace,
     /// What the text is.
-    pub kind: DocumentKind,
+    pub kind: SearchDocumentKind,
     /// The name of the tool, or the role of a message.
     pub name: CompactString,
     /// The seq of the event that completed the text.
@@ -83,7 +83,7 @@ pub struct Document {
 
 /// What a document belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub enum DocumentPlace {
+pub enum SearchDocumentPlace {
     /// A part or a call of the run.
     Item(Item),
     /// A message.
@@ -93,7 +93,7 @@ pub enum DocumentPlace {
 /// The kind of a document. Its names in snake case are used in queries and answers of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum DocumentKind {
+pub enum SearchDocumentKind {
     /// An answer of an agent.
     Text,
     /// Reasoning of an agent.
@@ -108,7 +108,7 @@ pub enum DocumentKind {
 
 /// A tool call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct EndedCall {
+pub struct EndedToolCall {
     /// The tool.
     pub name: CompactString,
     /// Whether it failed.

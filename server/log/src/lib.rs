@@ -19,10 +19,10 @@
 //! on `model` and no other crate of the workspace. As the lowest crate with a clock and threads, it contains
 //! the [`clock`] and the [`priority`] of threads for all crates above it.
 //!
-//! Reading order: `contract` (what every log does) → `input` (what goes in) → `queries` (what comes back) → `progress` and `error` (what is stored, and why not) → `ring` and `memory` (the log in
+//! Reading order: `contract` (what every log does) → `input` (what goes in) → `ownership` (which hub has a conversation) → `queries` (what comes back) → `progress` and `error` (what is stored, and why not) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
 //! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
-//! `postgres` (the log in a database that several hubs share) → `stop`. [`clock`] and [`priority`] stand on their own.
+//! `postgres` (the log in a database that several hubs share) → `stop`. `measure` has the sums by hour and day, `search` the full text, `shared_access` what hubs share of access control. [`clock`] and [`priority`] stand on their own.
 
 pub mod clock;
 pub mod priority;
@@ -51,6 +51,8 @@ mod ring;
 mod rows;
 mod search;
 mod sessions;
+mod shared_access;
+mod shared_settings;
 mod sqlite;
 mod stop;
 mod tails;
@@ -62,14 +64,17 @@ mod write_control;
 pub use contract::EventLog;
 pub use error::LogError;
 pub use input::{
-    Append, Attachment, Checkpoint, Document, DocumentKind, DocumentPlace, EndedCall, ImportId, PublisherMark,
+    Append, Attachment, Checkpoint, EndedToolCall, ImportId, PublisherMark, SearchDocument,
+    SearchDocumentKind, SearchDocumentPlace,
 };
 pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
 pub use ownership::{Owner, Purpose};
+#[cfg(any(test, feature = "testkit"))]
+pub use postgres::{ModelDatabase, ModelFlaw, ModelLog};
 pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(all(unix, any(test, feature = "testkit")))]
-pub use postgres::{PostgresPlace, PostgresServer};
+pub use postgres::{PostgresPlace, TestPostgresServer, postgres_programs};
 pub use progress::{
     Health, LogFigures, LostCommits, Progress, Ticket, Unwritten, WriteFault, reached, room, settled,
 };
@@ -80,6 +85,11 @@ pub use queries::{
 };
 pub use ring::Ring;
 pub use sessions::{STORED_SESSIONS_EACH_MAX, STORED_SESSIONS_MAX, SharedSessions, StoredSession};
+pub use shared_access::{
+    STORED_LOGINS_MAX, STORED_PERIODS_MAX, STORED_SHARES_MAX, STORED_SPENDING_MS, SharedAccess, SharedLogins,
+    SharedShares, SharedSpending, StoredLogin, StoredShare, StoredSpending,
+};
+pub use shared_settings::{SharedSettings, StoredSetting};
 pub use sqlite::{ClosedLog, Rewrite, SqliteError, SqliteLog, SqliteOptions};
 pub use stop::{CancelOnDrop, QueryCancel};
 #[cfg(any(test, feature = "testkit"))]

@@ -12,21 +12,25 @@
 //!   = one row each, whose amount grows by 1   (MeasureKey)
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use compact_str::CompactString;
-use model::limits::{ID_BYTES_MAX, MEASURE_SUMS_MAX, MEASURES_IN_MEMORY_MAX};
+use model::limits::ID_BYTES_MAX;
 use serde::{Deserialize, Serialize};
-
-use crate::{LogError, QueryCancel};
 
 mod counts;
 mod facet;
 mod latency;
+mod memory;
+mod parts;
+mod sums;
 
 pub(crate) use counts::{MeasureCounts, SUM_MAX};
 pub(crate) use facet::Facet;
-pub use latency::{bucket, longest, quantile};
+pub use latency::{BUCKETS_MAX, LatencyCounts, bucket, longest, quantile};
+pub(crate) use memory::MeasuresInMemory;
+pub(crate) use parts::MeasurePart;
+pub(crate) use sums::{MeasureRow, Sums};
 
 /// Milliseconds of an hour.
 pub const HOUR_MS: u64 = 3_600_000;
@@ -100,6 +104,11 @@ impl Metric {
         self as i64
     }
 
+    /// Whether it counts latencies: the detail of its measurements is a [`bucket`], and its sums are [`MeasureSum::latencies`].
+    pub fn is_latency(self) -> bool {
+        matches!(self, Self::RunMs | Self::FirstMs | Self::CallMs)
+    }
+
     /// Whether its measurements have a [`Measurement::detail`].
     pub(crate) fn has_detail(self) -> bool {
         matches!(self, Self::Ended | Self::RunMs | Self::FirstMs | Self::CallMs | Self::Money)
@@ -121,7 +130,8 @@ pub struct Measurement {
     /// The tool; empty for what belongs to none.
     #[serde(default, skip_serializing_if = "CompactString::is_empty")]
     pub tool: CompactString,
-    /// What the metric is divided by beyond that: the reason, the bucket, the currency; empty for most.
+    /// What the metric is divided by beyond that: the reason, the bucket, the currency; empty for most. A latency whose detail is no
+    /// bucket below [`BUCKETS_MAX`] is not counted.
     #[serde(default, skip_serializing_if = "CompactString::is_empty")]
     pub detail: CompactString,
     /// How much more; less than 0 takes back.
@@ -167,17 +177,19 @@ pub struct MeasureSum {
     pub model: CompactString,
     /// The tool.
     pub tool: CompactString,
-    /// See [`Measurement::detail`].
+    /// See [`Measurement::detail`]; empty for latencies.
     pub detail: CompactString,
-    /// The sum of all changes in the step. It may be negative where more was taken back in the step than
-    /// counted.
+    /// The sum of all changes in the step, for latencies that of all buckets. It may be negative where more was taken back in the step
+    /// than counted.
     pub amount: i128,
+    /// Of a latency, how many took how long; empty for all else.
+    pub latencies: LatencyCounts,
 }
 
 /// The answer to a [`MeasureQuery`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Measured {
-    /// The sums, without those that are 0, in no order.
+    /// The sums, without those that are 0, in no order. All buckets of a latency that belong together are one.
     pub sums: Vec<MeasureSum>,
     /// What happened before this was not counted, or not by the hour any more; in milliseconds since 1970, 0 where all was.
     pub since: u64,
@@ -213,19 +225,6 @@ impl MeasureSpan {
     }
 }
 
-impl MeasureQuery {
-    /// The longest spans of which its steps are made. Days where the query begins, ends and steps at midnight
-    /// of UTC: then fewer rows are read, and the query reaches beyond the hours that are kept.
-    pub(crate) fn span(&self) -> MeasureSpan {
-        let is_whole = |ms: u64| ms.is_multiple_of(DAY_MS);
-        if is_whole(self.from) && is_whole(self.to) && is_whole(self.step_ms) {
-            MeasureSpan::Day
-        } else {
-            MeasureSpan::Hour
-        }
-    }
-}
-
 /// The beginning of `name` under which it is counted, at most [`ID_BYTES_MAX`] bytes, so that a name of any
 /// length costs a row of bounded size.
 pub(crate) fn short(name: &str) -> CompactString {
@@ -249,9 +248,11 @@ pub(crate) struct MeasureKey {
 }
 
 impl MeasureKey {
-    /// The rows that `it` counts in, among those of `span`: one for each facet of its metric.
+    /// The rows that `it` counts in, among those of `span`: one for each facet of its metric; none for a latency without a bucket.
     pub(crate) fn of(it: &Measurement, span: MeasureSpan) -> impl Iterator<Item = Self> {
-        Facet::of(it.metric).iter().map(move |facet| {
+        let is_countable = !it.metric.is_latency() || latency::parse(&it.detail).is_some();
+        let facets = if is_countable { Facet::of(it.metric) } else { &[] };
+        facets.iter().map(move |facet| {
             let named = |dimension: Dimension, name: &str| {
                 if facet.tells_apart(dimension) { short(name) } else { CompactString::default() }
             };
@@ -266,144 +267,20 @@ impl MeasureKey {
             }
         })
     }
-}
 
-/// Adds up the rows that a log reads for one query. At most [`MEASURE_SUMS_MAX`] sums are held at a time, and
-/// no row is held at all, so the memory is bounded by the answer and not by what is read.
-pub(crate) struct Sums<'a> {
-    /// The query that says how rows are told apart and how long a step is.
-    query: &'a MeasureQuery,
-    /// Ends the adding up early.
-    stop: &'a QueryCancel,
-    /// How many rows were added.
-    rows: u64,
-    /// The sums so far. `start` is the number of the step, and the facet is always [`Facet::Every`].
-    totals: HashMap<MeasureKey, i128>,
-}
-
-/// A row of a log, borrowed. It is a sum over one hour or day, never a single measurement.
-pub(crate) struct MeasureRow<'a> {
-    /// When its span begins, in milliseconds since 1970.
-    pub(crate) at: u64,
-    pub(crate) metric: Metric,
-    pub(crate) agent: &'a str,
-    pub(crate) model: &'a str,
-    pub(crate) tool: &'a str,
-    pub(crate) detail: &'a str,
-    pub(crate) amount: i128,
-}
-
-/// After so many rows it is looked whether the query is stopped.
-const LOOK_EVERY_ROWS: u64 = 1_024;
-
-impl<'a> Sums<'a> {
-    /// Begins without any sum.
-    pub(crate) fn new(query: &'a MeasureQuery, stop: &'a QueryCancel) -> Self {
-        Self { query, stop, rows: 0, totals: HashMap::new() }
-    }
-
-    /// Adds a row, which must be within the query's time. Fails when there are too many sums, and when the query is stopped.
-    pub(crate) fn add(&mut self, row: &MeasureRow<'_>) -> Result<(), LogError> {
-        self.rows += 1;
-        if self.rows.is_multiple_of(LOOK_EVERY_ROWS) && self.stop.is_cancelled() {
-            return Err(Self::stopped());
-        }
-        let named = |dimension: Dimension, name: &str| {
-            if self.query.by.contains(&dimension) {
-                CompactString::from(name)
-            } else {
-                CompactString::default()
-            }
+    /// The row of the same span and metric that this one, of the facet [`Facet::Every`], counts in by `facet`.
+    pub(crate) fn by(&self, facet: Facet) -> Self {
+        let named = |dimension: Dimension, name: &CompactString| {
+            if facet.tells_apart(dimension) { name.clone() } else { CompactString::default() }
         };
-        let key = MeasureKey {
-            start: row.at.saturating_sub(self.query.from) / self.query.step_ms.max(HOUR_MS),
-            metric: row.metric,
-            // One question has one facet for each metric.
-            facet: Facet::Every,
-            agent: named(Dimension::Agent, row.agent),
-            model: named(Dimension::Model, row.model),
-            tool: named(Dimension::Tool, row.tool),
-            detail: row.detail.into(),
-        };
-        let sum = self.totals.entry(key).or_default();
-        *sum = sum.saturating_add(row.amount);
-        if self.totals.len() > MEASURE_SUMS_MAX {
-            return Err(LogError::BadQuery(format!(
-                "these are more than {MEASURE_SUMS_MAX} sums; ask for a shorter time, longer steps or fewer groups"
-            )));
+        Self {
+            facet,
+            agent: named(Dimension::Agent, &self.agent),
+            model: named(Dimension::Model, &self.model),
+            tool: named(Dimension::Tool, &self.tool),
+            detail: self.detail.clone(),
+            ..*self
         }
-        Ok(())
-    }
-
-    /// The error of a query that is stopped.
-    pub(crate) fn stopped() -> LogError {
-        LogError::BadQuery(String::from(
-            "adding up takes too long; ask for a shorter time, longer steps or fewer metrics",
-        ))
-    }
-
-    /// The sums of all rows that were added. Those of 0 are left out: everything that counted in them was
-    /// taken back.
-    pub(crate) fn finish(self) -> Vec<MeasureSum> {
-        let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));
-        let sums = self.totals.into_iter().filter(|(_, amount)| *amount != 0);
-        let sum = |(key, amount): (MeasureKey, i128)| {
-            let MeasureKey { start, metric, agent, model, tool, detail, .. } = key;
-            let start = from.saturating_add(start.saturating_mul(step));
-            MeasureSum { metric, start, agent, model, tool, detail, amount }
-        };
-        sums.map(sum).collect()
-    }
-}
-
-/// Sums in memory, by the hour: the newest [`MEASURES_IN_MEMORY_MAX`] rows. The log in memory owns it. There
-/// are no days, since nothing lasts longer than the process.
-#[derive(Debug, Default)]
-pub(crate) struct MeasuresInMemory {
-    /// Ordered by hour first, so that the oldest are at the front.
-    rows: BTreeMap<MeasureKey, i64>,
-    /// The end of the newest hour that was dropped, in milliseconds since 1970; 0 while none was.
-    since: u64,
-}
-
-impl MeasuresInMemory {
-    /// Counts measurements, and drops the oldest hours beyond the limit.
-    pub(crate) fn add(&mut self, measurements: &[Measurement]) {
-        for it in measurements {
-            for key in MeasureKey::of(it, MeasureSpan::Hour) {
-                let sum = self.rows.entry(key).or_default();
-                *sum = sum.saturating_add(it.amount);
-            }
-        }
-        while self.rows.len() > MEASURES_IN_MEMORY_MAX {
-            // The whole hour: half of one would look like an hour with less in it.
-            let Some(oldest) = self.rows.first_key_value().map(|(key, _)| key.start) else { return };
-            self.rows.retain(|key, _| key.start > oldest);
-            self.since = oldest.saturating_add(1).saturating_mul(HOUR_MS);
-        }
-    }
-
-    /// Answers a query. Fails with [`LogError::BadQuery`] for a latency by several names, for too many sums,
-    /// and when it is stopped.
-    pub(crate) fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
-        let facets = Facet::asked(query)?;
-        let mut sums = Sums::new(query, stop);
-        let (from, to) = (query.from / HOUR_MS, query.to.div_ceil(HOUR_MS));
-        for (key, amount) in &self.rows {
-            if key.start < from || key.start >= to || !facets.contains(&(key.metric, key.facet)) {
-                continue;
-            }
-            sums.add(&MeasureRow {
-                at: key.start.saturating_mul(HOUR_MS),
-                metric: key.metric,
-                agent: &key.agent,
-                model: &key.model,
-                tool: &key.tool,
-                detail: &key.detail,
-                amount: i128::from(*amount),
-            })?;
-        }
-        Ok(Measured { sums: sums.finish(), since: self.since })
     }
 }
 

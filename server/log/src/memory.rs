@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Attachment, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError,
+    Append, Attachment, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError,
     MeasureQuery, Measured, Measurement, Progress, QueryCancel, Retention, SearchQuery, SearchResults,
     StoredConversation, Ticket, ToolFigures, Unwritten,
 };
@@ -176,7 +176,7 @@ impl EventLog for MemoryLog {
         &self,
         import: ImportId,
         checkpoint: Checkpoint,
-        _calls: Vec<EndedCall>,
+        _calls: Vec<EndedToolCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         self.measures.lock().add(&measurements);

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! append ─▶ Append      keep ─▶ Keep ─▶ (packer) ─▶ View      stage ─▶ Stage …, adopt ─▶ Adopt, abandon ─▶ Abandon
-//! list_as ─▶ Rows       remove ─▶ Remove                      sync ─▶ Sync
+//! put_rows ─▶ Rows      remove ─▶ Remove, purge ─▶ Purge      sync ─▶ Sync
 //! load, in a new epoch ─▶ Rename                              (packer) ─▶ Compact
 //! ```
 
@@ -13,7 +13,9 @@ use model::frame::{ConversationRow, Durability};
 use model::{ConversationId, Envelope, Epoch, Position};
 
 use crate::views;
-use crate::{Append, Attachment, Checkpoint, Document, EndedCall, ImportId, Measurement, PublisherMark};
+use crate::{
+    Append, Attachment, Checkpoint, EndedToolCall, ImportId, Measurement, PublisherMark, SearchDocument,
+};
 use model::weigh::weigh;
 
 /// An operation in the queue.
@@ -40,7 +42,7 @@ pub(crate) enum WritePath {
     /// Its ticket counts as stored as soon as everything before it is.
     Optional,
     /// It is stored once it is rows, and so is what comes after it.
-    Rows,
+    Database,
 }
 
 /// How much of an operation the queue already had when it came. A checkpoint of which everything is covered
@@ -98,7 +100,7 @@ pub(crate) struct StagedImport {
     /// The packed state at `head`.
     pub(crate) body: Vec<u8>,
     /// The tool calls in it that have ended.
-    pub(crate) calls: Vec<EndedCall>,
+    pub(crate) calls: Vec<EndedToolCall>,
     /// What was measured in it.
     pub(crate) measurements: Vec<Measurement>,
 }
@@ -108,7 +110,7 @@ impl StagedImport {
     pub(crate) fn of(
         import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<EndedCall>,
+        calls: Vec<EndedToolCall>,
         measurements: Vec<Measurement>,
     ) -> Self {
         let Checkpoint { row, epoch, view, at, .. } = checkpoint;
@@ -129,8 +131,8 @@ pub(crate) struct QueuedEvents {
     pub(crate) mark: Option<PublisherMark>,
     /// The durability that was asked for, which decides how they are written ([`Op::write_path`]).
     pub(crate) level: Durability,
-    pub(crate) documents: Vec<Document>,
-    pub(crate) calls: Vec<EndedCall>,
+    pub(crate) documents: Vec<SearchDocument>,
+    pub(crate) calls: Vec<EndedToolCall>,
     pub(crate) measurements: Vec<Measurement>,
     pub(crate) attachments: Vec<Attachment>,
     /// The memory that it counts for, in bytes.
@@ -286,7 +288,7 @@ impl Op {
             | Self::Adopt(_)
             | Self::Remove(_)
             | Self::Purge(_)
-            | Self::Sync => WritePath::Rows,
+            | Self::Sync => WritePath::Database,
         }
     }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Who has a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
-    /// This hub.
+    /// This hub; or no hub, if the conversation does not exist and was only looked for: then this hub may answer.
     Here,
     /// The hub that other hubs reach under this URL. It holds until its life ends or its lease runs out, so
     /// it must be asked for again when that hub does not answer.
@@ -38,7 +38,8 @@ pub(crate) struct LifeRow {
     pub(crate) number: i64,
     /// It has ended, or another has ended it.
     pub(crate) is_over: bool,
-    /// It has said nothing for longer than its lease.
+    /// Its lease has run out, as the life that claims from it may judge: that one has renewed its own in time for as long as a lease
+    /// (`who!` in `postgres/claims.rs`).
     pub(crate) is_expired: bool,
     /// It has written everything before it ended.
     pub(crate) ended_well: bool,
@@ -46,9 +47,9 @@ pub(crate) struct LifeRow {
     pub(crate) address: Option<Arc<str>>,
 }
 
-/// What a claim comes to.
+/// What becomes of a claim to own a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ClaimDecision {
+pub(crate) enum OwnershipDecision {
     /// The claimant has it already.
     Held,
     /// It goes to the claimant.
@@ -73,19 +74,22 @@ pub(crate) enum Handover {
     Torn,
 }
 
-/// What the claim of life `me` comes to, where `owner` has the conversation.
-pub(crate) fn decide_claim(me: i64, owner: &LifeRow) -> ClaimDecision {
+/// What becomes of the claim of life `me`, where `owner` has the conversation.
+pub(crate) fn decide_ownership(me: i64, owner: &LifeRow) -> OwnershipDecision {
     if owner.number == me {
-        return ClaimDecision::Held;
+        return OwnershipDecision::Held;
     }
     if owner.is_over {
         let past = if owner.ended_well { Handover::Whole } else { Handover::Torn };
-        return ClaimDecision::Take { ends: None, past };
+        return OwnershipDecision::Take { ends: None, past };
     }
     if owner.is_expired {
-        return ClaimDecision::Take { ends: Some(owner.number), past: Handover::Torn };
+        return OwnershipDecision::Take { ends: Some(owner.number), past: Handover::Torn };
     }
-    owner.address.as_ref().map_or(ClaimDecision::Closed, |address| ClaimDecision::Follow(Arc::clone(address)))
+    owner
+        .address
+        .as_ref()
+        .map_or(OwnershipDecision::Closed, |address| OwnershipDecision::Follow(Arc::clone(address)))
 }
 
 /// What a life learns when it tries to renew its lease.

@@ -31,8 +31,9 @@ pub(crate) trait BlockSource {
     /// Up to `limit` rows of the conversation `key`, the newest first.
     fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError>;
 
-    /// The events of the row `id` of the conversation `key`.
-    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError>;
+    /// The events of `rows` of the conversation `key`, which are the newest first; the events are the oldest
+    /// first. Fails if one of the rows is gone.
+    fn events(&mut self, key: i64, rows: &[Loose]) -> Result<Vec<Envelope>, LogError>;
 }
 
 /// The jobs of the packing thread. Owned by the log together with the thread. When the log ends, waiting
@@ -145,10 +146,7 @@ fn compact(
         if rows.len() < 2 {
             return Ok(());
         }
-        let mut envelopes: Vec<Arc<Envelope>> = Vec::new();
-        for row in rows.iter().rev() {
-            envelopes.extend(source.one(key, row.id)?.into_iter().map(Arc::new));
-        }
+        let envelopes: Vec<_> = source.events(key, rows)?.into_iter().map(Arc::new).collect();
         let packed = blocks::compress(&envelopes);
         if packed.len() >= rows.len() {
             return Ok(());

@@ -13,9 +13,9 @@
 //! queue cannot hold leaves holes that states fill.
 //!
 //! # The fence
-//! Each start of a hub on the database is a life with a number. The first statement of each transaction raises the number of commits of the
+//! Each start of a hub on the database is a life with a number. The first statement of each of the writer's transactions raises the number of commits of the
 //! life, if the life is not over and has as many as is known: one that is over commits nothing, and a transaction whose answer was lost is
-//! made once. Besides, a conversation is continued only from the head that it has. Which life is alive is decided by the
+//! made once. Claims check the life by themselves; logins, links and sums of money belong to no life. Besides, a conversation is continued only from the head that it has. Which life is alive is decided by the
 //! clock of the database alone.
 //!
 //! # Epochs (invariant I9)
@@ -24,7 +24,7 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::frame::{ConversationRow, Durability};
 use model::limits::LOG_QUEUE_BYTES_MAX;
@@ -36,19 +36,24 @@ use crate::blocks::unreadable;
 use crate::ops::{Op, QueuedEvents, StagedImport};
 use crate::queue::LogLifecycle;
 use crate::{
-    Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
+    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
     MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, SharedSessions, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
+    SearchResults, SharedAccess, SharedSettings, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
 };
 
+mod access;
 mod address;
 mod aside;
 mod batch;
 mod claims;
+mod counting;
 mod database;
+#[cfg(any(test, feature = "testkit"))]
+mod double;
 mod failure;
 mod guarantee;
 mod known;
+mod lease;
 mod life;
 mod measures;
 mod opening;
@@ -60,16 +65,19 @@ mod search;
 #[cfg(all(unix, any(test, feature = "testkit")))]
 mod server;
 mod sessions;
+mod settings;
 mod sweep;
 mod text;
 mod tls;
 mod writer;
 
 pub use address::PostgresUrl;
-use claims::Claims;
+use claims::{Claims, DatabaseTables};
 use database::{Reading, Session};
+#[cfg(any(test, feature = "testkit"))]
+pub use double::{ModelDatabase, ModelFlaw, ModelLog};
 #[cfg(all(unix, any(test, feature = "testkit")))]
-pub use server::{PostgresPlace, PostgresServer};
+pub use server::{PostgresPlace, TestPostgresServer, postgres_programs};
 use writer::WriterShared;
 
 /// Most conversations that go at once; the next round takes the next.
@@ -171,6 +179,19 @@ impl PostgresLog {
         self.shared.database.read(read)
     }
 
+    /// A conversation as it is stored, whichever hub has it, with its state and its publishers' marks.
+    fn stored(&self, conversation: &ConversationId) -> Result<Option<StoredState>, LogError> {
+        let of = conversation.clone();
+        self.read_with(move |session| {
+            let of = of.clone();
+            Box::pin(async move {
+                let Some(found) = read::find(session, &of).await? else { return Ok(None) };
+                let (view, marks) = read::state(session, &found).await?;
+                Ok(Some((found, view, marks)))
+            })
+        })
+    }
+
     /// Whether something may have been shown of a conversation that is not stored; `life` wrote it last.
     fn is_torn(&self, conversation: &ConversationId, life: i64) -> bool {
         self.sharing.as_ref().map_or(life <= self.last_unsound, |sharing| sharing.is_torn(conversation))
@@ -181,6 +202,9 @@ impl PostgresLog {
         drop(self.shared.queue.settle(conversation));
     }
 }
+
+/// A conversation's record, its state, and its publishers' marks.
+type StoredState = (read::ConversationRecord, model::View, Vec<crate::PublisherMark>);
 
 impl Drop for PostgresLog {
     fn drop(&mut self) {
@@ -241,23 +265,20 @@ impl EventLog for PostgresLog {
     fn claim(&self, conversation: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
         match &self.sharing {
             None => Ok(Owner::Here),
-            Some(sharing) => sharing.claim(&self.shared.database, conversation, purpose),
+            Some(sharing) => {
+                sharing.claim(&DatabaseTables::new(&self.shared.database), conversation, purpose)
+            }
         }
+    }
+
+    fn holds_lease(&self) -> bool {
+        self.sharing.is_none() || self.shared.own_lease.holds(Instant::now())
     }
 
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         let queue = &self.shared.queue;
         queue.settle(conversation)?;
-        let of = conversation.clone();
-        let stored = self.read_with(move |session| {
-            let of = of.clone();
-            Box::pin(async move {
-                let Some(found) = read::find(session, &of).await? else { return Ok(None) };
-                let (view, marks) = read::state(session, &found).await?;
-                Ok(Some((found, view, marks)))
-            })
-        })?;
-        let Some((found, view, marks)) = stored else {
+        let Some((found, view, marks)) = self.stored(conversation)? else {
             queue.absent(conversation);
             return Ok(None);
         };
@@ -269,6 +290,13 @@ impl EventLog for PostgresLog {
         }
         let position = Position { epoch, seq: found.head };
         Ok(Some(StoredConversation { position, view, at: found.at, marks }))
+    }
+
+    fn peek(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
+        Ok(self.stored(conversation)?.map(|(found, view, marks)| {
+            let position = Position { epoch: found.epoch, seq: found.head };
+            StoredConversation { position, view, at: found.at, marks }
+        }))
     }
 
     fn read(&self, conversation: &ConversationId, after: Seq, limit: usize) -> Result<EventPage, LogError> {
@@ -346,7 +374,7 @@ impl EventLog for PostgresLog {
         &self,
         import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<EndedCall>,
+        calls: Vec<EndedToolCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         let adoption = StagedImport::of(import, checkpoint, calls, measurements);
@@ -368,10 +396,11 @@ impl EventLog for PostgresLog {
         now: u64,
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError> {
-        let (mut count, mut bytes) = self.read_with(|session| Box::pin(read::sums(session)))?;
+        let database = &self.shared.database;
+        let (mut count, mut bytes) = database.read_for_upkeep(|session| Box::pin(read::sums(session)))?;
         let (mut gone, mut after) = (Vec::new(), None);
         loop {
-            let page = self.read_with({
+            let page = database.read_for_upkeep({
                 let after = after.clone();
                 move |session| {
                     let after = after.clone();
@@ -402,8 +431,12 @@ impl EventLog for PostgresLog {
         Some(self.shared.promise.lock().now().why.clone())
     }
 
-    fn sessions(&self) -> Option<&dyn SharedSessions> {
-        self.sharing.is_some().then_some(self as &dyn SharedSessions)
+    fn access(&self) -> Option<&dyn SharedAccess> {
+        self.sharing.is_some().then_some(self as &dyn SharedAccess)
+    }
+
+    fn settings(&self) -> Option<&dyn SharedSettings> {
+        self.sharing.is_some().then_some(self as &dyn SharedSettings)
     }
 
     fn close(&self) -> Result<(), Unwritten> {

@@ -9,7 +9,7 @@ use model::view::Label;
 use model::{ConversationId, Envelope, Position, RunId, Seq, View};
 use serde::Serialize;
 
-use super::input::{DocumentKind, PublisherMark};
+use super::input::{PublisherMark, SearchDocumentKind};
 
 /// Which rows of the list to return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct SearchQuery {
     /// Search only in this conversation; `None` for all.
     pub conversation: Option<ConversationId>,
     /// Search only in documents of this kind; `None` for all.
-    pub kind: Option<DocumentKind>,
+    pub kind: Option<SearchDocumentKind>,
     /// Only documents that the hub took at this time or later, in milliseconds since 1970.
     pub since: Option<u64>,
     /// Only documents that it took before this time.
@@ -87,7 +87,7 @@ pub struct SearchHit {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
     /// What the text is.
-    pub kind: DocumentKind,
+    pub kind: SearchDocumentKind,
     /// The id of the part, the call or the message.
     pub item: CompactString,
     /// The tool, or who speaks in a message.

@@ -1,4 +1,4 @@
-//! The queue: what waits to be written, first to the journal and then to the database. This is all that an
+//! The queue: what waits to be written, first to the journal, where there is one, and then to the database. This is all that an
 //! append touches: one lock, a few clones of references, a sum.
 //!
 //! It knows the head of each conversation that was written in this life, so an append that does not continue

@@ -40,7 +40,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use super::{
-    Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
+    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
     LostCommits, MeasureQuery, Measured, Measurement, Progress, QueryCancel, Retention, SearchQuery,
     SearchResults, StoredConversation, Ticket, ToolFigures, Unwritten,
 };
@@ -289,7 +289,7 @@ impl EventLog for SqliteLog {
         &self,
         import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<EndedCall>,
+        calls: Vec<EndedToolCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         let adoption = StagedImport::of(import, checkpoint, calls, measurements);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use compact_str::CompactString;
 use model::limits::ID_BYTES_MAX;
 
-use crate::EndedCall;
+use crate::EndedToolCall;
 use crate::measure::bucket;
 
 /// The calls of one commit, counted by tool.
@@ -25,7 +25,7 @@ pub(crate) struct ToolCounts {
 
 impl ToolCallCounts {
     /// Adds calls that have ended.
-    pub(crate) fn add(&mut self, calls: &[EndedCall]) {
+    pub(crate) fn add(&mut self, calls: &[EndedToolCall]) {
         for call in calls {
             let end = call.name.floor_char_boundary(ID_BYTES_MAX);
             let name = CompactString::from(call.name.get(..end).unwrap_or_default());

@@ -27,9 +27,10 @@ const CALLS_MAX: u32 = 8;
 /// The most bytes of one call that are read ahead of its caller.
 const WINDOW_BYTES: u32 = 256 << 10;
 
-/// What hyper reports before the upstream has said how many calls it allows; no upstream can report this
-/// value.
-const UNKNOWN: usize = usize::MAX - 1;
+/// How many calls a connection carries before the upstream has said how many it allows. With one, hyper reads
+/// the body of that call only when the call has its place: a settings frame that arrives first may leave it
+/// none.
+const CALLS_AT_FIRST: usize = 1;
 
 /// A connection. It is closed when all handles are dropped and its calls are over.
 pub(crate) struct Http2<B> {
@@ -69,13 +70,10 @@ where
         Ok(Self { sender, streams, has_answered: AtomicBool::new(false) })
     }
 
-    /// How many calls may share it now: one until the upstream reports its limit, and one even if it allows
-    /// none, since that may change soon.
+    /// How many calls may share it now: [`CALLS_AT_FIRST`] until the upstream reports its limit, and one even if
+    /// it allows none, since that may change soon.
     pub(crate) fn calls_max(&self) -> usize {
-        match (self.streams)() {
-            UNKNOWN => 1,
-            streams => streams.clamp(1, CALLS_MAX as usize),
-        }
+        (self.streams)().clamp(1, CALLS_MAX as usize)
     }
 
     /// Sends a request. The error contains the request if nothing of it was sent.
@@ -105,7 +103,7 @@ fn builder(keep_alive: KeepAlive) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
-        .initial_max_send_streams(UNKNOWN)
+        .initial_max_send_streams(CALLS_AT_FIRST)
         .initial_stream_window_size(WINDOW_BYTES)
         // Callers that do not read fill their own windows and leave room for the others.
         .initial_connection_window_size(WINDOW_BYTES.saturating_mul(CALLS_MAX.saturating_add(1)))

@@ -13,7 +13,7 @@
 //! | line | becomes |
 //! |---|---|
 //! | `thread.started` | a custom event `thread` in the next run |
-//! | `turn.started` | the start of a run |
+//! | `turn.started` | the start of a run, unless a warning has started it: Codex writes some before its first turn |
 //! | `item.*` | parts and calls: see `items` |
 //! | `turn.completed` | the run is complete, with its tokens |
 //! | `turn.failed` | a failure, and the end of the run |
@@ -54,6 +54,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
         thread: None,
         items: CodexItems::default(),
         trouble: None,
+        is_foretold: false,
     }))
 }
 
@@ -67,6 +68,8 @@ struct CodexMeaning {
     items: CodexItems,
     /// The last notice of an error that nothing came after: perhaps why the stream breaks off.
     trouble: Option<ErrorFact>,
+    /// The open run has nothing but warnings that came before its `turn.started`.
+    is_foretold: bool,
 }
 
 /// One line of `codex exec --json` or of an app server.
@@ -113,7 +116,9 @@ impl ObjectMeaning for CodexMeaning {
                 self.thread = Some(whole.json());
             }
             "turn.started" => {
-                self.break_off(out);
+                if !std::mem::take(&mut self.is_foretold) {
+                    self.break_off(out);
+                }
                 self.begin(out);
             }
             "item.started" => self.item(ItemPhase::Started, said.item, out),
@@ -160,6 +165,8 @@ impl CodexMeaning {
 
     /// Takes a line about an item.
     fn item(&mut self, phase: ItemPhase, item: ForeignField<'_>, out: &mut Decoded) {
+        let is_warning = item.is_object() && item.fields().get("type").word().as_deref() == Some("error");
+        self.is_foretold = is_warning && (self.is_foretold || !self.writer.is_running());
         self.begin(out);
         self.trouble = None;
         self.items.take(phase, item, &mut self.writer, out);
@@ -228,6 +235,7 @@ impl CodexMeaning {
     /// Ends the open items and the run.
     fn close(&mut self, ending: RunEnding, out: &mut Decoded) {
         self.trouble = None;
+        self.is_foretold = false;
         self.items.close(&mut self.writer, out);
         self.writer.end(ending, out);
     }

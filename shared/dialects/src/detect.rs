@@ -34,6 +34,10 @@ const MARKS: &[(&str, &[&str])] = &[
     ),
     (super::openai_responses::NAME, &["event: response.", "\"type\":\"response.", "\"object\":\"response\""]),
     (
+        super::codex::NAME,
+        &["\"type\":\"thread.started\"", "\"type\":\"turn.started\"", "\"type\":\"item.completed\""],
+    ),
+    (
         super::opencode::NAME,
         &[
             "\"type\":\"server.connected\"",
@@ -44,10 +48,6 @@ const MARKS: &[(&str, &[&str])] = &[
         ],
     ),
     (super::ag_ui::NAME, &["\"type\":\"RUN_STARTED\"", "\"type\":\"TEXT_MESSAGE_", "\"type\":\"RUN_ERROR\""]),
-    (
-        super::codex::NAME,
-        &["\"type\":\"thread.started\"", "\"type\":\"turn.started\"", "\"type\":\"item.completed\""],
-    ),
     (
         super::anthropic::NAME,
         &[

@@ -25,7 +25,7 @@
 //!
 //! Reading order: [`framing`] (server-sent events, lines, objects) is separate from meaning and has one
 //! module for each kind of frame; [`field`] reads the values inside a frame; one module for each dialect says
-//! what they mean, where [`openai_chat`] and [`anthropic`] are the ones to begin with; [`detect()`] tells a
+//! what they mean, where [`ollama`] is the one to begin with; [`detect()`] tells a
 //! dialect by its first bytes, [`recording`] folds a whole stream.
 
 use compact_str::CompactString;

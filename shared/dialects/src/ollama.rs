@@ -55,7 +55,7 @@ struct OllamaMeaning {
 /// A piece of the answer: one line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct OllamaChunk<'a> {
+struct OllamaLine<'a> {
     #[serde(borrow)]
     model: ForeignField<'a>,
     /// The time of the server's clock, in RFC 3339; it becomes the time of the events.
@@ -129,7 +129,7 @@ impl ObjectMeaning for OllamaMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let piece: OllamaChunk<'_> = match serde_json::from_str(text) {
+        let piece: OllamaLine<'_> = match serde_json::from_str(text) {
             Ok(piece) => piece,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
@@ -231,7 +231,7 @@ impl OllamaMeaning {
 }
 
 /// The tokens of the last line; nothing if it has no counts. A prompt that was cached as a whole counts 0.
-fn usage(piece: &OllamaChunk<'_>) -> Option<Usage> {
+fn usage(piece: &OllamaLine<'_>) -> Option<Usage> {
     let (input, output) = (piece.prompt_eval_count.count(), piece.eval_count.count());
     if input.is_none() && output.is_none() {
         return None;

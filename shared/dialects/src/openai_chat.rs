@@ -50,7 +50,7 @@ mod wire;
 
 use choice::OpenChoice;
 pub(super) use wire::usage;
-use wire::{ChatChunk, ChatDelta, ChoiceChunk, GroqFields};
+use wire::{ChatChoice, ChatDelta, ChatObject, GroqFields};
 
 /// The name of the dialect.
 pub const NAME: &str = "openai-chat";
@@ -79,7 +79,7 @@ impl ObjectMeaning for OpenAiChatMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let chunk: ChatChunk<'_> = match serde_json::from_str(text) {
+        let chunk: ChatObject<'_> = match serde_json::from_str(text) {
             Ok(chunk) => chunk,
             Err(_) if name == "error" => return self.fail_with(text, out),
             Err(error) => {
@@ -143,7 +143,7 @@ impl OpenAiChatMeaning {
 
     /// Takes an object that is no chunk: an error in one of its other shapes, or something of the vendor's
     /// own.
-    fn odd_object(&mut self, name: &str, text: &str, chunk: &ChatChunk<'_>, out: &mut Decoded) {
+    fn odd_object(&mut self, name: &str, text: &str, chunk: &ChatObject<'_>, out: &mut Decoded) {
         let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
         let is_only_message =
             !self.writer.is_running() && (chunk.detail.is_some() || chunk.message.is_some());
@@ -159,7 +159,7 @@ impl OpenAiChatMeaning {
 
     /// Takes what a chunk says of one choice. The first chunk of a choice with an index above 0 begins an
     /// agent for it.
-    fn choice(&mut self, chunk: &ChoiceChunk<'_>, out: &mut Decoded) {
+    fn choice(&mut self, chunk: &ChatChoice<'_>, out: &mut Decoded) {
         let index = chunk.index.count().unwrap_or(0);
         let writer = &mut self.writer;
         if !self.choices.contains_key(&index) {
@@ -182,7 +182,7 @@ impl OpenAiChatMeaning {
     }
 
     /// Writes the citations of a chunk (Perplexity), unless they are those that were written last.
-    fn citations(&mut self, chunk: &ChatChunk<'_>, out: &mut Decoded) {
+    fn citations(&mut self, chunk: &ChatObject<'_>, out: &mut Decoded) {
         let found = [("citations", chunk.citations), ("search_results", chunk.search_results)];
         if !found.iter().any(|(_, field)| field.is_truthy()) {
             return;

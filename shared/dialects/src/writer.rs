@@ -42,7 +42,6 @@ mod foreign;
 mod history;
 mod outcome;
 mod part;
-#[expect(dead_code, reason = "the dialects of agents use it")]
 mod whole;
 
 pub(crate) use call::OpenCall;

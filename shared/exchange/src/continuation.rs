@@ -27,7 +27,7 @@ mod placing;
 mod sides;
 mod trace;
 
-pub use answers::{Breaks, Heard, Telling};
+pub use answers::{Breaks, ReceivedAnswer, Telling};
 use answers::{is_answer, is_partial};
 pub use caller::Caller;
 pub use placing::{Extent, Placing, place};
@@ -46,8 +46,8 @@ pub struct Continuations {
     asked: HashMap<u64, VecDeque<Known>>,
     /// The hashes of what was asked, in the order in which they were remembered.
     order: VecDeque<u64>,
-    /// The conversation in which a named one goes on since its caller changed the history.
-    forks: IndexMap<ConversationId, ConversationId>,
+    /// The conversation in which a named one goes on since its caller changed the history, and since when, in milliseconds since 1970.
+    forks: IndexMap<ConversationId, (ConversationId, u64)>,
     /// All forks in which a named conversation went on, the newest last.
     branches: IndexMap<ConversationId, Vec<ConversationId>>,
 }
@@ -60,7 +60,7 @@ pub struct Known {
     history: History,
     /// When it was asked, in milliseconds since 1970.
     at: u64,
-    heard: Heard,
+    heard: ReceivedAnswer,
     /// A later request of its caller has continued it.
     has_gone_on: bool,
     /// The hash of the words of the answer, once the answer is complete.
@@ -111,16 +111,21 @@ pub fn check(
     Check { is_it: was_told && fits(view), answer }
 }
 
+/// Whether the run of a candidate has ended, as far as `view` shows its conversation.
+pub fn has_ended(known: &Known, view: &View) -> bool {
+    view.runs.get(&known.run).is_some_and(|run| !run.is_running())
+}
+
 impl Continuations {
     /// The conversation in which `named` goes on: itself, or the newest fork.
     pub fn current(&self, named: &ConversationId) -> ConversationId {
-        self.forks.get(named).unwrap_or(named).clone()
+        self.forks.get(named).map_or(named, |(fork, _)| fork).clone()
     }
 
     /// All conversations of the thread `named`: first the one in which it goes on, then the others, the
     /// newest first.
     pub fn family(&self, named: &ConversationId) -> Vec<ConversationId> {
-        let current = self.forks.get(named).unwrap_or(named);
+        let current = self.forks.get(named).map_or(named, |(fork, _)| fork);
         let branches = self.branches.get(named).into_iter().flatten().rev();
         let others = branches.chain([named]).filter(|other| *other != current);
         std::iter::once(current).chain(others).cloned().collect()
@@ -193,14 +198,14 @@ impl Continuations {
                     }
                     branches.push(conversation.clone());
                 }
-                self.forks.insert(named, conversation);
+                self.forks.insert(named, (conversation, at));
             }
             Meant::History(history) => self.take(Known {
                 conversation,
                 run: run.clone(),
                 history,
                 at,
-                heard: Heard::All,
+                heard: ReceivedAnswer::All,
                 has_gone_on: false,
                 answer: None,
             }),
@@ -213,25 +218,40 @@ impl Continuations {
         let known = self.asked.get_mut(&of_hex(&history.asked)).into_iter().flatten();
         let mut known = known.filter(|it| it.run == *run && it.conversation == trace.conversation);
         if let Some(known) = known.next() {
-            known.heard = Heard::Part;
+            known.heard = ReceivedAnswer::Part;
         }
     }
 
     /// Takes what was read back from the runs of conversations, the oldest first. A question that another one
-    /// of the same conversation follows counts as continued.
+    /// of the same conversation follows counts as continued. It may be read back again, with what has come since:
+    /// questions that are known stay as they are.
     pub fn read_back(&mut self, found: Vec<Found>) {
         let mut known: HashMap<ConversationId, u64> = HashMap::new();
-        for Found { trace, run, at, heard } in found {
+        for Found { trace, run, at, heard, is_running } in found {
             if let Meant::History(history) = &trace.meant
                 && let Some(before) = known.insert(trace.conversation.clone(), of_hex(&history.asked))
             {
                 self.went_on(before, &trace.conversation);
             }
-            self.remember(trace.clone(), &run, at);
-            if heard == Heard::Part {
+            let is_known = self.knows(&trace, &run, at);
+            if !is_known {
+                self.remember(trace.clone(), &run, at);
+            }
+            // What the caller of a run that goes on has heard, this hub knows itself if it serves it.
+            if heard == ReceivedAnswer::Part && !(is_known && is_running) {
                 self.left(&trace, &run);
             }
         }
+    }
+
+    /// Whether the question with which a caller began `run` is remembered, or where a thread goes on as of `at` or later.
+    fn knows(&self, trace: &Trace, run: &RunId, at: u64) -> bool {
+        let history = match &trace.meant {
+            Meant::History(history) => history,
+            Meant::Thread(named) => return self.forks.get(named).is_some_and(|(_, known)| *known >= at),
+        };
+        let mut alike = self.asked.get(&of_hex(&history.asked)).into_iter().flatten();
+        alike.any(|known| known.run == *run && known.conversation == trace.conversation)
     }
 
     /// Marks the question with the hash `before` as continued in `conversation`.
@@ -281,7 +301,7 @@ fn rest<'a>(known: &Known, clue: &'a Clue) -> Option<Option<&'a str>> {
     let Some(words) = &clue.answer else { return Some(None) };
     let rest = words.strip_prefix(known.history.before.as_str())?;
     let is_other =
-        known.answer.is_some_and(|answer| known.heard == Heard::All && answer != sides::hash(rest));
+        known.answer.is_some_and(|answer| known.heard == ReceivedAnswer::All && answer != sides::hash(rest));
     (!is_other).then_some(Some(rest))
 }
 

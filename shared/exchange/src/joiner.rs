@@ -2,7 +2,7 @@
 //! requests; they are joined by what they say, so that the loop of an agent becomes one run.
 //!
 //! Reading order: this file, `asked` (a request in comparable form), `memory` (what is remembered of loops),
-//! `find` (the rules), `steps` (what each result of a search does), `outputs`, `tell`, `title`, `known`.
+//! `find` (the rules), `steps` (what each result of a search does), `retold`, `outputs`, `tell`, `title`, `known`.
 
 use std::ops::Range;
 
@@ -23,6 +23,7 @@ mod find;
 mod known;
 mod memory;
 mod outputs;
+mod retold;
 mod steps;
 mod tell;
 mod title;
@@ -30,7 +31,7 @@ mod title;
 pub use asked::RequestDigest;
 use asked::hash;
 use find::{LoopMatch, LoopSearch};
-use memory::{AgentLoop, AwaitedCall, LoopHead, LoopKey, LoopMemory, LoopState};
+use memory::{AgentLoop, AwaitedCall, LoopKey, LoopMemory, LoopPosition, LoopState};
 use steps::PlacementStep;
 
 /// Headers in which clients name their session, in lower case. The first one that a request has counts.
@@ -112,6 +113,8 @@ pub enum PlacementReason {
     History,
     /// Only the end of its history is what was said last in the loop.
     Tail,
+    /// Its history is all that was said in the loop, but the last answer is written anew or has something behind it.
+    Retold,
     /// It is the same request again.
     Retry,
     /// Its history is that of another conversation up to a point, after which that conversation went on
@@ -357,12 +360,13 @@ fn settle(known: &mut AgentLoop, heard: AnswerSummary, at: u64, events: &mut Dec
     }
     let ask = &known.ask;
     let print = words.print(TurnSide::Assistant);
-    known.head = Some(LoopHead {
+    known.head = Some(LoopPosition {
         full: if words.is_empty() { ask.before } else { after(ask.before, print) },
         asked: ask.before,
         turns: ask.turns.saturating_add(usize::from(!words.is_empty())),
         tail: after(ask.last, print),
         said: words.is_telling().then_some(print),
+        letters: retold::AnswerLetters::of(&words),
         response: response.as_deref().map(hash),
     });
     for call in &calls {

@@ -65,6 +65,11 @@ impl ComparedWords {
         }
     }
 
+    /// The text without white space, up to a limit.
+    pub(super) fn said(&self) -> &str {
+        &self.text
+    }
+
     fn file(&mut self, file: &OmittedFile) {
         let mut hasher = Fingerprint::default();
         hasher.write(file.kind.as_bytes());
@@ -198,7 +203,7 @@ fn add(words: &mut ComparedWords, side: TurnSide, piece: &MessagePiece) {
 }
 
 /// The text after the thinking that some clients leave in it.
-fn without_thinking(text: &str) -> &str {
+pub(super) fn without_thinking(text: &str) -> &str {
     if !text.trim_start().starts_with("<think>") {
         return text;
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::ANOMALIES_KEPT_MAX;
 
-/// What was odd.
+/// What a stream did that it should not have done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -14,9 +14,9 @@ pub enum AnomalyCode {
     /// Nothing in a whole stream is of the dialect that it was said to be: an error page, compressed bytes, another
     /// dialect.
     WrongDialect,
-    /// A fact about a run that had not started.
+    /// An event about a run that had not started.
     RunWithoutStart,
-    /// A fact about a run that had ended.
+    /// An event about a run that had ended.
     AfterRunEnd,
     /// A delta or an end of a part that had not started.
     PartWithoutStart,
@@ -30,13 +30,13 @@ pub enum AnomalyCode {
     DeltaOverlap,
     /// The length or hash at the end of a part is not that of its text.
     PartMismatch,
-    /// A fact about a call that had not started.
+    /// An event about a call that had not started.
     ToolWithoutStart,
-    /// A fact about a call that was over.
+    /// An event about a call that was over.
     AfterToolEnd,
     /// Arguments that are not the JSON that the dialect promises.
     BadArguments,
-    /// A fact about an agent that had not started.
+    /// An event about an agent that had not started.
     AgentWithoutStart,
     /// A text or result over its limit: the rest was counted, not kept.
     TooLarge,
@@ -51,7 +51,7 @@ pub enum AnomalyCode {
     Repeated,
 }
 
-/// One oddity.
+/// One thing that a stream did and should not have done. People are told of it as a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anomaly {
@@ -61,7 +61,7 @@ pub struct Anomaly {
     pub detail: String,
 }
 
-/// The oddities of one view: all counted, the first [`ANOMALIES_KEPT_MAX`] kept.
+/// The anomalies of one view: all counted, the first [`ANOMALIES_KEPT_MAX`] kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anomalies {

@@ -137,6 +137,8 @@ error_codes! {
     Elsewhere = "elsewhere", 503;
     /// The log did not take the events.
     LogFailed = "log_failed", 503;
+    /// The database that hubs share does not say who that is: try again in a moment.
+    LogUnavailable = "log_unavailable", 503;
     /// The log cannot write: there is no room.
     DiskFull = "disk_full", 503;
     /// The log cannot write, for another reason.
@@ -153,7 +155,7 @@ error_codes! {
     AgentUnavailable = "agent_unavailable", 501;
     /// The run cannot go on: it does already, it is complete, or no agent of this hub does it.
     NotResumable = "not_resumable", 409;
-    /// The run does not go on, or has no such call that waits for consent.
+    /// The run does not go on, or has no such call that waits for approval.
     NotRunning = "not_running", 409;
     /// Runs of the conversation go on: stop them first.
     StillRunning = "still_running", 409;

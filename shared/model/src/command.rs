@@ -11,18 +11,16 @@ use crate::position::{Position, Seq};
 /// The name of the event `custom` in which the hub says who commanded something in a run.
 pub const COMMANDED: &str = "fanlight.command";
 
-/// What a person wants done in a conversation. The id makes it idempotent: a command that comes again with its id is not carried
-/// out again and gets the same answer.
+/// A command of a person. One that comes again with its id is not carried out again and gets the same answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(description = "See the module."))] // The schemas stay as they were published.
 pub struct Command {
     /// Chosen by whoever commands; names the answer.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: CompactString,
     /// What is to be done.
     #[serde(flatten)]
-    pub deed: CommandAction,
+    pub action: CommandAction,
 }
 
 /// What is to be done.
@@ -47,7 +45,7 @@ pub enum CommandAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
     },
-    /// A call that waits for consent may be executed.
+    /// A call that waits for approval may be executed.
     Approve {
         /// The run; the newest where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,7 +60,7 @@ pub enum CommandAction {
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         saw: Option<CompactString>,
     },
-    /// A call that waits for consent may not be executed.
+    /// A call that waits for approval may not be executed.
     Reject {
         /// The run; the newest where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,8 @@
 //! Conflation: what waits for a viewer, with the deltas of each text joined. The result folds to the same view
 //! (invariant I5), whatever the cut; a merged delta has the seq, time and offset of its first.
 //!
-//! A delta may be joined with an earlier one of the same text when nothing between them speaks of that text: facts
-//! about other texts commute with it, facts about its own part or call, and about its run as a whole, do not.
+//! A delta may be joined with an earlier one of the same text when nothing between them speaks of that text: events
+//! about other texts commute with it, events about its own part or call, and about its run as a whole, do not.
 
 use std::collections::HashMap;
 use std::sync::Arc;

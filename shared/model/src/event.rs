@@ -1,4 +1,4 @@
-//! What can happen in a conversation: the closed list of facts, and what the hub may do with each.
+//! What can happen in a conversation: the closed list of events, and what the hub may do with each.
 //!
 //! On the wire an event is one flat JSON object with its kind in `k`, e.g.
 //! `{"k":"part.delta","run":"r7","part":"p31","off":512,"text":"…"}`. Kinds that this version does not know are kept
@@ -34,14 +34,14 @@ pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolSt
 pub use wire::{EventError, parse_event};
 pub(crate) use wire::{WireEvent, parse_received, parse_wire};
 
-/// A fact, and where in the conversation it belongs.
+/// An event, and where in the conversation it belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
     /// What happened.
     #[serde(flatten)]
     pub kind: Kind,
-    /// The run that it belongs to; [`RunId::none`] for facts about the conversation.
+    /// The run that it belongs to; [`RunId::none`] for events about the conversation.
     #[serde(skip_serializing_if = "RunId::is_none")]
     pub run: RunId,
     /// The sub-agent that did it; nothing for the main agent.
@@ -50,12 +50,12 @@ pub struct Event {
 }
 
 impl Event {
-    /// A fact of the main agent of `run`.
+    /// An event of the main agent of `run`.
     pub fn new(run: &RunId, kind: Kind) -> Self {
         Self { kind, run: run.clone(), agent: None }
     }
 
-    /// The same fact, done by `agent`.
+    /// The same event, done by `agent`.
     #[must_use]
     pub fn by(mut self, agent: Option<AgentId>) -> Self {
         self.agent = agent;
@@ -74,7 +74,7 @@ pub enum Class {
     Ephemeral,
 }
 
-/// The facts. Field names are the names on the wire.
+/// The kinds of events. Field names are the names on the wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "k")]
@@ -202,7 +202,7 @@ pub enum Kind {
     /// Something failed. It does not end the run by itself.
     #[serde(rename = "error")]
     Error(ErrorFact),
-    /// A call waits for a person's consent.
+    /// A call waits for a person's approval.
     #[serde(rename = "approval.request")]
     ApprovalRequest {
         /// The call.
@@ -240,7 +240,7 @@ pub enum Kind {
         /// The foreign event.
         value: Json,
     },
-    /// The stream did something odd; it was survived.
+    /// The stream did something that it should not have done; it was survived.
     #[serde(rename = "anomaly")]
     Anomaly(Anomaly),
     /// How fast tokens come. Ephemeral.
@@ -377,7 +377,7 @@ impl Kind {
         matches!(self, Self::Label(_))
     }
 
-    /// Whether it is a fact about the conversation, which makes no run and says nothing about one.
+    /// Whether it is an event about the conversation, which makes no run and says nothing about one.
     pub fn is_of_conversation(&self) -> bool {
         matches!(self, Self::Fork { .. } | Self::Label(_) | Self::Message(_) | Self::Anomaly(_))
     }

@@ -218,7 +218,7 @@ fn fold_in_run(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(Vie
     }
 }
 
-/// Facts that are fine for a run that has ended: it goes on, somebody learnt more, the caller gives back what the
+/// Events that are fine for a run that has ended: it goes on, somebody learnt more, the caller gives back what the
 /// calls that were handed over to it did, or the hub says who commanded something in it.
 fn may_come_late(kind: &Kind) -> bool {
     matches!(kind, Kind::Custom { name, .. } if name == COMMANDED)

@@ -92,7 +92,7 @@ id! {
 }
 
 impl RunId {
-    /// The run of events that name none: facts about the conversation itself.
+    /// The run of events that name none: events about the conversation itself.
     pub fn none() -> Self {
         Self(CompactString::const_new(""))
     }

@@ -1,11 +1,11 @@
-//! What a viewer wants of a conversation: how deep, of which agents, what kinds of facts. The hub lets only that pass
+//! What a viewer wants of a conversation: how deep, of which agents, what kinds of events. The hub lets only that pass
 //! ([`Lens::pass`]), and its snapshots hold only that ([`Lens::project`]).
 //!
 //! # The law
 //! A viewer that has caught up has the projection of the hub's view: folding what passed gives what projecting the
 //! fold of everything gives, from any snapshot on, joined or not. So a reduced viewer can be cut and resumed like any
 //! other. What it takes:
-//! * Facts that make something which a text depends on pass even where their text does not; [`EventEffects`] says which.
+//! * Events that make something which a text depends on pass even where their text does not; [`EventEffects`] says which.
 //! * A text that is told as a whole is told as it stands *now*, so telling it again changes nothing.
 //! * Oddities are those of the whole stream: a reduced view holds none ([`Lens::tidy`]).
 //!
@@ -15,15 +15,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::AgentId;
 
+mod effects;
 mod kinds;
-mod mark;
 mod members;
 mod pass;
 mod project;
 
+pub(crate) use effects::{AGENT, HEARD, LATE};
+pub use effects::{EventEffects, event_effects};
 pub use kinds::{Kinds, UnknownKind};
-pub(crate) use mark::{AGENT, HEARD, LATE};
-pub use mark::{EventEffects, event_effects};
 
 /// How deep a viewer looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ impl std::str::FromStr for Level {
 #[error("{0:?} is none of the levels critical, parts, deltas")]
 pub struct UnknownLevel(String);
 
-/// Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice.
+/// Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agents {
@@ -86,7 +86,7 @@ pub struct Lens {
     /// Which agents; nothing for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<Agents>,
-    /// What kinds of facts; nothing for all.
+    /// What kinds of events; nothing for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Kinds>,
 }

@@ -8,6 +8,10 @@ pub const NUMBER_MAX: u64 = 1 << 53;
 /// Longest WebSocket frame that the hub takes from a client, in bytes.
 pub const INBOUND_FRAME_BYTES_MAX: usize = 1 << 20;
 
+/// Longest first frame of a client, in bytes: `hello` with a token of the largest size, twice. Who sends it is not known yet, and its socket
+/// keeps no more.
+pub const HELLO_BYTES_MAX: usize = 16 << 10;
+
 /// Most bytes that a client may send on a socket without a text frame that is whole: a frame of the largest size in any pieces,
 /// and some pings. Beyond it the socket is closed.
 pub const INBOUND_BYTES_WITHOUT_TEXT_MAX: usize = 2 * INBOUND_FRAME_BYTES_MAX;
@@ -253,7 +257,7 @@ pub const SERIES_GROUPS_MAX: usize = 50;
 /// Most rows of a table of what was used.
 pub const USAGE_ROWS_MAX: usize = 10_000;
 
-/// Most ephemeral facts (progress, rates) kept by one conversation, one for each key.
+/// Most ephemeral events (progress, rates) kept by one conversation, one for each key.
 pub const EPHEMERA_MAX: usize = 256;
 
 /// Most calls of one token with a budget that go on at the same time: what they cost may be spent beyond it.

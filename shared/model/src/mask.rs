@@ -30,7 +30,7 @@ pub const MASK_TOOLS_MAX: usize = 64;
 /// Most bytes of one pattern of tools.
 pub const MASK_PATTERN_BYTES_MAX: usize = 200;
 
-/// Roles of messages whose texts are no results of tools.
+/// Who may speak in a message (its field `role`, which has nothing to do with the roles of access) without being a tool.
 const SPEAKERS: [&str; 4] = ["user", "assistant", "system", "developer"];
 
 /// What of a conversation can be hidden everywhere.
@@ -88,7 +88,7 @@ pub struct Mask {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MaskError {
     /// A word that names nothing that can be hidden.
-    #[error("{0:?} cannot be hidden; there are thinking, arguments, results, costs and users")]
+    #[error("{0:?} cannot be hidden; there are {words}", words = Hideable::ALL.map(Hideable::word).join(", "))]
     UnknownWord(String),
     /// It would hide nothing.
     #[error("it hides nothing: say what in `hide`, or of which tools in `hide_tools`")]
@@ -170,10 +170,10 @@ impl Mask {
             && (name.is_empty() || self.tools.iter().any(|pattern| wildcard::matches(pattern, name)))
     }
 
-    /// Whether the text of a message of that role is hidden: histories tell results of tools as messages.
-    pub fn hides_message_of(&self, role: &str) -> bool {
+    /// Whether the text of a message is hidden whose field `role` says that `speaker` wrote it: histories tell results of tools as messages.
+    pub fn hides_message_of(&self, speaker: &str) -> bool {
         let hides_results = self.hides(Hideable::Results) || self.hides_some_arguments();
-        hides_results && !SPEAKERS.contains(&role)
+        hides_results && !SPEAKERS.contains(&speaker)
     }
 
     /// `asked`, without the kinds of events that no role sees.

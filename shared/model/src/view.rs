@@ -41,7 +41,7 @@ pub struct View {
     pub messages: IndexMap<MessageId, MessageView>,
     /// The runs.
     pub runs: IndexMap<RunId, RunView>,
-    /// What was odd.
+    /// What the streams did that they should not have done.
     pub anomalies: Anomalies,
     /// Whether more runs or messages came than a view holds.
     pub full: bool,
@@ -168,7 +168,7 @@ pub struct RunView {
     /// What the loss of its publisher closed, as long as nobody has come back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<Box<Loss>>,
-    /// Whether facts came after the end.
+    /// Whether events came after the end.
     pub late: bool,
     /// Whether more items came than a run holds.
     pub full: bool,
@@ -277,7 +277,7 @@ pub struct ToolView {
     pub files: Option<Json>,
     /// Things to embed that came with the result.
     pub embeds: Option<Json>,
-    /// What a person is asked, while it waits for consent.
+    /// What a person is asked, while it waits for approval.
     pub question: Option<String>,
     /// A person was asked and has agreed to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -6,6 +6,9 @@ use crate::verdict::{End, Strength, Verdict};
 /// Most digits of a number.
 const DIGITS_MAX: usize = 19;
 
+/// Fewest digits of a number.
+const DIGITS_MIN: usize = 14;
+
 /// So many digits name the bank and not the card.
 pub(crate) const BANK_DIGITS: usize = 6;
 
@@ -18,8 +21,19 @@ const LIST_GROUPS: usize = 6;
 /// Most bytes before a number that say whether it is within a list.
 pub(crate) const BEFORE_BYTES: usize = 5 * (LIST_GROUPS - 4) + 1;
 
+/// Whether `text`, whatever follows it, begins with too few digits for a card. Says of most numbers in a text that they are none, before they
+/// are read as one.
+pub(crate) fn is_excluded(text: &[u8]) -> bool {
+    let is_number = |byte: &u8| byte.is_ascii_digit() | matches!(byte, b' ' | b'-');
+    // All of them, whatever the first says: where numbers end is not to be foreseen, and a wrong guess of the processor costs more.
+    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_number(byte))
+}
+
 /// Judges whether the number of a card begins with `text`. Before it is `before`, whose last byte is no letter or digit.
 pub(crate) fn card(text: &[u8], end: End, before: &[u8]) -> Verdict {
+    if is_excluded(text) {
+        return Verdict::No;
+    }
     let read = Digits::read(text);
     if !may_be_card(read.first(read.count)) {
         return Verdict::No;
@@ -265,6 +279,18 @@ mod tests {
             "5577006791947779410",
         ] {
             assert_eq!(card(number.as_bytes(), End::Last, b""), Verdict::No, "{number}");
+        }
+    }
+
+    #[test]
+    fn what_is_excluded_is_no_card_and_never_becomes_one() {
+        for text in ["345 of it", "4111 1111 11 x", "2024-01-02T"] {
+            assert!(is_excluded(text.as_bytes()), "{text}");
+            assert_eq!(card(text.as_bytes(), End::Open, b""), Verdict::No, "{text}");
+        }
+        // The shortest card, and what may become one.
+        for text in ["30569309025904", "30569309025904x", "345", "345 ", "3056 930902 5904", ""] {
+            assert!(!is_excluded(text.as_bytes()), "{text}");
         }
     }
 

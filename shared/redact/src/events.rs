@@ -12,11 +12,39 @@ use crate::stream::{TextKind, TextStream};
 pub const OPEN_TEXTS_MAX: usize = 256;
 
 /// Which text of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 enum TextId {
     Part(PartId),
     Arguments(ToolCallId),
     Output(ToolCallId),
+}
+
+/// The same, borrowed from an event: nearly every delta is of a text that is known, and its name is only compared.
+#[derive(Debug, Clone, Copy)]
+enum TextRef<'a> {
+    Part(&'a PartId),
+    Arguments(&'a ToolCallId),
+    Output(&'a ToolCallId),
+}
+
+impl TextRef<'_> {
+    fn names(self, id: &TextId) -> bool {
+        match (self, id) {
+            (Self::Part(part), TextId::Part(of)) => part == of,
+            (Self::Arguments(tool), TextId::Arguments(of)) | (Self::Output(tool), TextId::Output(of)) => {
+                tool == of
+            }
+            _ => false,
+        }
+    }
+
+    fn to_id(self) -> TextId {
+        match self {
+            Self::Part(part) => TextId::Part(part.clone()),
+            Self::Arguments(tool) => TextId::Arguments(tool.clone()),
+            Self::Output(tool) => TextId::Output(tool.clone()),
+        }
+    }
 }
 
 impl TextId {
@@ -73,6 +101,9 @@ impl EventStreams {
         let mut added: Vec<(usize, Envelope)> = Vec::new();
         for (at, envelope) in events.iter_mut().enumerate() {
             let ended = self.hear(redactor, &mut envelope.event);
+            if ended.is_empty() {
+                continue;
+            }
             let by = &*envelope;
             added.extend(ended.into_iter().map(|event| (at, Envelope { event, seq: 0, ..by.clone() })));
         }
@@ -124,16 +155,17 @@ impl EventStreams {
         let (run, agent) = (&event.run, event.agent.as_ref());
         match &mut event.kind {
             Kind::PartDelta { part, off, text } => {
-                self.delta(redactor, &mut Delta { run, agent, id: TextId::Part(part.clone()), off, text })
+                self.delta(redactor, &mut Delta { run, agent, id: TextRef::Part(part), off, text })
             }
-            Kind::ToolArgs { tool, off, text } => self
-                .delta(redactor, &mut Delta { run, agent, id: TextId::Arguments(tool.clone()), off, text }),
+            Kind::ToolArgs { tool, off, text } => {
+                self.delta(redactor, &mut Delta { run, agent, id: TextRef::Arguments(tool), off, text })
+            }
             Kind::ToolOutput { tool, off, text } => {
-                self.delta(redactor, &mut Delta { run, agent, id: TextId::Output(tool.clone()), off, text })
+                self.delta(redactor, &mut Delta { run, agent, id: TextRef::Output(tool), off, text })
             }
             Kind::PartReplace { part, text } => {
-                let id = TextId::Part(part.clone());
-                self.forget(run, &id);
+                let id = TextRef::Part(part);
+                self.forget(run, id);
                 let mut all = CompactString::from(std::mem::take(text));
                 let said =
                     self.delta(redactor, &mut Delta { run, agent, id, off: &mut Some(0), text: &mut all });
@@ -141,7 +173,7 @@ impl EventStreams {
                 said
             }
             Kind::PartEnd(end) => {
-                let (said, is_changed) = self.end(redactor, run, &TextId::Part(end.part.clone()));
+                let (said, is_changed) = self.end(redactor, run, TextRef::Part(&end.part));
                 if is_changed {
                     // They tell about what came, and would let a short secret be guessed.
                     (end.len, end.hash) = (None, None);
@@ -149,35 +181,35 @@ impl EventStreams {
                 said.into_iter().collect()
             }
             Kind::ToolCall { tool, arguments, .. } => {
-                let id = TextId::Arguments(tool.clone());
+                let id = TextRef::Arguments(tool);
                 match arguments {
                     Some(_) => {
-                        self.forget(run, &id);
+                        self.forget(run, id);
                         Vec::new()
                     }
-                    None => self.end(redactor, run, &id).0.into_iter().collect(),
+                    None => self.end(redactor, run, id).0.into_iter().collect(),
                 }
             }
             Kind::ToolResult(result) => {
-                let ids = [TextId::Arguments(result.tool.clone()), TextId::Output(result.tool.clone())];
-                ids.iter().filter_map(|id| self.end(redactor, run, id).0).collect()
+                let ids = [TextRef::Arguments(&result.tool), TextRef::Output(&result.tool)];
+                ids.into_iter().filter_map(|id| self.end(redactor, run, id).0).collect()
             }
             Kind::RunEnd(_) => self.end_run(redactor, run),
             _ => Vec::new(),
         }
     }
 
-    fn place(&self, run: &RunId, id: &TextId) -> Option<usize> {
-        self.open.iter().rposition(|text| text.id == *id && text.run == *run)
+    fn place(&self, run: &RunId, id: TextRef<'_>) -> Option<usize> {
+        self.open.iter().rposition(|text| id.names(&text.id) && text.run == *run)
     }
 
-    fn forget(&mut self, run: &RunId, id: &TextId) {
+    fn forget(&mut self, run: &RunId, id: TextRef<'_>) {
         if let Some(at) = self.place(run, id) {
             self.open.remove(at);
         }
     }
 
-    fn end(&mut self, redactor: &Redactor, run: &RunId, id: &TextId) -> (Option<Event>, bool) {
+    fn end(&mut self, redactor: &Redactor, run: &RunId, id: TextRef<'_>) -> (Option<Event>, bool) {
         let Some(at) = self.place(run, id) else { return (None, false) };
         let mut text = self.open.remove(at);
         let rest = text.stream.finish(redactor);
@@ -200,7 +232,7 @@ impl EventStreams {
     /// Takes a delta. What is forgotten of another text for it comes back.
     fn delta(&mut self, redactor: &Redactor, delta: &mut Delta<'_>) -> Vec<Event> {
         let mut said = Vec::new();
-        match self.place(delta.run, &delta.id) {
+        match self.place(delta.run, delta.id) {
             Some(at) if at + 1 == self.open.len() => {}
             Some(at) => {
                 let known = self.open.remove(at);
@@ -271,18 +303,19 @@ fn put_to_last(events: &mut [Envelope], more: &Event) {
 struct Delta<'a> {
     run: &'a RunId,
     agent: Option<&'a AgentId>,
-    id: TextId,
+    id: TextRef<'a>,
     off: &'a mut Option<u64>,
     text: &'a mut CompactString,
 }
 
 impl OpenText {
     fn new(delta: &Delta<'_>) -> Self {
+        let id = delta.id.to_id();
         Self {
             run: delta.run.clone(),
-            id: delta.id.clone(),
             agent: delta.agent.cloned(),
-            stream: TextStream::new(delta.id.kind()),
+            stream: TextStream::new(id.kind()),
+            id,
             came: 0,
             passed: 0,
             start: 0,

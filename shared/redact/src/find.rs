@@ -1,14 +1,15 @@
-//! Finds secrets in one text. Nearly all of a text is passed over by looking up three bytes at a time in a table of how secrets begin;
-//! only where they are there the rules are asked.
+//! Finds secrets in one text. Nearly all of a text is passed over by looking up three bytes at a time in a table of how secrets begin
+//! ([`Starts`]); only where they are there the rules are asked.
 
-use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use crate::base64::{self, Bits, Encoded};
-use crate::card::{BANK_DIGITS, card};
+use crate::card::{self, BANK_DIGITS, card};
 use crate::email;
 use crate::patterns::Patterns;
 use crate::plain::Plain;
 use crate::rules::{CARD, EMAIL, KEYS, PRIVATE_KEY, Rule, VALUES};
+use crate::starts::Starts;
 use crate::verdict::{BEGIN as PRIVATE_KEY_BEGIN, End, Strength, Verdict, private_key};
 
 /// A kind of secret: its name in marks, and the place of its count.
@@ -90,19 +91,17 @@ enum What {
     Card,
 }
 
-/// Three bytes, as a place in the table.
-fn slot(first: u8, second: u8, third: u8) -> usize {
-    usize::from(first) ^ usize::from(second) << 4 ^ usize::from(third) << 8
-}
+/// The first three digits of payment cards.
+const CARD_NUMBERS: RangeInclusive<u32> = 222..=660;
 
-const SLOTS: usize = 1 << 16;
+/// Most bytes of a text that [`Finder::is_quiet`] takes beside the piece that follows them: the two at its end that were not looked at, the
+/// first of which may be inside of a letter of four.
+pub(crate) const BEFORE_BYTES_MAX: usize = 5;
 
 /// Looks for the kinds that are wanted.
 #[derive(Debug)]
 pub(crate) struct Finder {
-    /// One bit for each [`slot`].
-    table: Vec<u64>,
-    entries: HashMap<[u8; 3], Vec<Entry>>,
+    starts: Starts<Entry>,
     names: Vec<&'static str>,
     email: Option<KindIndex>,
     /// Behind the others: one kind for each pattern.
@@ -112,13 +111,7 @@ pub(crate) struct Finder {
 impl Finder {
     /// One for these kinds.
     pub(crate) fn new(builtin: Builtin, patterns: Patterns) -> Self {
-        let mut finder = Self {
-            table: vec![0; SLOTS / 64],
-            entries: HashMap::new(),
-            names: Vec::new(),
-            email: None,
-            patterns,
-        };
+        let mut finder = Self { starts: Starts::default(), names: Vec::new(), email: None, patterns };
         if builtin.keys == Wanted::Yes {
             for rule in KEYS.iter().chain(&VALUES) {
                 let kind = finder.kind(rule.name);
@@ -131,8 +124,9 @@ impl Finder {
         }
         if builtin.cards == Wanted::Yes {
             let kind = finder.kind(CARD);
-            for number in 222..=660_u32 {
-                finder.enter(What::Card, kind, number.to_string().as_bytes());
+            finder.starts.enter_numbers(CARD_NUMBERS, Entry { what: What::Card, kind, encoded: None });
+            for number in CARD_NUMBERS {
+                finder.enter_encoded(What::Card, kind, number.to_string().as_bytes());
             }
         }
         if builtin.email == Wanted::Yes {
@@ -149,21 +143,15 @@ impl Finder {
     }
 
     fn enter(&mut self, what: What, kind: KindIndex, start: &[u8]) {
-        self.put(start, Entry { what, kind, encoded: None });
-        for encoded in base64::encoded(start) {
-            let letters = encoded.letters.clone();
-            self.put(&letters, Entry { what, kind, encoded: Some(encoded) });
-        }
+        self.starts.enter(start, Entry { what, kind, encoded: None });
+        self.enter_encoded(what, kind, start);
     }
 
-    fn put(&mut self, start: &[u8], entry: Entry) {
-        let Some(three) = start.first_chunk::<3>() else { return };
-        let [first, second, third] = *three;
-        let slot = slot(first, second, third);
-        if let Some(word) = self.table.get_mut(slot / 64) {
-            *word |= 1 << (slot % 64);
+    fn enter_encoded(&mut self, what: What, kind: KindIndex, start: &[u8]) {
+        for encoded in base64::encoded(start) {
+            let letters = encoded.letters.clone();
+            self.starts.enter(&letters, Entry { what, kind, encoded: Some(encoded) });
         }
-        self.entries.entry(*three).or_default().push(entry);
     }
 
     /// The names of the kinds that are built in; the patterns' kinds follow.
@@ -171,11 +159,22 @@ impl Finder {
         &self.names
     }
 
-    /// Whether a secret can begin with these three bytes.
-    fn begins_at(&self, window: [u8; 3]) -> bool {
-        let [first, second, third] = window;
-        let slot = slot(first, second, third);
-        self.table.get(slot / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+    /// Whether no secret begins in `before` or in `piece`, which follows it, whatever comes next; only where a secret begins with the last
+    /// two bytes it cannot tell. Both are without escapes. It looks at no rule, so it may say no of what is none either; and no of a
+    /// `before` of more than [`BEFORE_BYTES_MAX`] bytes.
+    pub(crate) fn is_quiet(&self, before: &[u8], piece: &[u8]) -> bool {
+        if self.email.is_some() || !self.patterns.is_empty() {
+            return false;
+        }
+        let mut joint = [0; BEFORE_BYTES_MAX + 2];
+        let count = before.len() + piece.len().min(2);
+        let Some(seam) = joint.get_mut(..count) else { return false };
+        seam.iter_mut().zip(before.iter().chain(piece)).for_each(|(byte, from)| *byte = *from);
+        self.starts.places(seam).next().is_none()
+            && self.starts.places(piece).all(|(at, entries)| {
+                let text = piece.get(at..).unwrap_or_default();
+                entries.iter().all(|entry| entry.is_excluded(text))
+            })
     }
 
     /// The first secret in `plain` that begins at `part.from` or behind; where `end` is open, also what the end cuts.
@@ -189,12 +188,7 @@ impl Finder {
     fn find_known(&self, bytes: &[u8], part: Part, end: End) -> Option<Found> {
         let mut cut: Option<Found> = None;
         let rest = bytes.get(part.from..).unwrap_or_default();
-        for (at, window) in rest.windows(3).enumerate() {
-            let Some(window) = window.first_chunk::<3>() else { break };
-            if !self.begins_at(*window) {
-                continue;
-            }
-            let Some(entries) = self.entries.get(window) else { continue };
+        for (at, entries) in self.starts.places(rest) {
             match Self::judge(entries, bytes, part, part.from + at, end) {
                 None => {}
                 // What is only known may hold more that is more than known.
@@ -291,6 +285,17 @@ impl Entry {
             What::Key(_, start) => start.len(),
             What::PrivateKey => PRIVATE_KEY_BEGIN.len(),
             What::Card => BANK_DIGITS,
+        }
+    }
+
+    /// Whether what `text` begins with is no secret of this kind, whatever follows it; told by its first bytes alone.
+    fn is_excluded(&self, text: &[u8]) -> bool {
+        let differs = |start: &[u8]| start.iter().zip(text).any(|(one, other)| one != other);
+        match (&self.encoded, self.what) {
+            (Some(encoded), _) => differs(&encoded.letters),
+            (None, What::Key(_, start)) => differs(start.as_bytes()),
+            (None, What::PrivateKey) => differs(PRIVATE_KEY_BEGIN),
+            (None, What::Card) => card::is_excluded(text),
         }
     }
 

@@ -101,6 +101,11 @@ impl Redactor {
         self.finder.find(plain, part, end)
     }
 
+    /// Whether no secret begins in `piece`, as [`Finder::is_quiet`] tells it.
+    pub(crate) fn is_quiet(&self, before: &[u8], piece: &[u8]) -> bool {
+        self.finder.is_quiet(before, piece)
+    }
+
     /// The mark for a secret, which is counted.
     pub(crate) fn mark(&self, kind: KindIndex, value: &[u8]) -> String {
         if let Some(count) = self.counts.get(kind) {

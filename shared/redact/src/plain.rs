@@ -95,6 +95,35 @@ fn cut_escape(raw: &[u8]) -> usize {
     escape.len() + slashes
 }
 
+/// What a text has of escapes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    /// No byte with which one begins.
+    #[default]
+    None,
+    /// Some, of which none can be a part of a secret and none is cut.
+    Harmless,
+    /// Others.
+    Some,
+}
+
+impl Escapes {
+    /// Those of `text`.
+    #[expect(clippy::needless_bitwise_bool, reason = "without branches many bytes are compared at once")]
+    pub(crate) fn of(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        // Most are a few bytes, for which a search costs more than looking at all of them.
+        let has_any = bytes.iter().fold(false, |any, byte| any | (*byte == b'\\') | (*byte == b'%'));
+        if !has_any {
+            Self::None
+        } else if hides(bytes) || cut_escape(bytes) > 0 {
+            Self::Some
+        } else {
+            Self::Harmless
+        }
+    }
+}
+
 /// Whether an escape stands in `raw` that can be a part of a secret.
 fn hides(raw: &[u8]) -> bool {
     memchr2_iter(b'\\', b'%', raw).any(|at| match raw.get(at..).unwrap_or_default() {

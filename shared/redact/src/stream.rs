@@ -9,10 +9,12 @@
 //! What everybody knows of a secret, such as `sk-`, is passed on; what would follow it is not. So the beginning of a key that was cut
 //! within it can stand before its mark, and no byte of what is secret does.
 
+use memchr::memchr2;
+
 use crate::card;
 use crate::find::{Found, KindIndex, Part};
 use crate::marks::Redactor;
-use crate::plain::Plain;
+use crate::plain::{Escapes, Plain};
 use crate::verdict::{End, Strength};
 
 /// Most bytes of one text that are held back. What is longer and may be a secret is taken for one where it is one as far as it goes.
@@ -23,6 +25,9 @@ const UNSEEN_BYTES: usize = 2;
 
 /// Bytes before those that say whether a word begins there, and whether a number is one of a list.
 const BEFORE_BYTES: usize = card::BEFORE_BYTES;
+
+/// Bytes that are kept of a text in which nothing is open.
+const KEPT_BYTES: usize = BEFORE_BYTES + UNSEEN_BYTES;
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -48,6 +53,8 @@ pub struct TextStream {
     open: Option<(KindIndex, Strength)>,
     /// What follows belongs to a secret that was marked, as far as it could.
     swallows: bool,
+    /// Those of the buffer.
+    escapes: Escapes,
     quotes: Quotes,
 }
 
@@ -60,6 +67,10 @@ struct Quotes {
 
 impl Quotes {
     fn pass(&mut self, text: &str) {
+        if memchr2(b'"', b'\\', text.as_bytes()).is_none() {
+            self.escaped &= text.is_empty();
+            return;
+        }
         for byte in text.bytes() {
             match byte {
                 _ if self.escaped => self.escaped = false,
@@ -84,6 +95,50 @@ impl TextStream {
 
     /// Takes a piece. What is passed on of the text comes back; nothing where that is the piece as it is.
     pub fn push(&mut self, redactor: &Redactor, piece: &str) -> Option<String> {
+        match self.quiet(redactor, piece) {
+            Some(escapes) => {
+                self.pass_quiet(piece, escapes);
+                None
+            }
+            None => self.push_searched(redactor, piece),
+        }
+    }
+
+    /// The escapes of `piece`, if nothing is held back and nothing of it will be: so it is with nearly every piece of most texts.
+    fn quiet(&self, redactor: &Redactor, piece: &str) -> Option<Escapes> {
+        let is_settled = !self.swallows
+            && self.open.is_none()
+            && self.passed == self.buffer.len()
+            && self.escapes == Escapes::None;
+        let escapes = Escapes::of(piece);
+        let before = self.buffer.as_bytes().get(self.from..).unwrap_or_default();
+        let is_quiet = is_settled && escapes != Escapes::Some && redactor.is_quiet(before, piece.as_bytes());
+        is_quiet.then_some(escapes)
+    }
+
+    /// Takes a piece that is passed on as it is: of it only the end is kept, as after a search that found nothing.
+    fn pass_quiet(&mut self, piece: &str, escapes: Escapes) {
+        if self.kind == TextKind::Json {
+            self.quotes.pass(piece);
+        }
+        if piece.len() >= KEPT_BYTES {
+            self.buffer.clear();
+            let end = piece.floor_char_boundary(piece.len() - KEPT_BYTES);
+            self.buffer.push_str(piece.get(end..).unwrap_or_default());
+        } else {
+            self.buffer.push_str(piece);
+            let start = self.buffer.floor_char_boundary(self.buffer.len().saturating_sub(KEPT_BYTES));
+            drop(self.buffer.drain(..start));
+        }
+        self.from = self.buffer.floor_char_boundary(self.buffer.len().saturating_sub(UNSEEN_BYTES));
+        self.passed = self.buffer.len();
+        if escapes != Escapes::None {
+            self.escapes = Escapes::of(&self.buffer);
+        }
+    }
+
+    /// The same with a search, whatever the piece is.
+    fn push_searched(&mut self, redactor: &Redactor, piece: &str) -> Option<String> {
         let rest = if self.swallows { self.swallow(piece) } else { piece };
         let is_cut = rest.len() != piece.len();
         self.buffer.push_str(rest);
@@ -180,6 +235,7 @@ impl TextStream {
         drop(plain);
         let mut buffer = buffer;
         drop(buffer.drain(..start));
+        self.escapes = Escapes::of(&buffer);
         self.buffer = buffer;
         self.from = from.saturating_sub(start);
         self.passed = passed.saturating_sub(start);

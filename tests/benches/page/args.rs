@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use crate::Outcome;
 use crate::arm::Arm;
 
-const USAGE: &str = "cargo xtask bench --bench page -- [--rows steady,calls,fleet,wall,resume,first,soak] \
+const USAGE: &str = "cargo xtask bench --bench page -- [--rows steady,calls,fleet,wall,resume,first,runs,soak] \
     [--arms fanlight,react-markdown,streamdown] [--rounds 3] [--rate 1000] [--seconds 20] [--throttle 1] [--minutes 60] \
-    [--json FILE]";
+    [--conversations 100000] [--json FILE]";
 
 /// See the usage.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub(crate) struct Args {
     pub(crate) throttle: u64,
     /// Of the soak.
     pub(crate) minutes: u64,
+    /// In the hub of the row `runs`.
+    pub(crate) conversations: u64,
     pub(crate) json: Option<PathBuf>,
 }
 
@@ -35,6 +37,7 @@ impl Args {
             seconds: 20,
             throttle: 1,
             minutes: 60,
+            conversations: 100_000,
             json: None,
         };
         while let Some(name) = words.next() {
@@ -52,6 +55,7 @@ impl Args {
                 "--seconds" => chosen.seconds = value.parse()?,
                 "--throttle" => chosen.throttle = value.parse()?,
                 "--minutes" => chosen.minutes = value.parse()?,
+                "--conversations" => chosen.conversations = value.parse()?,
                 "--json" => chosen.json = Some(value.into()),
                 other => return Err(format!("{other} is no option\n{USAGE}").into()),
             }

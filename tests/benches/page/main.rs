@@ -13,6 +13,7 @@ mod load;
 mod report;
 mod rows;
 mod story;
+mod table;
 
 use crate::args::Args;
 use crate::load::Load;

@@ -32,7 +32,7 @@
         if (type === 'characterData') look(target.data.slice(-600));
         else for (const node of addedNodes) look(node.textContent.slice(-2000));
       }
-      if (!measured.first && document.querySelector('[data-t=conversation-row]')) measured.first = performance.now();
+      if (!measured.first && document.querySelector('[data-t=conversation-row], [data-t=run-row]:not(.gone)')) measured.first = performance.now();
     }).observe(document, { subtree: true, childList: true, characterData: true });
     requestAnimationFrame(frame);
   };

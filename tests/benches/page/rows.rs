@@ -20,6 +20,7 @@ use crate::line::MeasuredLine;
 use crate::load::Load;
 use crate::report::Report;
 use crate::story::Story;
+use crate::table;
 
 /// Events that a page missed, in the row `resume`.
 const MISSED: u64 = 10_000;
@@ -33,6 +34,8 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
     let peers = if args.arms == [Arm::Fanlight] { None } else { Some(arm::peers().await?) };
     let place = Place { hub: hub.address(), peers: peers.unwrap_or(hub.address()) };
     let mut report = Report::default();
+    let table =
+        if args.rows.iter().any(|row| row == "runs") { Some(table::filled(args).await?) } else { None };
     for row in &args.rows {
         for round in 0..args.rounds {
             let name = format!("{row}-{round}");
@@ -57,6 +60,11 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
                 }
                 "resume" => report.add(row, "fanlight", resume(args, place, &name).await?),
                 "first" => report.add(row, "fanlight", first(args, place).await?),
+                "runs" => {
+                    if let Some(hub) = &table {
+                        report.add(row, "fanlight", table::scroll(args, hub, &name).await?);
+                    }
+                }
                 "soak" => soak(args, place, &name).await?,
                 other => return Err(format!("there is no row {other}").into()),
             }
@@ -116,7 +124,7 @@ async fn wall(args: &Args, place: Place, load: &Load) -> Outcome<Found> {
     Ok(gauge.end().await)
 }
 
-async fn open(args: &Args) -> BrowserPage {
+pub(crate) async fn open(args: &Args) -> BrowserPage {
     let page = BrowserPage::open(DESKTOP).await;
     Gauge::prepare(&page).await;
     page.devtools("Emulation.setCPUThrottlingRate", json!({"rate": args.throttle})).await;
@@ -229,7 +237,7 @@ async fn soak(args: &Args, place: Place, conversation: &str) -> Outcome<()> {
 
 /// The process that speaks.
 #[derive(Debug)]
-struct Speaker {
+pub(crate) struct Speaker {
     child: Child,
     /// Where it is heard: at the hub, or by itself.
     address: SocketAddr,
@@ -237,7 +245,7 @@ struct Speaker {
 }
 
 impl Speaker {
-    async fn start(load: &Load) -> Outcome<Self> {
+    pub(crate) async fn start(load: &Load) -> Outcome<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(load.words())
             .stdin(Stdio::piped())
@@ -251,7 +259,7 @@ impl Speaker {
         Ok(Self { child, address, lines })
     }
 
-    async fn go(&mut self) -> Outcome<()> {
+    pub(crate) async fn go(&mut self) -> Outcome<()> {
         let stdin = self.child.stdin.as_mut().ok_or("the load has no input")?;
         Ok(stdin.write_all(b"go\n").await?)
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fuzz::hub::{self, Clock, Hub};
-use fuzz::talk::{Heard, Socket, checked};
+use fuzz::talk::{ServerMessage, Socket, checked};
 use libfuzzer_sys::fuzz_target;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{ClientFrame, Durability, ServerFrame, SubscriptionId, SubMode, VERSION, parse_client, parse_server};
@@ -50,7 +50,7 @@ async fn bare(hub: Hub, greets: bool, bytes: &[u8]) {
     let mut bye = None;
     while let Some(heard) = socket.hear(LONG).await {
         match heard {
-            Heard::Text(text) => match parse_server(&text).expect("a frame") {
+            ServerMessage::Text(text) => match parse_server(&text).expect("a frame") {
                 ServerFrame::Bye { code, .. } => {
                     assert!(CloseCode::ALL.iter().any(|known| known.number() == code), "{code}");
                     bye = Some(code);
@@ -58,8 +58,8 @@ async fn bare(hub: Hub, greets: bool, bytes: &[u8]) {
                 frame => assert!(bye.is_none(), "after goodbye: {frame:?}"),
             },
             // It answers a peer's close with the peer's code.
-            Heard::Close(code) if bye.is_some() => assert_eq!(code, bye),
-            Heard::Close(_) | Heard::Control => {}
+            ServerMessage::Close(code) if bye.is_some() => assert_eq!(code, bye),
+            ServerMessage::Close(_) | ServerMessage::Control => {}
         }
     }
 }
@@ -68,13 +68,13 @@ async fn bare(hub: Hub, greets: bool, bytes: &[u8]) {
 async fn heard(socket: &mut Socket, patience: Duration) -> Option<ServerFrame> {
     loop {
         match socket.hear(patience).await? {
-            Heard::Text(text) => {
+            ServerMessage::Text(text) => {
                 let frame = parse_server(&text).expect("a frame of the hub can be read");
                 assert!(frame != ServerFrame::Unknown, "{text}");
                 return Some(frame);
             }
-            Heard::Close(_) => return None,
-            Heard::Control => {}
+            ServerMessage::Close(_) => return None,
+            ServerMessage::Control => {}
         }
     }
 }

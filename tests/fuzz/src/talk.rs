@@ -129,7 +129,7 @@ pub struct Socket {
 
 /// What a hub says over a WebSocket.
 #[derive(Debug)]
-pub enum Heard {
+pub enum ServerMessage {
     /// A text.
     Text(String),
     /// A close with its code, if it has one.
@@ -183,11 +183,11 @@ impl Socket {
     }
 
     /// What comes next within `patience`, by the clock that jumps; nothing when nothing does, or the hub is gone.
-    pub async fn hear(&mut self, patience: Duration) -> Option<Heard> {
+    pub async fn hear(&mut self, patience: Duration) -> Option<ServerMessage> {
         timeout(patience, self.next()).await.ok().flatten()
     }
 
-    async fn next(&mut self) -> Option<Heard> {
+    async fn next(&mut self) -> Option<ServerMessage> {
         loop {
             if let Some((heard, used)) = self.frame() {
                 self.came.drain(..used);
@@ -204,7 +204,7 @@ impl Socket {
     }
 
     /// The first frame of what came, if it is whole, and its bytes.
-    fn frame(&self) -> Option<(Heard, usize)> {
+    fn frame(&self) -> Option<(ServerMessage, usize)> {
         let [first, second, rest @ ..] = self.came.as_slice() else { return None };
         assert!(first & 0x70 == 0 && second & 0x80 == 0, "a frame that no hub sends: {first:x} {second:x}");
         let (length, at) = match second {
@@ -214,9 +214,9 @@ impl Socket {
         };
         let payload = self.came.get(at..at + length)?;
         let heard = match first {
-            0x81 => Heard::Text(String::from_utf8(payload.to_vec()).expect("a text frame is text")),
-            0x88 => Heard::Close(payload.get(..2).map(|code| u16::from_be_bytes([code[0], code[1]]))),
-            0x89 | 0x8a => Heard::Control,
+            0x81 => ServerMessage::Text(String::from_utf8(payload.to_vec()).expect("a text frame is text")),
+            0x88 => ServerMessage::Close(payload.get(..2).map(|code| u16::from_be_bytes([code[0], code[1]]))),
+            0x89 | 0x8a => ServerMessage::Control,
             other => panic!("an opcode that no hub sends: {other:x}"),
         };
         Some((heard, at + length))

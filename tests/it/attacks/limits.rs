@@ -158,6 +158,7 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
     for (name, number) in [
         ("connections_per_address", quotas.connections_per_address),
         ("failed_logins_per_minute", quotas.failed_logins_per_minute),
+        ("provider_logins_per_minute", quotas.provider_logins_per_minute),
         ("requests_per_principal", quotas.requests_per_principal),
         ("sockets_per_principal", quotas.sockets_per_principal),
         ("publishes_per_second", quotas.publishes_per_second),
@@ -167,14 +168,17 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
     }
     let tests = [
         include_str!("limits.rs"),
+        include_str!("../several_access.rs"),
+        include_str!("../../../server/edge/src/access/bounds.rs"),
         include_str!("../../../server/access/src/quota.rs"),
         include_str!("../../../server/access/src/sessions.rs"),
         include_str!("../../../server/access/src/oidc.rs"),
+        include_str!("../../../server/log/src/postgres/tests/shared.rs"),
         include_str!("../../../server/access/src/tokens/tests.rs"),
         include_str!("../../../server/access/src/audit/budget.rs"),
         include_str!("../../../server/hub/src/hub/viewer_roster.rs"),
     ];
-    let named = table.split('`').filter(|word| word.starts_with("i7_"));
+    let named = table.split('`').filter(|word| word.starts_with("i7_") || word.starts_with("attack_"));
     for name in named {
         assert!(tests.iter().any(|file| file.contains(&format!("fn {name}("))), "no test is named {name}");
     }

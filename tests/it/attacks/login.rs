@@ -13,14 +13,14 @@ use tests::jwt::{JwtSigner, now_s};
 use super::jwt::{Settings, refused, settings};
 
 /// A provider that gives the ID token which the test wants.
-struct Provider {
-    url: String,
+pub(crate) struct Provider {
+    pub(crate) url: String,
     signer: JwtSigner,
     state: Arc<Mutex<ProviderState>>,
 }
 
 #[derive(Default)]
-struct ProviderState {
+pub(crate) struct ProviderState {
     document: Value,
     jwks: Value,
     token: String,
@@ -29,7 +29,7 @@ struct ProviderState {
 }
 
 impl Provider {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let signer = JwtSigner::new("k");
         let state = Arc::new(Mutex::new(ProviderState::default()));
         let (document, keys, tokens) = (Arc::clone(&state), Arc::clone(&state), Arc::clone(&state));
@@ -58,6 +58,11 @@ impl Provider {
         Self { url, signer, state }
     }
 
+    /// From now on it gives a right ID token for the login with this nonce.
+    pub(crate) fn vouch(&self, nonce: &str) {
+        self.state.lock().token = self.signer.sign(&self.claims(nonce));
+    }
+
     /// The claims of a right ID token.
     fn claims(&self, nonce: &str) -> Value {
         json!({"iss": self.url, "aud": "hub", "sub": "ann", "groups": ["ops"], "nonce": nonce, "exp": now_s() + 300})
@@ -65,7 +70,7 @@ impl Provider {
 }
 
 /// The settings of a hub that knows the provider.
-fn knows(url: &str) -> String {
+pub(crate) fn knows(url: &str) -> String {
     format!(
         r#"
 [access.oidc]
@@ -81,18 +86,18 @@ fn browser() -> Client {
     Client::builder().redirect(Policy::none()).build().unwrap()
 }
 
-fn cookies(answer: &Response) -> Vec<String> {
+pub(crate) fn cookies(answer: &Response) -> Vec<String> {
     let all = answer.headers().get_all("set-cookie").iter();
     all.map(|value| value.to_str().unwrap().to_owned()).collect()
 }
 
 /// The pair of a cookie that was set.
-fn pair(set: &str) -> String {
+pub(crate) fn pair(set: &str) -> String {
     set.split(';').next().unwrap().to_owned()
 }
 
 /// A login that has begun: the cookie of the browser, and what the provider was asked.
-async fn begun(hub: &TestHub) -> (String, Url) {
+pub(crate) async fn begun(hub: &TestHub) -> (String, Url) {
     let sent = browser().get(hub.url("/login/oidc?next=%2Fwall")).send().await.unwrap();
     assert_eq!(sent.status(), 303);
     let set = cookies(&sent);
@@ -100,12 +105,12 @@ async fn begun(hub: &TestHub) -> (String, Url) {
     (pair(&set[0]), sent.headers()["location"].to_str().unwrap().parse().unwrap())
 }
 
-fn field(url: &Url, name: &str) -> String {
+pub(crate) fn field(url: &Url, name: &str) -> String {
     url.query_pairs().find(|(known, _)| known == name).unwrap().1.into_owned()
 }
 
 /// What the hub says to a browser with this cookie that comes back with this query.
-async fn back(hub: &TestHub, cookie: &str, query: &str) -> Response {
+pub(crate) async fn back(hub: &TestHub, cookie: &str, query: &str) -> Response {
     let back = browser().get(hub.url(&format!("/login/callback?{query}")));
     back.header("cookie", cookie).header("sec-fetch-site", "cross-site").send().await.unwrap()
 }

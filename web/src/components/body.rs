@@ -28,7 +28,7 @@ use crate::kinds;
 use crate::modules::{self, PageModule, from_module};
 use crate::preview::PreviewOutput;
 use crate::store::{Store, use_store};
-use crate::whole::{self as results, Loaded, Side, copied};
+use crate::whole::{self as results, ResultLoad, Side, copied};
 
 mod foot;
 mod whole;
@@ -79,7 +79,7 @@ pub(super) fn Body(
 ) -> impl IntoView {
     let store = use_store();
     let chosen = RwSignal::new(None::<Tab>);
-    let loaded = RwSignal::new(Loaded::No);
+    let loaded = RwSignal::new(ResultLoad::No);
     let started = Memo::new(move |_| head.with(|head| head.state >= ToolState::Executing));
     let glance = ids.with_value(|(run, id)| glance_of(store, run, id));
     let failed = Memo::new(move |_| head.with(|head| head.state == ToolState::Error));
@@ -195,7 +195,7 @@ fn drawn(content: CallContent) -> AnyView {
 /// 3. the output so far, while the tool executes,
 /// 4. a sentence that says why there is nothing: rejected, left to the caller, cut off by the end of the run.
 #[component]
-fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<Loaded>) -> impl IntoView {
+fn Result(ids: Ids, head: Memo<Head>, loaded: RwSignal<ResultLoad>) -> impl IntoView {
     let store = use_store();
     let state = Memo::new(move |_| head.with(|head| head.state));
     let has_result = Memo::new(move |_| tool(store, ids, |tool| tool.result.is_some()).unwrap_or(false));
@@ -296,7 +296,7 @@ fn Attached(ids: Ids) -> impl IntoView {
 
 /// Arguments and result as they were received, as far as they are loaded.
 #[component]
-fn Raw(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
+fn Raw(ids: Ids, loaded: RwSignal<ResultLoad>) -> impl IntoView {
     let store = use_store();
     let whole = whole_of(loaded);
     let text = move || {
@@ -327,6 +327,6 @@ fn Lost(ids: Ids) -> impl IntoView {
 }
 
 /// The JSON of the whole result; `None` until it is loaded.
-fn whole_of(loaded: RwSignal<Loaded>) -> Memo<Option<Arc<str>>> {
+fn whole_of(loaded: RwSignal<ResultLoad>) -> Memo<Option<Arc<str>>> {
     Memo::new(move |_| loaded.with(|loaded| loaded.json().cloned()))
 }

@@ -20,7 +20,7 @@ use super::call::{Head, Ids};
 use crate::control::{self, At, edited};
 use crate::forms::Form;
 use crate::preview;
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::store::{Store, use_store};
 
 /// What the reader writes about a call; shared by all cards of the call. The text is kept in the store, so
@@ -109,7 +109,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
     let store = use_store();
     let is_ours = Memo::new(move |_| ids.with_value(|(run, _)| store.is_ours(run)));
     let is_asked = Memo::new(move |_| head.with(|head| head.state == ToolState::Approval));
-    let can = Memo::new(move |_| is_ours.get() && store.has_agents() && store.may(Deed::Reject));
+    let can = Memo::new(move |_| is_ours.get() && store.has_agents() && store.may(ReaderAction::Reject));
     let at = StoredValue::new(ids.with_value(|(run, id)| At::Call(run.clone(), id.clone())));
     let is_waiting =
         Memo::new(move |_| store.control.read(|control| at.with_value(|at| control.is_waiting(at))));
@@ -153,7 +153,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
         if is_elsewhere.get() {
             return Some("The program that runs this agent decides; it cannot be answered from here.");
         }
-        store.why_not(Deed::Reject).filter(|_| store.has_agents())
+        store.why_not(ReaderAction::Reject).filter(|_| store.has_agents())
     });
     move || {
         if !can.get() {
@@ -202,7 +202,7 @@ fn Buttons(
     };
     view! {
         <div class="acts-row">
-            {move || store.may(Deed::Approve).then(|| view! {
+            {move || store.may(ReaderAction::Approve).then(|| view! {
                 <button type="button" class="act primary" data-act="approve" disabled=move || is_off.get()
                     on:click=move |_| approve(None)>{if is_question { "Yes " } else { "Approve " }} <kbd>"A"</kbd></button>
                 <button type="button" class="act" data-act="edit" disabled=move || is_off.get()
@@ -211,7 +211,7 @@ fn Buttons(
             <button type="button" class="act" data-act="reject" disabled=move || is_off.get()
                 on:click=move |_| form.begin(Form::Reject(String::new()))>{if is_question { "No " } else { "Reject " }} <kbd>"R"</kbd></button>
             {move || is_waiting.get().then(|| view! { <span class="meta">"Sent…"</span> })}
-            {move || store.why_not(Deed::Approve).map(|why| view! { <span class="meta">{why}</span> })}
+            {move || store.why_not(ReaderAction::Approve).map(|why| view! { <span class="meta">{why}</span> })}
         </div>
     }
 }

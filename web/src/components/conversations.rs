@@ -89,7 +89,7 @@ pub(crate) fn Conversations() -> impl IntoView {
                 // Beside the title, where the screen is wide enough for it.
                 <a class="plain if-narrow" data-in="" href=route::WALL title="All conversations as tiles (g w)"
                     on:click=move |_| store.panel.sheet.set(Sheet::None)>{icon("#tiles", "")} " Wall"</a>
-                <a class="plain if-narrow" href=RUNS title="All runs as a table">{icon("#menu", "")} " Runs"</a>
+                <a class="plain if-narrow" href=RUNS title="All conversations as a table, each with its newest run">{icon("#menu", "")} " Runs"</a>
                 <a class="plain if-narrow" href=SEARCH>"Search"</a>
             </span>
             {move || (held() > 0).then(|| view! {

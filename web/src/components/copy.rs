@@ -5,6 +5,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
 use crate::browser;
+use crate::dom;
 use crate::feedback::FeedbackText;
 use crate::store::{Store, use_store};
 
@@ -69,13 +70,18 @@ pub(super) fn Copy(
     view! { <CopyButton said=said label=move || label press=move || said.copy(&text()) /> }
 }
 
-/// Copies the code of the block whose button was clicked; nothing if the click was elsewhere. Code blocks are
-/// built without Leptos and have no listeners of their own: the conversation listens for them all.
+/// Copies the code of the block whose button was clicked, or shows the source of a diagram in place of its drawing; nothing if the click was
+/// elsewhere. Code blocks are built without Leptos and have no listeners of their own: the conversation listens for them all.
 pub(super) fn copy_code(event: &MouseEvent, store: Store) {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    let Some(button) = target.and_then(|it| it.closest("[data-copy]").ok().flatten()) else { return };
-    let code =
-        button.closest(".code").ok().flatten().and_then(|block| block.query_selector("pre").ok().flatten());
+    let Some(button) = target.and_then(|it| it.closest("[data-copy], [data-turn]").ok().flatten()) else {
+        return;
+    };
+    let block = button.closest(".code").ok().flatten();
+    if let Some(block) = block.as_ref().filter(|_| button.has_attribute("data-turn")) {
+        return dom::diagram::turn(block);
+    }
+    let code = block.and_then(|block| block.query_selector("pre").ok().flatten());
     let Some(code) = code else { return };
     let text = code.text_content().unwrap_or_default();
     store.copy(&text, "Copied", move |is_done| {

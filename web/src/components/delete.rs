@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::store::{OpenDialog, use_store};
 
 /// The button that opens the dialog; nothing for readers who may not delete, and where no conversation of
@@ -13,7 +13,7 @@ pub(crate) fn DeleteButton() -> impl IntoView {
     move || {
         let is_here =
             store.reading.conversation.with(Option::is_some) && store.reading.recording.with(Option::is_none);
-        (is_here && store.may(Deed::Delete)).then(|| {
+        (is_here && store.may(ReaderAction::Delete)).then(|| {
             view! {
                 <p class="pad">
                     <button type="button" class="plain" data-act="delete"

@@ -100,10 +100,7 @@ fn part(part: Part, is_cut: bool) -> AnyView {
         Part::Markdown(text) => view! { <Declared text=text /> }.into_any(),
         Part::Json(text) => view! { <Tree json=text /> }.into_any(),
         Part::Image(url) => view! { <img class="file" alt="An image of the result" src=url /> }.into_any(),
-        Part::Sound(url) => {
-            view! { <audio class="file" data-t="sound" controls preload="metadata" aria-label="Audio of the result" src=url></audio> }
-                .into_any()
-        }
+        Part::Sound(url) => view! { <Sound url=url /> }.into_any(),
         Part::Elsewhere { name, url } => {
             let from = images::host_of_image(&url).map(str::to_owned);
             let head = from.is_none().then(|| view! { <span class="meta">"Not loaded: "</span> });
@@ -114,6 +111,27 @@ fn part(part: Part, is_cut: bool) -> AnyView {
             .into_any()
         }
         Part::Other(name) => view! { <p class="none meta">{name}</p> }.into_any(),
+    }
+}
+
+/// A player for a sound. Once the browser says that it cannot decode it, that is said in its place, with a link that saves the file.
+#[component]
+fn Sound(url: String) -> impl IntoView {
+    let is_broken = RwSignal::new(false);
+    let (name, kind) = kinds::sound_file(&url);
+    move || {
+        if is_broken.get() {
+            return view! {
+                <p class="none" data-t="sound-broken">{format!("This browser cannot play the audio ({kind}). ")}
+                    <a href=url.clone() download=name.clone()>"Save the file"</a></p>
+            }
+            .into_any();
+        }
+        view! {
+            <audio class="file" data-t="sound" controls preload="metadata" aria-label="Audio of the result" src=url.clone()
+                on:error=move |_| is_broken.set(true)></audio>
+        }
+        .into_any()
     }
 }
 

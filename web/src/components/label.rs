@@ -11,7 +11,7 @@ use web_sys::KeyboardEvent;
 use super::icon::icon;
 use super::overlay::Dialog;
 use crate::control::At;
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::store::use_store;
 
 /// The dialog. Without a conversation whose label this page can change it says so.
@@ -30,7 +30,8 @@ pub(super) fn Order() -> impl IntoView {
     };
     let rows = move || {
         if !can.get() {
-            let why = store.why_not(Deed::Label).unwrap_or("No conversation is open that can be changed");
+            let why =
+                store.why_not(ReaderAction::Label).unwrap_or("No conversation is open that can be changed");
             return view! { <p class="meta pad">{why}</p> }.into_any();
         }
         view! {

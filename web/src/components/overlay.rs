@@ -22,7 +22,7 @@ use crate::deleting::{GOES, STAYS};
 use crate::exports::{self, EXPORTS};
 use crate::keys::COMMANDS;
 use crate::modules::{self, PageModule, from_module};
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::route;
 use crate::store::{OpenDialog, use_store};
 
@@ -121,7 +121,7 @@ fn Export() -> impl IntoView {
         let Some(conversation) = conversation else {
             return view! { <p class="meta pad">"No conversation is open"</p> }.into_any();
         };
-        if let Some(why) = store.why_not(Deed::Export) {
+        if let Some(why) = store.why_not(ReaderAction::Export) {
             return view! { <p class="meta pad" data-t="no-export">{why}</p> }.into_any();
         }
         let rows = EXPORTS.map(|export| {

@@ -68,7 +68,7 @@ fn Dialect(opened: Memo<Option<RecordingInfo>>) -> impl IntoView {
     }
 }
 
-/// Progress, number of events and anomalies of the recording with the first of them in full, or why it cannot
+/// Progress, number of events and warnings of the recording with the first of them in full, or why it cannot
 /// be read.
 fn words(store: Store, opened: &RecordingInfo) -> String {
     if let Some(failure) = &opened.failure {
@@ -80,12 +80,12 @@ fn words(store: Store, opened: &RecordingInfo) -> String {
     let (events, anomalies) = store.reading.view(|view| (view.seq, view.anomalies.total));
     let reading = (opened.read < 1000).then(|| format!("reading, {} %", opened.read / 10));
     let events = format!("{} events", format::grouped(events));
-    let odd = (anomalies > 0).then(|| match anomalies {
-        1 => "1 anomaly".to_owned(),
-        more => format!("{} anomalies", format::grouped(more)),
+    let warnings = (anomalies > 0).then(|| match anomalies {
+        1 => "1 warning".to_owned(),
+        more => format!("{} warnings", format::grouped(more)),
     });
     let first = store.reading.view(|view| view.anomalies.first.first().map(|anomaly| anomaly.detail.clone()));
-    [reading, Some(events), odd, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    [reading, Some(events), warnings, first].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// A button that opens a recording through the browser's file dialog. The input is there for that alone and

@@ -1,7 +1,7 @@
 //! The bar at the bottom: the state of the connection.
 //!
 //! ```text
-//! ● Live 18 ms · seq 48,211 · last event 0.4 s ago · 2 odd                         ? keys
+//! ● Live 18 ms · seq 48,211 · last event 0.4 s ago · 2 warnings                    ? keys
 //! ```
 
 use leptos::prelude::*;

@@ -29,11 +29,13 @@ mod list;
 
 use list::{keep_newest_in_view, move_focus, place_of};
 
-/// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the ticker only while a
+/// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the states of calls, and the ticker only while a
 /// call executes. `groups` may be reduced to one agent, `every` never is. Whether a call executes is looked
 /// for in the newest 16 runs only: active runs are among the newest.
 fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
     Memo::new(move |_| {
+        // A call that begins to wait for approval changes no group.
+        store.reading.track_tools();
         let any_runs = store.reading.view(|view| {
             let open = view.runs.values().rev().take(16).flat_map(|run| run.open.iter());
             open.into_iter().any(|item| matches!(item, model::view::Item::Tool(_)))

@@ -18,6 +18,7 @@ use super::icon::{StateIcon, icon, run_icon};
 use super::rename::Title;
 use crate::browser;
 use crate::compare::spent;
+use crate::context::{ContextFill, unpriced};
 use crate::fleet;
 use crate::flow::Flow;
 use crate::format;
@@ -30,6 +31,9 @@ use crate::timeline::Drawer;
 
 /// Most names of viewers in the pill; the title has all.
 const NAMES_SHOWN: usize = 3;
+
+/// From so many tokens on the bar says how much is in the context.
+const CONTEXT_SHOWN: u64 = 1_000;
 
 /// What the bar shows of the newest run. It is compared as a whole, so that deltas of texts do not draw the
 /// bar again.
@@ -120,7 +124,7 @@ pub(crate) fn TopBar() -> impl IntoView {
                 on:click=move |_| store.panel.toggle_sheet(Sheet::List)>{icon("#menu", "")}</button>
             <a class="mark" href="/" data-in="">{icon("#fan", "run")} <span class="hide">"Fanlight"</span></a>
             <a class="crumb hide" data-in="" href=route::WALL title="All conversations as tiles (g w)">"Wall"</a>
-            <a class="crumb hide" href=RUNS title="All runs as a table">"Runs"</a>
+            <a class="crumb hide" href=RUNS title="All conversations as a table, each with its newest run">"Runs"</a>
             <a class="crumb hide" href=DASHBOARD title="Figures over time">"Dashboard"</a>
             <a class="crumb hide" href=SEARCH title="Search (g f)">"Search"</a>
             <Title text=title />
@@ -290,14 +294,35 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         let usage = store.reading.view(spent);
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
-        let cost = usage.cost.map(format::cost);
+        let cost = store.reading.view(|view| cost_words(usage.cost.map(format::cost), unpriced(view)));
         let is_running = store.reading.running.get();
         let rate = is_running.then(|| {
             store.reading.now.track();
             store.reading.model(|model| model.rate(browser::now_ms()))
         });
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
-        [steps, tokens, cost, rate].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        let context = store.reading.view(ContextFill::of).tokens();
+        let context = (context >= CONTEXT_SHOWN).then(|| format!("~{} context", format::count(context)));
+        [steps, tokens, cost, rate, context].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     };
-    view! { <span class="meta num hide counts-of-run" data-t="totals" title="Steps of the newest run; tokens and cost of the conversation">{text}</span> }
+    // What the numbers are of, what they lack, and what fills the context.
+    let title = move || {
+        newest.track();
+        let said = "Steps of the newest run; tokens and cost of the conversation.".to_owned();
+        let (missing, context) = store.reading.view(|view| (unpriced(view), ContextFill::of(view).words()));
+        let missing =
+            (missing > 0).then(|| format!("No price is known for {} of the tokens.", format::count(missing)));
+        let context = context.map(|words| format!("In the context: {words}."));
+        [Some(said), missing, context].into_iter().flatten().collect::<Vec<_>>().join("\n")
+    };
+    view! { <span class="meta num hide counts-of-run" data-t="totals" title=title>{text}</span> }
+}
+
+/// The cost as it is told where `missing` tokens have no price.
+fn cost_words(cost: Option<String>, missing: u64) -> Option<String> {
+    match (cost, missing) {
+        (cost, 0) => cost,
+        (Some(cost), _) => Some(format!("{cost}+")),
+        (None, _) => Some("no price".to_owned()),
+    }
 }

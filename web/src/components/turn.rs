@@ -19,7 +19,7 @@ use crate::control::{self, At};
 use crate::exports;
 use crate::fleet;
 use crate::format;
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::route;
 use crate::store::{Store, use_store};
 
@@ -34,7 +34,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let at = At::Message(id.clone());
     let id = StoredValue::new(id);
     let can_fork = move || store.can_fork();
-    let can_export = move || store.is_present() && store.may(Deed::Export);
+    let can_export = move || store.is_present() && store.may(ReaderAction::Export);
     let path = move || {
         store
             .reading
@@ -149,7 +149,11 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     // Only the hub's own agents take the command not to wait.
     let is_led = Memo::new(move |_| {
         let is_own = store.reading.run(&its_id, control::is_own).unwrap_or_default();
-        is_own && waits.get() && store.has_agents() && store.may(Deed::Retry) && store.is_ours(&its_id)
+        is_own
+            && waits.get()
+            && store.has_agents()
+            && store.may(ReaderAction::Retry)
+            && store.is_ours(&its_id)
     });
     let its_id = id.clone();
     let can = Memo::new(move |_| is_led.get() || store.can_go_on(&its_id));

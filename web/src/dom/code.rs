@@ -11,7 +11,7 @@ use wasm_bindgen::JsCast;
 use wasm_bindgen::closure::Closure;
 use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, Node};
 
-use super::{element, highlight};
+use super::{diagram, element, highlight};
 use crate::browser::{self, document};
 use crate::highlight::{cuts, tokens};
 
@@ -32,8 +32,10 @@ struct Painter {
     painted: Vec<(Element, usize)>,
 }
 
-/// Colours `block`, which must be complete, whenever it is in view.
+/// Colours `block`, which must be complete, whenever it is in view, and has it drawn if it is a diagram. One that was drawn before, in
+/// an element that is gone, is shown at once.
 pub(super) fn watch(block: &Element) {
+    diagram::recall(block);
     with(|painter| painter.observer.observe(block));
 }
 
@@ -46,6 +48,7 @@ impl Painter {
                 if is_in_view {
                     when_idle(move || {
                         with(|painter| painter.paint(&block));
+                        diagram::want(&block);
                         highlight::again();
                     });
                 } else {
@@ -121,8 +124,8 @@ fn hosts(code: &Element) -> Vec<Node> {
     if pieces.is_empty() { vec![code.clone().into()] } else { pieces }
 }
 
-/// Whether part of the code is selected: changing its nodes would lose the selection.
-fn is_selected(code: &Element) -> bool {
+/// Whether part of the code is selected: changing or hiding its nodes would lose the selection.
+pub(super) fn is_selected(code: &Element) -> bool {
     let selection = browser::window().get_selection().ok().flatten();
     selection.is_some_and(|it| {
         !it.is_collapsed() && it.contains_node_with_allow_partial_containment(code, true).unwrap_or(false)

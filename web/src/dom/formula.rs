@@ -29,7 +29,7 @@ thread_local! {
     static WAKE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 }
 
-/// Sets what is called when formulas wait.
+/// Sets what is called when formulas or diagrams wait.
 pub(crate) fn when_waiting(wake: impl Fn() + 'static) {
     WAKE.set(Some(Box::new(wake)));
 }
@@ -47,12 +47,17 @@ pub(super) fn watch(block: &Element) {
         is_first
     });
     if is_first {
-        WAKE.with_borrow(|wake| {
-            if let Some(wake) = wake {
-                wake();
-            }
-        });
+        wake();
     }
+}
+
+/// Tells the page that something waits.
+pub(super) fn wake() {
+    WAKE.with_borrow(|wake| {
+        if let Some(wake) = wake {
+            wake();
+        }
+    });
 }
 
 /// Typesets the formulas that wait.

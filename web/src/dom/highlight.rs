@@ -14,6 +14,7 @@ use js_sys::{Array, Function, Reflect};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{DomRect, Element, Node, Range};
 
+use super::diagram;
 use crate::browser;
 use crate::find::{Joined, Matcher, Spot};
 
@@ -29,8 +30,10 @@ const TEXTS: &str = ".body .pre, .think-text, .ans";
 /// The elements whose text is searched as one, across the elements inside them.
 const BLOCKS: &str = ".pre, pre, p, li, td, th, h3, h4, .think-text";
 
-/// The elements in which the letters of a formula stand. Its source is in an `annotation`.
-const LETTERS: &str = "math :not(annotation)";
+/// The elements whose text is not searched: those in which the letters of a formula stand, whose source is in an `annotation`, and what is
+/// the page's own in a text: buttons, why a diagram is not drawn, the word for a code block without a language.
+const NOT_SEARCHED: &str =
+    "math :not(annotation), button, button *, .why, .code[data-language=''] > .code-head > span";
 
 /// `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
@@ -65,9 +68,11 @@ pub(crate) fn show(matcher: Option<Box<dyn Matcher>>) {
         .zip(root)
         .map(|(matcher, root)| places(&root, matcher, MARKS_MAX))
         .unwrap_or_default();
+    diagram::cover(&ranges);
     if ranges.is_empty() {
         return;
     }
+    ranges.iter().for_each(uncover);
     MARKED.set(matcher);
     let Some(make) = get(&window, "Highlight").and_then(|it| it.dyn_into::<Function>().ok()) else { return };
     if let Ok(highlight) = Reflect::construct(&make, &ranges.iter().collect::<Array>()) {
@@ -81,6 +86,7 @@ pub(crate) fn bring(id: &str, matcher: &dyn Matcher, number: usize) -> Option<Do
     let element = browser::document().get_element_by_id(id)?;
     let inside = element.query_selector(TEXTS).ok().flatten().unwrap_or(element);
     let place = places(&inside, matcher, number.saturating_add(1)).pop()?;
+    uncover(&place);
     let (rect, frame) = (place.get_bounding_client_rect(), inside.get_bounding_client_rect());
     if inside.scroll_height() > inside.client_height() {
         #[expect(clippy::cast_possible_truncation, reason = "pixels of a page")]
@@ -100,7 +106,7 @@ fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
     while places.len() < most {
         let node = walker.next_node().ok().flatten();
         let parent = node.as_ref().and_then(Node::parent_element);
-        if parent.as_ref().is_some_and(|it| it.matches(LETTERS).unwrap_or(false)) {
+        if parent.as_ref().is_some_and(|it| it.matches(NOT_SEARCHED).unwrap_or(false)) {
             continue;
         }
         let of = parent.and_then(|it| it.closest(BLOCKS).ok().flatten());
@@ -144,6 +150,13 @@ impl Block {
         }
         .ok()?;
         Some(range)
+    }
+}
+
+/// Shows the source of the diagram in which a hit is.
+fn uncover(place: &Range) {
+    if let Some(element) = place.start_container().ok().and_then(|node| node.parent_element()) {
+        diagram::uncover(&element);
     }
 }
 

@@ -122,6 +122,19 @@ pub(super) fn language(name: &str) -> Option<Language> {
             words: "",
             any_case: false,
         },
+        // The source of a diagram, until it is drawn, and where it cannot be.
+        "mermaid" | "mmd" => Language {
+            line: &["%%"],
+            block: None,
+            quotes: &["\""],
+            escapes: false,
+            words: "BT LR RL TB TD accDescr accTitle activate actor alt and as autonumber axisFormat break class \
+                    classDef classDiagram click critical dateFormat deactivate direction else end erDiagram flowchart \
+                    gantt gitGraph graph journey linkStyle loop mindmap namespace note opt par participant pie \
+                    quadrantChart rect section sequenceDiagram state stateDiagram style subgraph timeline title v2 \
+                    xychart",
+            any_case: false,
+        },
         _ => return None,
     })
 }

@@ -25,6 +25,10 @@ fn the_words_strings_comments_and_numbers_of_a_language_are_told() {
     );
     assert_eq!(said("bash", "echo $# it's"), [("echo", Keyword)]);
     assert_eq!(said("ts", "`a\n${b}`"), [("`a\n${b}`", Text)]);
+    assert_eq!(
+        said("mermaid", "flowchart LR\n  a[\"Ask\"] --> b %% then\n  end"),
+        [("flowchart", Keyword), ("LR", Keyword), ("\"Ask\"", Text), ("%% then", Comment), ("end", Keyword)]
+    );
     assert_eq!(said("brainfuck", "if 1"), []);
     assert_eq!(said("rust", &"if ".repeat(BYTES_MAX)), []);
 }

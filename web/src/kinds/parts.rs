@@ -174,6 +174,19 @@ fn is_base64(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=".contains(&b))
 }
 
+/// The name of the file in which a sound with this `data:` URL is saved, and its media type.
+pub fn sound_file(url: &str) -> (String, String) {
+    let kind =
+        url.strip_prefix("data:").and_then(|rest| rest.split_once(';')).map_or("audio", |(kind, _)| kind);
+    let ending = match kind {
+        "audio/mpeg" => "mp3",
+        "audio/x-wav" => "wav",
+        "audio/mp4" => "m4a",
+        kind => kind.rsplit('/').next().unwrap_or_default(),
+    };
+    (format!("audio.{ending}"), kind.to_owned())
+}
+
 /// A sound, if its media type is one of [`SOUNDS`] and the data is base64; otherwise a description.
 fn sound(base64: &str, kind: &str) -> Part {
     if SOUNDS.contains(&kind) && is_base64(base64) {

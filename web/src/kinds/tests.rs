@@ -189,6 +189,19 @@ fn sounds_and_images_of_other_apis_are_parts() {
 }
 
 #[test]
+fn sounds_are_saved_under_names_with_their_endings() {
+    let of = |kind: &str| sound_file(&format!("data:{kind};base64,aGk=")).0;
+    for (kind, name) in [
+        ("audio/mpeg", "audio.mp3"),
+        ("audio/x-wav", "audio.wav"),
+        ("audio/mp4", "audio.m4a"),
+        ("audio/ogg", "audio.ogg"),
+    ] {
+        assert_eq!(of(kind), name);
+    }
+}
+
+#[test]
 fn a_long_text_begins_with_its_first_lines() {
     let lines = |count: usize| (0..count).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     assert_eq!(preview_bytes(&lines(20)), lines(20).len(), "a few lines more are shown at once");

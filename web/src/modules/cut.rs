@@ -72,9 +72,10 @@ module! {
 }
 
 module! {
-    /// Nothing: typesets the formulas that wait in the conversation.
+    /// Nothing: typesets the formulas and has the diagrams drawn that wait in the conversation.
     formulas, fetch_formulas, typeset_formulas() -> Drawn; {
         dom::formula::typeset();
+        dom::diagram::draw();
         ().into_any()
     }
 }

@@ -162,7 +162,7 @@ impl Range {
 
 /// What figures are told apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum By {
+pub enum GroupBy {
     /// Nothing: all together.
     #[default]
     All,
@@ -174,7 +174,7 @@ pub enum By {
     Tool,
 }
 
-impl By {
+impl GroupBy {
     /// All.
     pub const ALL: [Self; 4] = [Self::All, Self::Agent, Self::Model, Self::Tool];
 
@@ -195,7 +195,7 @@ pub struct DashboardAddress {
     /// How long a time.
     pub range: Range,
     /// What the figures are told apart by.
-    pub by: By,
+    pub by: GroupBy,
 }
 
 impl DashboardAddress {
@@ -206,7 +206,7 @@ impl DashboardAddress {
         let by = pairs.value("by");
         Self {
             range: Range::ALL.into_iter().find(|it| range.as_deref() == Some(it.word())).unwrap_or_default(),
-            by: By::ALL.into_iter().find(|it| by.as_deref() == Some(it.word())).unwrap_or_default(),
+            by: GroupBy::ALL.into_iter().find(|it| by.as_deref() == Some(it.word())).unwrap_or_default(),
         }
     }
 
@@ -216,7 +216,7 @@ impl DashboardAddress {
         if self.range != Range::default() {
             pairs.push(("range", self.range.word().to_owned()));
         }
-        if self.by != By::default() {
+        if self.by != GroupBy::default() {
             pairs.push(("by", self.by.word().to_owned()));
         }
         format!("{DASHBOARD}{}", query(pairs))
@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(searched(address.strip_prefix(SEARCH).unwrap()), typed);
         }
         for range in Range::ALL {
-            for by in By::ALL {
+            for by in GroupBy::ALL {
                 let it = DashboardAddress { range, by };
                 let address = it.address();
                 assert_eq!(DashboardAddress::parse(address.split_once('?').map_or("", |it| it.1)), it);

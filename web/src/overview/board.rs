@@ -12,7 +12,7 @@
 //! gone, and when a list that was read anew to its end does not have it. Until then rows stay, so that a lost connection
 //! does not empty the table.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use indexmap::IndexMap;
 use leptos::prelude::*;
@@ -21,6 +21,7 @@ use model::ConversationId;
 use model::frame::{ClientFrame, ConversationRow};
 use serde::Deserialize;
 
+use super::table::Rows;
 use crate::browser::{self, OncePerFrame};
 use crate::link::{Input, Status};
 use crate::search::encoded;
@@ -56,7 +57,7 @@ pub(super) struct Board(&'static Parts);
 pub(super) struct Parts {
     /// By id, in the order in which they came. Not a signal: a table of 100,000 rows reads it only when
     /// `version` or `sorting` moves.
-    rows: StoredValue<IndexMap<ConversationId, ConversationRow>, LocalStorage>,
+    rows: StoredValue<Rows, LocalStorage>,
     /// How often the hub began its list anew; a page that was asked for before the last time is dropped.
     generation: StoredValue<u32>,
     /// While the list is read anew: the conversations that are known to be there. `None` once all of it was read.
@@ -71,6 +72,8 @@ pub(super) struct Parts {
     sorted_at: StoredValue<u64>,
     /// Whether a row changed since.
     is_changed: StoredValue<bool>,
+    /// The indices of the rows that changed since [`Board::take_changed`]; at most all. They mean nothing once `removed` has moved.
+    changed: StoredValue<BTreeSet<usize>>,
     /// Moves when a row changed: cells are drawn again.
     pub(super) version: RwSignal<u64>,
     /// Moves when rows are to be sorted: the order is computed again.
@@ -148,6 +151,7 @@ impl Board {
             painter: StoredValue::new_local(None),
             sorted_at: StoredValue::new(0),
             is_changed: StoredValue::new(false),
+            changed: StoredValue::new(BTreeSet::new()),
             version: RwSignal::new(0),
             sorting: RwSignal::new(0),
             removed: RwSignal::new(0),
@@ -164,8 +168,13 @@ impl Board {
     }
 
     /// Reads the rows, without tracking anything.
-    pub(super) fn rows<T>(self, read: impl FnOnce(&IndexMap<ConversationId, ConversationRow>) -> T) -> T {
+    pub(super) fn rows<T>(self, read: impl FnOnce(&Rows) -> T) -> T {
         self.rows.with_value(read)
+    }
+
+    /// The indices of the rows that are new or changed since the last call, for the one table of the page.
+    pub(super) fn take_changed(self) -> BTreeSet<usize> {
+        self.changed.try_update_value(std::mem::take).unwrap_or_default()
     }
 
     /// The hub's time in milliseconds since 1970: this browser's clock, corrected by what the hub's newest
@@ -221,10 +230,10 @@ impl Board {
             self.confirmed
                 .update_value(|confirmed| confirmed.iter_mut().for_each(|all| all.extend(listed.clone())));
         }
-        self.rows.update_value(|known| {
-            known.extend(rows.into_iter().map(|row| (row.conversation.clone(), row)));
-        });
-        self.total.set(Some(total));
+        self.put(rows, |_, _| true);
+        if self.total.get_untracked() != Some(total) {
+            self.total.set(Some(total));
+        }
         if is_full {
             self.generation.update_value(|generation| *generation = generation.wrapping_add(1));
             match last.filter(|_| !is_all) {
@@ -308,15 +317,22 @@ impl Board {
         let listed = rows.iter().map(|row| row.conversation.clone());
         self.confirmed
             .update_value(|confirmed| confirmed.iter_mut().for_each(|all| all.extend(listed.clone())));
-        self.rows.update_value(|known| {
+        self.put(rows, |known, row| (known.at, known.head) <= (row.at, row.head));
+        self.changed();
+    }
+
+    /// Puts rows in, and notes which changed. One that is known is replaced if `is_newer`, called with both, says so.
+    fn put(self, rows: Vec<ConversationRow>, is_newer: fn(&ConversationRow, &ConversationRow) -> bool) {
+        let changed = self.rows.try_update_value(|known| {
+            let mut changed = Vec::with_capacity(rows.len());
             for row in rows {
-                match known.get(&row.conversation) {
-                    Some(newer) if (newer.at, newer.head) > (row.at, row.head) => {}
-                    _ => drop(known.insert(row.conversation.clone(), row)),
+                if known.get(&row.conversation).is_none_or(|old| is_newer(old, &row)) {
+                    changed.push(known.insert_full(row.conversation.clone(), row).0);
                 }
             }
+            changed
         });
-        self.changed();
+        self.changed.update_value(|all| all.extend(changed.unwrap_or_default()));
     }
 }
 

@@ -11,14 +11,15 @@ use model::limits::{LABEL_TAG_CHARS_MAX, LABEL_TAGS_MAX};
 pub const AT_ONCE: usize = 6;
 
 /// One request that is under way.
-pub type Deed<T> = Pin<Box<dyn Future<Output = T>>>;
+pub type PendingRequest<T> = Pin<Box<dyn Future<Output = T>>>;
 
-/// Waits for all of `deeds`, which go on at the same time. The results are in the order of the deeds.
-pub async fn together<T>(deeds: Vec<Deed<T>>) -> Vec<T> {
-    let mut open: Vec<(Deed<T>, Option<T>)> = deeds.into_iter().map(|deed| (deed, None)).collect();
+/// Waits for all of `requests`, which go on at the same time. The results are in the order of the requests.
+pub async fn together<T>(requests: Vec<PendingRequest<T>>) -> Vec<T> {
+    let mut open: Vec<(PendingRequest<T>, Option<T>)> =
+        requests.into_iter().map(|request| (request, None)).collect();
     poll_fn(|context| {
-        for (deed, result) in open.iter_mut().filter(|(_, result)| result.is_none()) {
-            if let Poll::Ready(came) = deed.as_mut().poll(context) {
+        for (request, result) in open.iter_mut().filter(|(_, result)| result.is_none()) {
+            if let Poll::Ready(came) = request.as_mut().poll(context) {
                 *result = Some(came);
             }
         }
@@ -116,7 +117,7 @@ mod tests {
             context.waker().wake_by_ref();
             if polls > 2 { Poll::Ready(1) } else { Poll::Pending }
         });
-        let mut all = Box::pin(together(vec![Box::pin(late) as Deed<i32>, Box::pin(async { 2 })]));
+        let mut all = Box::pin(together(vec![Box::pin(late) as PendingRequest<i32>, Box::pin(async { 2 })]));
         let mut context = Context::from_waker(Waker::noop());
         let came = std::iter::repeat_with(|| all.as_mut().poll(&mut context)).find_map(|it| match it {
             Poll::Ready(came) => Some(came),

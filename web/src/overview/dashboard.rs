@@ -7,7 +7,7 @@
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 
-use super::address::{By, DashboardAddress, Range};
+use super::address::{DashboardAddress, GroupBy, Range};
 use super::board::Board;
 use super::figures::{PANELS, Series, csv_path, unpriced_path};
 use super::panel::Panel;
@@ -53,7 +53,7 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
                 on:click=move |_| look.address.update(|address| address.range = range)>{range.word()}</button>
         }
     });
-    let groups = By::ALL.map(|by| {
+    let groups = GroupBy::ALL.map(|by| {
         let is_on = move || look.address.get().by == by;
         view! {
             <button type="button" aria-pressed=move || is_on().to_string()

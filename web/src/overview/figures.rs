@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::address::{By, DashboardAddress, RunsAddress};
+use super::address::{DashboardAddress, GroupBy, RunsAddress};
 
 /// Milliseconds of an hour.
 pub const HOUR_MS: u64 = 3_600_000;
@@ -174,17 +174,17 @@ pub const PANELS: [PanelSpec; 8] = [
 
 impl PanelSpec {
     /// Whether its lines are told apart by `by`. Tools tell apart only what is of tools: a run has no tool.
-    pub fn is_told_by(&self, by: By) -> bool {
+    pub fn is_told_by(&self, by: GroupBy) -> bool {
         match by {
-            By::All => false,
-            By::Tool => self.is_of_tools,
-            By::Agent | By::Model => true,
+            GroupBy::All => false,
+            GroupBy::Tool => self.is_of_tools,
+            GroupBy::Agent | GroupBy::Model => true,
         }
     }
 
     /// The metrics that it draws. If lines are told apart, each group has one line: of several percentiles
     /// the one in the middle, of several kinds of tokens all of them together.
-    pub fn drawn(&self, by: By) -> &'static [(&'static str, &'static str)] {
+    pub fn drawn(&self, by: GroupBy) -> &'static [(&'static str, &'static str)] {
         match self.metrics {
             // One colour is one group: percentiles and kinds of tokens would be as many for each.
             [_, middle, ..] if self.is_told_by(by) && self.shape == Shape::Lines => {
@@ -250,10 +250,10 @@ pub fn unpriced_path(address: DashboardAddress, now: u64) -> String {
 pub fn csv_path(address: DashboardAddress, now: u64) -> String {
     let ((from, to), _) = span(address, now);
     let by = match address.by {
-        By::All => "day",
-        By::Agent => "day,agent",
-        By::Model => "day,model",
-        By::Tool => "day,tool",
+        GroupBy::All => "day",
+        GroupBy::Agent => "day,agent",
+        GroupBy::Model => "day,model",
+        GroupBy::Tool => "day,tool",
     };
     format!("/v1/usage?format=csv&by={by}&from={from}&to={to}")
 }
@@ -269,12 +269,12 @@ mod tests {
     fn a_panel_asks_for_whole_steps_and_its_own_groups() {
         let [runs, failures, .., waits] = PANELS;
         let now = 1_795_300_000_000;
-        let day = DashboardAddress { range: Range::Month, by: By::Model };
+        let day = DashboardAddress { range: Range::Month, by: GroupBy::Model };
         let path = runs.path(day, now);
         assert!(path.contains("step=24h") && path.ends_with("by=model"), "{path}");
         assert!(failures.path(day, now).ends_with("by=reason,model"));
-        assert!(waits.path(DashboardAddress { by: By::Tool, ..day }, now).ends_with("by=tool"));
-        assert!(runs.path(DashboardAddress { by: By::Tool, ..day }, now).ends_with("by="));
+        assert!(waits.path(DashboardAddress { by: GroupBy::Tool, ..day }, now).ends_with("by=tool"));
+        assert!(runs.path(DashboardAddress { by: GroupBy::Tool, ..day }, now).ends_with("by="));
         let hour = DashboardAddress::default();
         let (from, to) = (1_795_212_000_000_u64, 1_795_302_000_000_u64);
         let asked = runs.path(hour, now);
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn the_table_and_the_notes_are_of_the_time_that_is_shown() {
         let now = 1_795_300_000_000;
-        let address = DashboardAddress { range: Range::Month, by: By::Tool };
+        let address = DashboardAddress { range: Range::Month, by: GroupBy::Tool };
         let asked = PANELS[0].path(address, now);
         let time = asked.split_once("&from=").unwrap().1.split_once("&step=").unwrap().0;
         assert_eq!(csv_path(address, now), format!("/v1/usage?format=csv&by=day,tool&from={time}"));

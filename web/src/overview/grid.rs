@@ -75,7 +75,7 @@ pub(super) fn Grid(table: Table) -> impl IntoView {
             format!("32px {}", tracks.join(" "))
         })
     });
-    let all = Memo::new(move |_| table.order.with(Vec::len));
+    let all = Memo::new(move |_| table.order.with(|order| order.places.len()));
     let slots = move || 0..window.count.get();
     let height = move || format!("{}px", all.get().saturating_mul(ROW_PX));
     let active = Memo::new(move |_| {
@@ -186,7 +186,7 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
         let (first, count) = (window.first.get(), window.count.get().max(1));
         // Elements follow each other in a ring, so that scrolling by a row changes one of them.
         let place = first.saturating_add((nth.saturating_add(count).saturating_sub(first % count)) % count);
-        let row = table.order.with(|order| order.get(place).copied())?;
+        let row = table.order.with(|order| order.places.get(place).copied())?;
         let columns = table.address.with(|address| address.columns.clone());
         table.board.version.track();
         let now = table.board.now.get();
@@ -273,7 +273,7 @@ fn Row(table: Table, window: Window, nth: usize, tracks: Memo<String>) -> impl I
 /// Takes time proportional to the number of rows.
 fn place_of(table: Table, id: &ConversationId) -> Option<usize> {
     let row = table.board.rows(|rows| rows.get_index_of(id))?;
-    table.order.with(|order| order.iter().position(|at| *at == row))
+    table.order.with(|order| order.places.iter().position(|at| *at == row))
 }
 
 /// Handles a click anywhere in the grid: one on a row makes it the current row, one on its box selects it
@@ -303,7 +303,7 @@ fn clicked(table: Table, event: &MouseEvent) {
 fn keyed(table: Table, node: NodeRef<html::Div>, event: &KeyboardEvent) {
     let is_on_grid = event.target() == event.current_target();
     let is_plain = !(event.ctrl_key() || event.meta_key() || event.alt_key());
-    let all = table.order.with_untracked(Vec::len);
+    let all = table.order.with_untracked(|order| order.places.len());
     let Some(node) = node.get_untracked().filter(|_| is_on_grid && all > 0) else { return };
     let page = (usize::try_from(node.client_height()).unwrap_or(0) / ROW_PX).saturating_sub(2).max(1);
     let current = table.current.get_untracked();

@@ -6,7 +6,7 @@ use leptos::task::spawn_local;
 use model::ConversationId;
 use web_sys::KeyboardEvent;
 
-use super::bulk::{self, AT_ONCE, Deed};
+use super::bulk::{self, AT_ONCE, PendingRequest};
 use super::runs::Table;
 use crate::browser::{self, Deletion};
 use crate::components::go_round;
@@ -118,12 +118,12 @@ fn delete(table: Table, progress: Progress) {
     spawn_local(async move {
         let (mut done, mut running, mut refused) = (0_usize, 0_usize, Vec::new());
         for some in selected.chunks(AT_ONCE) {
-            let deed = |id: &ConversationId| {
+            let request = |id: &ConversationId| {
                 let id = id.clone();
                 let path = format!("{}{force}", route::view_path(&id));
-                Box::pin(async move { (browser::delete(&path).await, id) }) as Deed<_>
+                Box::pin(async move { (browser::delete(&path).await, id) }) as PendingRequest<_>
             };
-            for (came, id) in bulk::together(some.iter().map(deed).collect()).await {
+            for (came, id) in bulk::together(some.iter().map(request).collect()).await {
                 match came {
                     Ok(Deletion::Done) => {
                         done = done.saturating_add(1);

@@ -14,24 +14,37 @@ use super::address::{RunsAddress, UNTIL_NOW, search_address};
 use super::board::Board;
 use super::grid::Grid;
 use super::selected::Selected;
-use super::table::{self, Column, Wanted};
+use super::table::{Column, RowSums, SortedRows, Wanted};
 use crate::components::icon;
 use crate::{browser, fleet, format};
 
-/// What an order of rows was made for.
+/// The rows of the table, as they stand.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct OrderedRows {
-    wanted: Wanted,
-    /// How many rows were loaded.
-    count: usize,
-    /// How often rows had left by then.
-    removed: u64,
+pub(super) struct TableOrder {
+    /// The indices in the board of the rows that are shown, in order.
+    pub(super) places: Vec<usize>,
+    /// What the rows are together that fit the filter.
+    sums: RowSums,
+    /// What the order was made for, and how many rows were loaded and how often some had been removed by then.
+    made_for: (Wanted, usize, u64),
 }
 
-impl OrderedRows {
-    /// Whether an order that was made for this may stand at `later`, with what came meanwhile at its end.
-    fn keeps_places(&self, later: &Self) -> bool {
-        self.wanted == later.wanted && self.removed == later.removed && self.count <= later.count
+impl TableOrder {
+    /// The order from `sorted`. Of one that is `held` nothing moves and what came since stands at the end, unless the reader changed the
+    /// filter or rows were removed.
+    fn next(held: Option<&Self>, sorted: &SortedRows, made_for: (Wanted, usize, u64)) -> Self {
+        let stays = held.filter(|old| {
+            let ((wanted, count, removed), now) = (&old.made_for, &made_for);
+            *wanted == now.0 && *count <= now.1 && *removed == now.2
+        });
+        let places = match stays {
+            Some(old) => {
+                let new = sorted.order().iter().filter(|at| **at >= old.made_for.1);
+                old.places.iter().chain(new).copied().collect()
+            }
+            None => sorted.order().to_vec(),
+        };
+        Self { places, sums: sorted.sums(), made_for }
     }
 }
 
@@ -43,8 +56,8 @@ pub(super) struct Table {
     /// What the reader chose. Each change is written into the address bar, so that the table can be sent as a
     /// link.
     pub(super) address: RwSignal<RunsAddress>,
-    /// The indices in the board of the rows that are shown, in order.
-    pub(super) order: Memo<Vec<usize>>,
+    /// The rows that are shown, in order.
+    pub(super) order: Memo<TableOrder>,
     /// The conversations that the buttons of [`Selected`] concern. They stay selected while a filter hides
     /// them.
     pub(super) selected: RwSignal<IndexSet<ConversationId>>,
@@ -62,28 +75,18 @@ impl Table {
         let address = RwSignal::new(RunsAddress::parse(&query));
         let wanted = Memo::new(move |_| address.with(RunsAddress::wanted));
         let is_held = RwSignal::new(false);
-        let made_for = StoredValue::new(OrderedRows::default());
-        let order = Memo::new(move |old: Option<&Vec<usize>>| {
+        let sorted = StoredValue::new_local(SortedRows::default());
+        let order = Memo::new(move |old: Option<&TableOrder>| {
             board.sorting.track();
-            let now = OrderedRows {
-                wanted: wanted.get(),
-                count: board.rows(indexmap::IndexMap::len),
-                removed: board.removed.get(),
-            };
-            let before = made_for.with_value(OrderedRows::clone);
-            let time = board.hub_time();
-            made_for.set_value(now.clone());
-            match old {
-                // Nothing moves under the pointer: what came stands at the end.
-                Some(old) if before.keeps_places(&now) && is_held.get_untracked() => {
-                    let new = board.rows(|rows| now.wanted.order(rows.values().skip(before.count), time));
-                    old.iter()
-                        .copied()
-                        .chain(new.into_iter().map(|at| at.saturating_add(before.count)))
-                        .collect()
-                }
-                _ => board.rows(|rows| now.wanted.order(rows.values(), time)),
-            }
+            let held = old.filter(|_| is_held.get_untracked());
+            let (wanted, removed, time) = (wanted.get(), board.removed.get(), board.hub_time());
+            board.rows(|rows| {
+                let next = sorted.try_update_value(|sorted| {
+                    sorted.sort(&wanted, rows, removed, board.take_changed(), time);
+                    TableOrder::next(held, sorted, (wanted, rows.len(), removed))
+                });
+                next.unwrap_or_default()
+            })
         });
         let (selected, current) = (RwSignal::new(IndexSet::new()), RwSignal::new(None));
         Effect::new(move |_| {
@@ -110,7 +113,7 @@ impl Table {
 
     /// The conversation at the place `place` of the order, from 0. Tracks nothing.
     pub(super) fn at(self, place: usize) -> Option<ConversationId> {
-        let row = self.order.with_untracked(|order| order.get(place).copied())?;
+        let row = self.order.with_untracked(|order| order.places.get(place).copied())?;
         self.board.rows(|rows| rows.get_index(row).map(|(id, _)| id.clone()))
     }
 }
@@ -255,20 +258,13 @@ fn Trouble(table: Table) -> impl IntoView {
     }
 }
 
-/// What the rows that are shown are together ([`table::summary`]), and how many of the hub's rows are loaded
-/// while that is not all.
+/// What the rows that fit the filter are together, and how many of the hub's rows are loaded while that is not all.
 #[component]
 fn Summary(table: Table) -> impl IntoView {
     let told = Memo::new(move |_| {
         let total = table.board.total.get()?;
-        Some(table.order.with(|order| {
-            table.board.rows(|rows| {
-                let shown = order.iter().filter_map(|at| rows.get_index(*at).map(|(_, row)| row));
-                table::summary(shown, total, table.board.hub_time())
-            })
-        }))
+        Some(table.order.with(|order| order.sums.words(total)))
     });
-    // The sums are made when rows are sorted, not for each row that changes: they read all rows.
     let words = move || {
         let (Some(told), Some(total)) = (told.get(), table.board.total.get()) else {
             return "Loading…".to_owned();

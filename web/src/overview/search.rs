@@ -100,6 +100,18 @@ impl SearchState {
         self.text.update(|text| *text = terms::with_condition(text, key, value));
     }
 
+    /// The same from a button that the change removes: the focus goes to the field, where it would be lost with the button.
+    fn put_from_button(self, key: &str, value: &str) {
+        browser::focus(FIELD);
+        self.put(key, value);
+    }
+
+    /// Takes all conditions out of what is typed. The buttons for it are gone then, so the focus goes to the field.
+    fn clear(self) {
+        browser::focus(FIELD);
+        self.text.update(|text| *text = terms::words_of(text));
+    }
+
     /// The value of a condition, as it was typed. Tracks what is typed.
     fn value(self, key: &str) -> String {
         self.text.with(|text| terms::condition_of(text, key))
@@ -280,10 +292,8 @@ enum Step {
 
 /// Gives a hit the focus. Before the first one is the field; after the last nothing happens.
 fn focus_hit(step: Step) {
-    let document = browser::document();
-    let Ok(found) = document.query_selector_all("[data-t=search-hit]") else { return };
-    let hits: Vec<HtmlElement> = (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect();
-    let focused = document.active_element();
+    let hits = drawn_hits();
+    let focused = browser::document().active_element();
     let here = hits.iter().position(|hit| focused.as_ref().is_some_and(|it| hit.contains(Some(it))));
     let at = match step {
         Step::First => Some(0),
@@ -298,4 +308,22 @@ fn focus_hit(step: Step) {
             }
         }
     }
+}
+
+/// Gives the focus to a hit of one conversation, the one at `at` from 0; to the field if it is not drawn.
+fn focus_hit_of(conversation: &str, at: usize) {
+    let is_of_it = |hit: &HtmlElement| {
+        let group = hit.closest("[data-conversation]").ok().flatten();
+        group.and_then(|it| it.get_attribute("data-conversation")).is_some_and(|name| name == conversation)
+    };
+    match drawn_hits().into_iter().filter(is_of_it).nth(at) {
+        Some(hit) => drop(hit.focus()),
+        None => browser::focus(FIELD),
+    }
+}
+
+/// The hits that are drawn, in the order of the page.
+fn drawn_hits() -> Vec<HtmlElement> {
+    let Ok(found) = browser::document().query_selector_all("[data-t=search-hit]") else { return Vec::new() };
+    (0..found.length()).filter_map(|n| found.get(n)?.dyn_into().ok()).collect()
 }

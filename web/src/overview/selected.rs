@@ -8,7 +8,7 @@ use model::command::{Command, CommandAction};
 use model::event::RunStatus;
 use web_sys::KeyboardEvent;
 
-use super::bulk::{self, AT_ONCE, Deed};
+use super::bulk::{self, AT_ONCE, PendingRequest};
 use super::question::Question;
 use super::runs::Table;
 use crate::components::icon;
@@ -220,8 +220,8 @@ fn label(
             Ok(None) => {}
             Ok(Some(Change { archived, tags })) => {
                 let tags = tags.map(|tags| tags.iter().map(|tag| tag.as_str().into()).collect());
-                let deed = CommandAction::Label { title: None, pinned: None, archived, tags, note: None };
-                wanted.push((id, deed));
+                let action = CommandAction::Label { title: None, pinned: None, archived, tags, note: None };
+                wanted.push((id, action));
             }
             Err(why) => refused.push(format!("{id}: {why}")),
         }
@@ -242,8 +242,9 @@ fn command(
     spawn_local(async move {
         let mut done = 0_usize;
         for some in wanted.chunks(AT_ONCE) {
-            let deeds = some.iter().cloned().map(|(id, deed)| Box::pin(commanded(id, deed)) as Deed<_>);
-            for came in bulk::together(deeds.collect()).await {
+            let requests =
+                some.iter().cloned().map(|(id, action)| Box::pin(commanded(id, action)) as PendingRequest<_>);
+            for came in bulk::together(requests.collect()).await {
                 match came {
                     Ok(()) => done = done.saturating_add(1),
                     Err(why) => refused.push(why),
@@ -257,8 +258,8 @@ fn command(
 
 /// Gives the hub one command: `POST` to `/commands` of the conversation. The command has a random id, so that it is carried out
 /// once. Fails with the conversation and the hub's reason.
-async fn commanded(id: ConversationId, deed: CommandAction) -> Result<(), String> {
-    let command = Command { id: format!("runs-{:x}", browser::random()).into(), deed };
+async fn commanded(id: ConversationId, action: CommandAction) -> Result<(), String> {
+    let command = Command { id: format!("runs-{:x}", browser::random()).into(), action };
     let body = serde_json::to_string(&command).map_err(|error| error.to_string())?;
     let answer = browser::post(&format!("{}/commands", route::view_path(&id)), &body).await;
     answer.map(drop).map_err(|why| format!("{id}: {why}"))

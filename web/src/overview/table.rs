@@ -2,13 +2,19 @@
 //! newest run; tokens and money are those of all its runs.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use model::event::RunStatus;
 use model::frame::ConversationRow;
 
 use crate::fleet::{self, Filter};
 use crate::format;
+
+mod sorted;
+mod sums;
+
+pub use sorted::{Rows, SortedRows};
+pub use sums::RowSums;
 
 /// A column of the table. Its name in the address is [`Column::name`], so names must not change: saved links
 /// contain them.
@@ -157,7 +163,20 @@ impl Column {
 
     /// Whether it holds numbers, which stand at the right.
     pub fn is_number(self) -> bool {
-        !matches!(self, Self::State | Self::Title | Self::Agent | Self::Model | Self::Call | Self::Words)
+        match self {
+            Self::State | Self::Title | Self::Agent | Self::Model | Self::Call | Self::Words => false,
+            Self::Silent
+            | Self::Took
+            | Self::Tokens
+            | Self::Cost
+            | Self::Calls
+            | Self::Failed
+            | Self::Agents
+            | Self::Runs
+            | Self::Rated
+            | Self::Started
+            | Self::Last => true,
+        }
     }
 
     /// Whether the first click on its head puts the greatest first.
@@ -190,6 +209,26 @@ impl Column {
         }
     }
 
+    /// Whether rows that nobody changed can change their places in it as time goes on: those that run, see [`Wanted::is_timed`].
+    fn is_timed(self) -> bool {
+        match self {
+            Self::State | Self::Silent | Self::Call | Self::Took => true,
+            Self::Title
+            | Self::Agent
+            | Self::Model
+            | Self::Tokens
+            | Self::Cost
+            | Self::Calls
+            | Self::Failed
+            | Self::Agents
+            | Self::Runs
+            | Self::Rated
+            | Self::Started
+            | Self::Last
+            | Self::Words => false,
+        }
+    }
+
     /// What rows are compared by in it, at the hub's time `now`; what has nothing there comes first. Times and amounts are compared
     /// as numbers, not as they are written.
     fn key(self, row: &ConversationRow, now: u64) -> SortKey<'_> {
@@ -217,9 +256,9 @@ impl Column {
                     .filter(|_| row.bad > 0)
                     .or((row.good > 0).then_some(row.good)),
             ),
-            // The longer ago, the greater, as they are written.
-            Self::Started => SortKey::Number(Some(now.saturating_sub(row.started_at))),
-            Self::Last => SortKey::Number(Some(now.saturating_sub(row.at))),
+            // The longer ago, the greater, as they are written; but without `now`, so that no row changes its place as time goes on.
+            Self::Started => SortKey::Number(Some(u64::MAX.saturating_sub(row.started_at))),
+            Self::Last => SortKey::Number(Some(u64::MAX.saturating_sub(row.at))),
             Self::Words => SortKey::Text(words(row).into()),
         }
     }
@@ -350,52 +389,33 @@ impl Wanted {
     /// The indices in `rows` of those that are shown, in order. Rows that are alike stand by their newest
     /// event, the newest first, then by their ids, so that the order is the same each time.
     pub fn order<'a>(&self, rows: impl Iterator<Item = &'a ConversationRow>, now: u64) -> Vec<usize> {
-        let Sort { column, descending } = self.sort;
         let shown = rows.enumerate().filter(|(_, row)| self.shows(row, now));
-        let mut shown: Vec<(SortKey<'_>, &ConversationRow, usize)> =
-            shown.map(|(at, row)| (column.key(row, now), row, at)).collect();
-        shown.sort_unstable_by(|(left, left_row, _), (right, right_row, _)| {
-            let order = if descending { right.cmp(left) } else { left.cmp(right) };
-            order.then_with(|| {
-                let place = |row: &ConversationRow| Reverse(row.at);
-                place(left_row)
-                    .cmp(&place(right_row))
-                    .then_with(|| left_row.conversation.cmp(&right_row.conversation))
-            })
-        });
-        shown.into_iter().map(|(_, _, at)| at).collect()
+        let mut shown: Vec<Keyed<'_>> =
+            shown.map(|(at, row)| Keyed { key: self.sort.column.key(row, now), row, at }).collect();
+        shown.sort_unstable_by(|left, right| self.compare(left, right));
+        shown.into_iter().map(|it| it.at).collect()
+    }
+
+    /// Whether the row may change its place, or be shown or hidden, although nobody changed it: time goes on for what runs.
+    fn is_timed(&self, row: &ConversationRow) -> bool {
+        let is_alive = row.state == Some(RunStatus::Running) || row.call.is_some();
+        is_alive && (self.sort.column.is_timed() || !self.filter.is_empty())
+    }
+
+    /// The order of two rows. Never equal for two conversations.
+    fn compare(&self, left: &Keyed<'_>, right: &Keyed<'_>) -> Ordering {
+        let order = if self.sort.descending { right.key.cmp(&left.key) } else { left.key.cmp(&right.key) };
+        order
+            .then_with(|| Reverse(left.row.at).cmp(&Reverse(right.row.at)))
+            .then_with(|| left.row.conversation.cmp(&right.row.conversation))
     }
 }
 
-/// What `rows` are together, in words: how many of the hub's `total`, how many of them run and need somebody,
-/// tokens and money.
-pub fn summary<'a>(rows: impl Iterator<Item = &'a ConversationRow>, total: u64, now: u64) -> String {
-    let (mut all, mut running, mut needy) = (0_usize, 0_usize, 0_usize);
-    let mut used: Option<model::event::Usage> = None;
-    for row in rows {
-        all = all.saturating_add(1);
-        let state = fleet::state(row, now);
-        running = running.saturating_add(usize::from(row.state == Some(RunStatus::Running)));
-        needy = needy.saturating_add(usize::from(matches!(state, "approval" | "stalled")));
-        used = match (used, row.usage) {
-            (Some(used), Some(more)) => Some(used.plus(more)),
-            (used, more) => used.or(more),
-        };
-    }
-    let mut words = vec![format!(
-        "{} of {} conversations",
-        format::grouped(all as u64),
-        format::grouped(total.max(all as u64))
-    )];
-    words.extend((running > 0).then(|| format!("{} running", format::grouped(running as u64))));
-    words.extend((needy > 0).then(|| {
-        format!("{} {} you", format::grouped(needy as u64), if needy == 1 { "needs" } else { "need" })
-    }));
-    if let Some(used) = used.filter(|used| used.tokens() > 0) {
-        words.push(format!("{} tokens", format::count(used.tokens())));
-        words.extend(used.cost.map(format::cost));
-    }
-    words.join(" · ")
+/// A row with what it is compared by, and its index.
+struct Keyed<'a> {
+    key: SortKey<'a>,
+    row: &'a ConversationRow,
+    at: usize,
 }
 
 #[cfg(test)]

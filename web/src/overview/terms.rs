@@ -222,11 +222,18 @@ pub fn unknown(text: &str) -> Option<String> {
     ))
 }
 
-/// `text` with the condition `key:value` in the place of all of that key; without it where `value` is empty.
+/// `text` with the condition `key:value` in the place of all of that key; without it where `value` is empty. A quote that is still
+/// open is closed, or it would take the condition in.
 pub fn with_condition(text: &str, key: &str, value: &str) -> String {
     let is_other = |piece: &Piece<'_>| piece.condition.as_ref().is_none_or(|(known, _)| *known != key);
-    let mut words: Vec<String> =
-        pieces(text).into_iter().filter(is_other).map(|piece| piece.text.to_owned()).collect();
+    let closed = |piece: Piece<'_>| {
+        let is_open = !piece.text.matches('"').count().is_multiple_of(2);
+        format!("{}{}", piece.text.trim_end(), if is_open { "\"" } else { "" })
+    };
+    // A quote alone would become a phrase without words.
+    let has_more = |piece: &Piece<'_>| piece.text.trim() != "\"";
+    let others = pieces(text).into_iter().filter(is_other).filter(has_more);
+    let mut words: Vec<String> = others.map(closed).collect();
     let value = value.trim().replace('"', "");
     if !value.is_empty() {
         words.push(said(key, &value));

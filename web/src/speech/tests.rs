@@ -34,7 +34,9 @@ fn one_message_is_said_in_three_seconds() {
 #[test]
 fn what_happened_in_a_conversation_is_not_said_in_another_one() {
     let mut speech = Speech::default();
-    for (words, about) in [("said", About::Here), ("Copied", About::Deed), ("look failed", About::Here)] {
+    for (words, about) in
+        [("said", About::Here), ("Copied", About::ReaderAction), ("look failed", About::Here)]
+    {
         speech.add(words.to_owned(), about);
     }
     assert_eq!(speech.next(0), Next::Say("said".to_owned()));

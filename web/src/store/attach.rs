@@ -116,14 +116,14 @@ impl Store {
         files
     }
 
-    /// Gives the command `deed` with files over HTTP. If it is refused, the files are attached again.
-    pub(super) fn say_over_http(self, conversation: ConversationId, id: &str, deed: CommandAction) {
-        let files = if let CommandAction::Say { files, .. } = &deed { files.clone() } else { Vec::new() };
-        let command = Command { id: id.into(), deed: deed.clone() };
+    /// Gives the command `action` with files over HTTP. If it is refused, the files are attached again.
+    pub(super) fn say_over_http(self, conversation: ConversationId, id: &str, action: CommandAction) {
+        let files = if let CommandAction::Say { files, .. } = &action { files.clone() } else { Vec::new() };
+        let command = Command { id: id.into(), action: action.clone() };
         let body = serde_json::to_string(&command).unwrap_or_default();
         let at = At::Composer(conversation.clone());
         // The socket does not carry it; what it would have sent is dropped.
-        drop(self.reading.view(|view: &View| self.control.give(at, conversation.clone(), id, deed, view)));
+        drop(self.reading.view(|view: &View| self.control.give(at, conversation.clone(), id, action, view)));
         let id = command.id;
         spawn_local(async move {
             let path = format!("{}/commands", route::view_path(&conversation));

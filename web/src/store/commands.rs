@@ -21,7 +21,7 @@ use crate::attaching;
 use crate::browser;
 use crate::control::{self, At, CommandOutcome, Rated};
 use crate::link::Status;
-use crate::rights::Deed;
+use crate::rights::ReaderAction;
 use crate::route;
 
 impl Store {
@@ -53,40 +53,40 @@ impl Store {
 
     /// Gives a command about the open conversation; nothing if none is open. `at` is where its result is
     /// shown.
-    pub(crate) fn command(self, at: At, deed: CommandAction) {
+    pub(crate) fn command(self, at: At, action: CommandAction) {
         if let Some(conversation) = self.reading.conversation.get_untracked() {
-            self.command_in(conversation, at, deed);
+            self.command_in(conversation, at, action);
         }
     }
 
     /// Gives a command about `conversation`, under a new id that no other page has.
-    fn command_in(self, conversation: ConversationId, at: At, deed: CommandAction) {
+    fn command_in(self, conversation: ConversationId, at: At, action: CommandAction) {
         let id = fresh_id();
-        let frame = self.reading.view(|view| self.control.give(at, conversation, &id, deed, view));
+        let frame = self.reading.view(|view| self.control.give(at, conversation, &id, action, view));
         self.link.send(frame.into_iter().collect());
     }
 
     /// Whether the reader can change the label of the open conversation here. Tracks that.
     pub(crate) fn can_label(self) -> bool {
-        self.is_present() && self.reading.conversation.with(Option::is_some) && self.may(Deed::Label)
+        self.is_present() && self.reading.conversation.with(Option::is_some) && self.may(ReaderAction::Label)
     }
 
     /// Whether the reader can fork the open conversation here. Tracks that.
     pub(crate) fn can_fork(self) -> bool {
-        self.is_present() && self.may(Deed::Fork)
+        self.is_present() && self.may(ReaderAction::Fork)
     }
 
     /// Whether the reader can edit a message here, to run it again in a fork. Tracks that.
     pub(crate) fn can_ask_again(self) -> bool {
-        self.has_agents() && self.may(Deed::Fork)
+        self.has_agents() && self.may(ReaderAction::Fork)
     }
 
     /// Changes the label of the open conversation.
     pub(crate) fn label(self, change: LabelChange) {
         let LabelChange { title, pinned, archived, tags, note, .. } = change;
         if let Some(conversation) = self.reading.conversation.get_untracked() {
-            let deed = CommandAction::Label { title, pinned, archived, tags, note };
-            self.command_in(conversation.clone(), At::Label(conversation), deed);
+            let action = CommandAction::Label { title, pinned, archived, tags, note };
+            self.command_in(conversation.clone(), At::Label(conversation), action);
         }
     }
 
@@ -97,8 +97,8 @@ impl Store {
                 Rated::Run(run) => (Some(run), None),
                 Rated::Message(message) => (None, Some(message)),
             };
-            let deed = CommandAction::Rate { run, message, good, why };
-            self.command_in(conversation, At::Rating(rated.clone()), deed);
+            let action = CommandAction::Rate { run, message, good, why };
+            self.command_in(conversation, At::Rating(rated.clone()), action);
         }
     }
 
@@ -129,11 +129,11 @@ impl Store {
             browser::follow_link(&route::path_of(&conversation));
         }
         let is_plain = files.is_empty();
-        let deed = CommandAction::Say { agent: agent.into(), text: text.to_owned(), files };
+        let action = CommandAction::Say { agent: agent.into(), text: text.to_owned(), files };
         if is_plain {
-            self.command_in(conversation.clone(), At::Composer(conversation), deed);
+            self.command_in(conversation.clone(), At::Composer(conversation), action);
         } else {
-            self.say_over_http(conversation, &fresh_id(), deed);
+            self.say_over_http(conversation, &fresh_id(), action);
         }
         self.reading.follow();
     }
@@ -166,7 +166,7 @@ impl Store {
     pub(crate) fn going(self) -> Option<RunId> {
         self.reading.running.track();
         self.reading.track_items();
-        let is_here = self.has_agents() && self.may(Deed::Stop);
+        let is_here = self.has_agents() && self.may(ReaderAction::Stop);
         let going = self
             .control
             .agents
@@ -207,7 +207,7 @@ impl Store {
         };
         let can = self.reading.run(id, stopped).unwrap_or(false) && self.is_ours(id);
         can && self.has_agents()
-            && self.may(Deed::Retry)
+            && self.may(ReaderAction::Retry)
             && self.reading.view(|view| view.runs.keys().next_back() == Some(id))
     }
 
@@ -234,20 +234,20 @@ impl Store {
     /// Forks the conversation after the turn that begins with `message`.
     pub(crate) fn fork_after(self, message: &MessageId) {
         let before = self.reading.view(|view| control::turn_after(view, message));
-        let deed = CommandAction::Fork { at: None, before, into: None, agent: None, text: None };
-        self.command(At::Message(message.clone()), deed);
+        let action = CommandAction::Fork { at: None, before, into: None, agent: None, text: None };
+        self.command(At::Message(message.clone()), action);
     }
 
     /// Forks the conversation before `message`, and sends `text` in its place.
     pub(crate) fn say_instead(self, message: &MessageId, agent: &str, text: &str) {
-        let deed = CommandAction::Fork {
+        let action = CommandAction::Fork {
             at: None,
             before: Some(message.clone()),
             into: None,
             agent: Some(agent.into()),
             text: Some(text.to_owned()),
         };
-        self.command(At::Message(message.clone()), deed);
+        self.command(At::Message(message.clone()), action);
     }
 
     /// Takes the hub's answer to a command. The page navigates to a new fork; a refusal is announced, and

@@ -68,10 +68,10 @@ impl ControlStore {
         at: At,
         conversation: ConversationId,
         id: &str,
-        deed: CommandAction,
+        action: CommandAction,
         view: &View,
     ) -> Option<ClientFrame> {
-        let frame = self.control.try_update_value(|control| control.give(at, conversation, id, deed, view));
+        let frame = self.control.try_update_value(|control| control.give(at, conversation, id, action, view));
         self.changed.notify();
         frame
     }

@@ -10,7 +10,7 @@ use model::ConversationId;
 
 use super::Store;
 use crate::browser;
-use crate::rights::{self, Access, Deed};
+use crate::rights::{self, Access, ReaderAction};
 
 /// The most conversations whose answers are kept; the oldest is dropped.
 const KEPT_MAX: usize = 64;
@@ -97,14 +97,14 @@ impl Store {
     }
 
     /// Whether the reader may do that in the open conversation. False until the hub has answered. Tracks it.
-    pub(crate) fn may(self, deed: Deed) -> bool {
-        self.access(|access| access.may(deed)).unwrap_or(false)
+    pub(crate) fn may(self, action: ReaderAction) -> bool {
+        self.access(|access| access.may(action)).unwrap_or(false)
     }
 
     /// Why the reader may not do that in the open conversation; `None` if they may, and until the hub has
     /// answered. Tracks it.
-    pub(crate) fn why_not(self, deed: Deed) -> Option<&'static str> {
-        self.access(|access| access.why_not(deed)).flatten()
+    pub(crate) fn why_not(self, action: ReaderAction) -> Option<&'static str> {
+        self.access(|access| access.why_not(action)).flatten()
     }
 
     /// What the names of new conversations begin with; `None` if the reader may begin none, and until the hub
@@ -118,7 +118,7 @@ impl Store {
     /// hub has answered. Tracks it.
     pub(crate) fn why_silent(self) -> Option<&'static str> {
         if self.reading.conversation.with(Option::is_some) {
-            return self.why_not(Deed::Say);
+            return self.why_not(ReaderAction::Say);
         }
         let is_known = self.rights.known.with(|known| !known.is_empty());
         (is_known && self.beginning().is_none()).then_some(rights::NO_BEGINNING)
@@ -127,6 +127,6 @@ impl Store {
     /// Whether the reader may write here, to a conversation or to a new one. Tracks it.
     pub(crate) fn may_say(self) -> bool {
         let is_open = self.reading.conversation.with(Option::is_some);
-        if is_open { self.may(Deed::Say) } else { self.beginning().is_some() }
+        if is_open { self.may(ReaderAction::Say) } else { self.beginning().is_some() }
     }
 }

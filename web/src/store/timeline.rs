@@ -43,7 +43,8 @@ impl Store {
             self.reading.conversation.track();
             self.panel.drawer.track();
             self.reading.level.track();
-            self.write_address(&["level", "timeline"]);
+            // The filter too: a navigation, as to a recording, leaves it out of the address while the list stays filtered.
+            self.write_address(&["q", "level", "timeline"]);
         });
         Effect::new(move |_| {
             self.panel.tab.track();

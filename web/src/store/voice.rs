@@ -29,7 +29,7 @@ impl Voice {
 
     /// Announces the result of a reader's action, in turn.
     pub(crate) fn set(self, words: String) {
-        self.add(words, About::Deed);
+        self.add(words, About::ReaderAction);
     }
 
     /// Announces an event of the open conversation, in turn, unless the reader leaves it before.

@@ -11,7 +11,7 @@ Every field of every event and frame ([protocol](protocol.md)), what bounds it, 
 `cargo xtask bounds` from `schema/*.json` and `schema/bounds.txt`; tidy fails where a field has no bound, where a bound names
 no limit of `shared/model/src/limits.rs`, and where the test is not there. A field that only the hub writes says what it writes.
 
-A frame of a client has at most `INBOUND_FRAME_BYTES_MAX` bytes, a body of native events `EVENTS_BODY_BYTES_MAX`, an import `IMPORT_BYTES_MAX`, whatever
+A frame of a client has at most `INBOUND_FRAME_BYTES_MAX` bytes, its first one `HELLO_BYTES_MAX`, a body of native events `EVENTS_BODY_BYTES_MAX`, an import `IMPORT_BYTES_MAX`, whatever
 stands in them; and the bytes that were received count for the ring (`RING_BYTES_MAX`) and the queue of the log
 (`LOG_QUEUE_BYTES_MAX`), whichever field they stand in.
 
@@ -30,12 +30,16 @@ With access control. What `[access.limits]` sets is a number of the settings, an
 |---|---|---|---|---|
 | `connections_per_address` | 1,000 open; beyond, they are closed | an address, or 64 bits of IPv6 | `server/edge/src/access/bounds.rs` | `i7_an_address_has_so_many_connections_open` |
 | `failed_logins_per_minute` | 1,000, all of them at once too | an address | `server/edge/src/access/bounds.rs` | `i7_logins_that_fail_bar_their_address_for_a_while_at_every_door`, `i7_sockets_that_guess_bar_their_address_too` |
+| `provider_logins_per_minute` | 60 begun, all of them at once too | an address | `server/edge/src/access/bounds.rs` | `attack_logins_begun_by_a_stranger_reach_the_database_at_a_rate` |
+| questions to the database of several hubs by who is not admitted yet | 2 at a time, 5 s of waiting | a hub | `server/edge/src/access/bounds.rs` | `i7_strangers_take_turns_and_wait_for_a_bounded_time` |
+| what a token has spent, in the database of several hubs | the newest 2 periods of a currency; 93 days after the last charge, or after a hub last had the token | a token | `server/log/src/shared_access.rs` | `i7_what_tokens_have_spent_goes_with_its_period_and_with_the_token` |
 | `requests_per_principal` | 500 open, streams and waits among them | a principal | `server/edge/src/access/bounds.rs` | `i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not_counted` |
 | `sockets_per_principal` | 1,000 open; beyond, closed with 4008 | a principal | `server/edge/src/access/bounds.rs` | `i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not_counted` |
 | `publishes_per_second` | 1,000 frames or requests with events, ten times as many at once | a principal | `server/edge/src/access/bounds.rs` | `i7_who_publishes_too_fast_is_told_so_and_others_are_not` |
 | rates that are remembered, of failed logins and of publishing | 10,000 each; the one that used least is forgotten | all | `server/access/src/quota.rs` | `i7_of_so_many_is_a_rate_kept_and_those_who_used_most_stay` |
 | sessions of browsers | 2,000, of one token or link 100; the oldest goes | all, a principal | `server/access/src/sessions.rs` | `i7_sessions_are_bounded_and_nobody_logs_others_out` |
 | logins that are begun at a provider | 1,000 for ten minutes | all | `server/access/src/oidc.rs` | `i7_logins_that_are_begun_and_left_are_bounded` |
+| logins and links of hubs that share a log | 1,000 logins, the oldest goes; 1,000 links, another one is refused | all | `server/log/src/shared_access.rs` | `i7_a_login_that_is_under_way_is_taken_once_by_any_hub_and_the_oldest_go_first`, `i7_views_of_a_link_are_counted_once_for_all_hubs_and_links_are_bounded` |
 | tokens, grants of one | 1,000, 64 | all, a token | `server/access/src/tokens.rs` | `i7_a_hub_has_a_bounded_number_of_tokens` |
 | refusals in the audit log | 60 in a minute; the rest is a number | all | `server/access/src/audit/budget.rs` | `i7_refusals_are_written_up_to_a_number_in_each_minute_and_the_rest_is_counted` |
 | names of viewers in one `presence` | 50; of more the first | a conversation | `server/hub/src/hub/viewer_roster.rs` | `i7_of_many_names_the_first_are_told` |

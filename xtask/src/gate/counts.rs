@@ -1,4 +1,7 @@
-//! Adding up what the test binaries say about themselves.
+//! Adding up what the test binaries say about themselves, and keeping what they say of tests that failed.
+
+/// How many lines are kept of what one failed test has said, from its panic on.
+const LINES_MAX: usize = 12;
 
 /// Tests that passed and failed so far.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -7,14 +10,41 @@ pub(crate) struct TestCounts {
     pub(crate) passed: u64,
     /// Tests that failed.
     pub(crate) failed: u64,
+    /// What the failed tests have said, in the order in which their binaries ran.
+    pub(crate) failures: Vec<Failure>,
+    /// Whether the lines that come belong to the last failure.
+    is_in_failure: bool,
+}
+
+/// A test that failed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Its name in its binary.
+    pub(crate) name: String,
+    /// The first [`LINES_MAX`] lines of its panic; empty if it did not panic.
+    pub(crate) lines: Vec<String>,
 }
 
 impl TestCounts {
-    /// Takes one line of output; only the closing line of a test binary counts.
+    /// Takes one line of output. Only the closing line of a test binary counts.
     pub(crate) fn see(&mut self, line: &str) {
-        let Some(result) = line.strip_prefix("test result: ") else { return };
-        self.passed += number_before(result, " passed").unwrap_or(0);
-        self.failed += number_before(result, " failed").unwrap_or(0);
+        if let Some(result) = line.strip_prefix("test result: ") {
+            self.passed += number_before(result, " passed").unwrap_or(0);
+            self.failed += number_before(result, " failed").unwrap_or(0);
+        }
+        let name = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----"));
+        if let Some(name) = name {
+            self.is_in_failure = true;
+            self.failures.push(Failure { name: name.to_owned(), lines: Vec::new() });
+        } else if line == "failures:" || line.starts_with("test result: ") {
+            self.is_in_failure = false;
+        } else if self.is_in_failure
+            && let Some(Failure { lines, .. }) = self.failures.last_mut()
+            && lines.len() < LINES_MAX
+            && (!lines.is_empty() || line.contains(" panicked at "))
+        {
+            lines.push(line.to_owned());
+        }
     }
 }
 

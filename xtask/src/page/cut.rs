@@ -149,7 +149,7 @@ impl CutProgram {
             }
             out.extend([line, "\n"]);
         }
-        out.push_str(LOADING);
+        out.extend(["const MODULE_MS_MAX = ", &MODULE_MS_MAX.to_string(), ";\n", LOADING]);
         out.push_str("const moduleLoaders = {\n");
         for (loader, needs) in &self.pieces.needs {
             let needed = files.iter().filter(|file| needs.contains(&file.module));
@@ -169,12 +169,17 @@ impl ModuleFile {
     }
 }
 
+/// How long a file of a module may travel, in milliseconds. The largest has some 150 KB, which a line of 2 KB/s brings in that time; a
+/// connection that stalls would otherwise be waited for without end.
+const MODULE_MS_MAX: u32 = 120_000;
+
 /// How modules are loaded. A file is fetched once for all modules that need it; one that failed is fetched again when it is asked for.
 /// The main program is told by a call of its function at `callback`.
 const LOADING: &str = "const moduleFiles = new Map();
 const moduleFile = (path) => {
     if (!moduleFiles.has(path)) {
-        const loading = WebAssembly.instantiateStreaming(fetch(path), { __wasm_split: wasm, main: wasm });
+        const answer = fetch(path, { signal: AbortSignal.timeout?.(MODULE_MS_MAX) });
+        const loading = WebAssembly.instantiateStreaming(answer, { __wasm_split: wasm, main: wasm });
         moduleFiles.set(path, loading);
         loading.catch(() => moduleFiles.delete(path));
     }
@@ -308,6 +313,7 @@ export const __wasm_split_load_conversation = wrapAsyncCb(makeLoad(() => {
             "__wasm_split_load_wall: moduleLoader(['/module-common-{hash}_bg.wasm', '/module-wall-{hash}_bg.wasm']),"
         );
         assert!(whole.contains(&loader), "{whole}");
+        assert!(whole.contains("const MODULE_MS_MAX = 120000;\n"), "{whole}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ const MODULE_BYTES_MAX: [(&str, usize); 11] = [
     ("conversation", 256 << 10),
     ("snapshots", 4 << 10),
     ("kinds", 36 << 10),
-    ("formulas", 12 << 10),
+    ("formulas", 28 << 10),
     ("panel", 72 << 10),
     ("dialogs", 32 << 10),
     ("timeline", 64 << 10),
@@ -44,8 +44,7 @@ const TEXTS: [&str; 5] = ["wasm", "js", "css", "html", "svg"];
 /// Packs each file of `folder` and holds the page to its budget. Fails if a part is over its budget, or a
 /// module has none.
 pub(super) fn pack(ws: &Workspace, folder: &Path) -> CommandResult {
-    let kept = ws.target().join("page-packed");
-    fs::create_dir_all(&kept).map_err(CommandFailure::io(format!("creating {}", kept.display())))?;
+    let kept = kept_folder(ws)?;
     let mut sizes = Vec::new();
     for file in files(folder)? {
         let path = file.to_string_lossy().into_owned();
@@ -64,6 +63,19 @@ pub(super) fn pack(ws: &Workspace, folder: &Path) -> CommandResult {
         sizes.push(PackedSize { path, plain: plain.len(), brotli: brotli.len(), gzip: gzip.len() });
     }
     weigh(&sizes)
+}
+
+/// `plain` packed with gzip, for a file that is shipped in no other form.
+pub(super) fn gzipped(ws: &Workspace, plain: &[u8]) -> CommandResult<Vec<u8>> {
+    let kept = kept_folder(ws)?;
+    GZIP.kept_or_made(&kept.join(format!("{}.gz", html::hash(plain))), plain)
+}
+
+/// The folder of what was packed before. It is made where it is missing.
+fn kept_folder(ws: &Workspace) -> CommandResult<PathBuf> {
+    let kept = ws.target().join("page-packed");
+    fs::create_dir_all(&kept).map_err(CommandFailure::io(format!("creating {}", kept.display())))?;
+    Ok(kept)
 }
 
 /// A file of the page, in bytes.

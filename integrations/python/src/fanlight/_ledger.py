@@ -33,7 +33,7 @@ class Numbers:
 
 @dataclass
 class Ledger:
-    """See the module."""
+    """The events of one publisher: which the hub has acked, which are in flight, and which wait."""
 
     life: int = 1
     base: int = 0

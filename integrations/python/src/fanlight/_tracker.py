@@ -63,7 +63,7 @@ class Text:
 
 @dataclass
 class Tracker:
-    """See the module. ``checks_texts`` is false for levels without deltas."""
+    """Follows the frames of one subscription. ``checks_texts`` is false for levels without deltas."""
 
     checks_texts: bool = True
     epoch: str | None = None

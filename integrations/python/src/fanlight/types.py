@@ -70,7 +70,7 @@ class AgentView(_AgentView, total=False):
 
 
 class Agents(TypedDict, total=False):
-    """Some of the agents of each run. Facts about the run as a whole, errors among them, belong to every choice."""
+    """Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice."""
 
     depth: int
     """How many levels below it; nothing for all of them, 0 for itself alone."""
@@ -78,11 +78,11 @@ class Agents(TypedDict, total=False):
     """The topmost one; nothing for the main agent."""
 
 AnomalyCode = Literal["malformed", "wrong_dialect", "run_without_start", "after_run_end", "part_without_start", "part_started_twice", "after_part_end", "delta_hole", "delta_overlap", "part_mismatch", "tool_without_start", "after_tool_end", "bad_arguments", "agent_without_start", "too_large", "too_many", "truncated", "copy_lost", "repeated"]
-"""What was odd."""
+"""What a stream did that it should not have done."""
 
 
 class Anomaly(TypedDict):
-    """One oddity."""
+    """One thing that a stream did and should not have done. People are told of it as a warning."""
 
     code: AnomalyCode
     """What."""
@@ -91,7 +91,7 @@ class Anomaly(TypedDict):
 
 
 class Anomalies(TypedDict):
-    """The oddities of one view: all counted, the first `ANOMALIES_KEPT_MAX` kept."""
+    """The anomalies of one view: all counted, the first `ANOMALIES_KEPT_MAX` kept."""
 
     first: list[Anomaly]
     """The first of them."""
@@ -142,7 +142,7 @@ class SubFrame(_SubFrame, total=False):
     have: Position
     """What the client has already."""
     kinds: list[str]
-    """What kinds of facts; nothing for all."""
+    """What kinds of events; nothing for all."""
     level: Level
     """How deep."""
     min_interval_ms: int
@@ -222,7 +222,7 @@ class ForkEvent(_ForkEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -276,7 +276,7 @@ class LabelEvent(_LabelEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -309,7 +309,7 @@ class RunStartEvent(_RunStartEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -342,7 +342,7 @@ class RunUpdateEvent(_RunUpdateEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -371,7 +371,7 @@ class RunStalledEvent(_RunStalledEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -406,7 +406,7 @@ class RunEndEvent(_RunEndEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -445,7 +445,7 @@ class AgentStartEvent(_AgentStartEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -478,7 +478,7 @@ class AgentEndEvent(_AgentEndEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -529,7 +529,7 @@ class MessageEvent(_MessageEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -561,7 +561,7 @@ class PartStartEvent(_PartStartEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -592,7 +592,7 @@ class PartDeltaEvent(_PartDeltaEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -621,7 +621,7 @@ class PartReplaceEvent(_PartReplaceEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -658,7 +658,7 @@ class PartEndEvent(_PartEndEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -691,7 +691,7 @@ class ToolStartEvent(_ToolStartEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -722,7 +722,7 @@ class ToolArgsEvent(_ToolArgsEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -753,7 +753,7 @@ class ToolCallEvent(_ToolCallEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -796,7 +796,7 @@ class ToolStateEvent(_ToolStateEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -827,7 +827,7 @@ class ToolOutputEvent(_ToolOutputEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -877,7 +877,7 @@ class ToolResultEvent(_ToolResultEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -916,7 +916,7 @@ class ToolProgressEvent(_ToolProgressEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -943,7 +943,7 @@ class StatusEvent(_StatusEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -976,7 +976,7 @@ class ErrorEvent(_ErrorEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -988,7 +988,7 @@ class _ApprovalRequestEvent(TypedDict):
 
 
 class ApprovalRequestEvent(_ApprovalRequestEvent, total=False):
-    """A call waits for a person's consent."""
+    """A call waits for a person's approval."""
 
     text: str
     """What the person is asked."""
@@ -1005,7 +1005,7 @@ class ApprovalRequestEvent(_ApprovalRequestEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -1036,7 +1036,7 @@ class ApprovalAnswerEvent(_ApprovalAnswerEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -1065,7 +1065,7 @@ class CustomEvent(_CustomEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -1094,7 +1094,7 @@ class RawEvent(_RawEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -1108,7 +1108,7 @@ class _AnomalyEvent(TypedDict):
 
 
 class AnomalyEvent(_AnomalyEvent, total=False):
-    """The stream did something odd; it was survived."""
+    """The stream did something that it should not have done; it was survived."""
 
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
@@ -1123,7 +1123,7 @@ class AnomalyEvent(_AnomalyEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -1150,7 +1150,7 @@ class RateEvent(_RateEvent, total=False):
     publisher: str
     """Who published it, where it has a name."""
     run: str
-    """The run that it belongs to; `RunId::none` for facts about the conversation."""
+    """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
     """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
@@ -1224,7 +1224,7 @@ class _ApproveFrame(TypedDict):
 
 
 class ApproveFrame(_ApproveFrame, total=False):
-    """A call that waits for consent may be executed."""
+    """A call that waits for approval may be executed."""
 
     arguments: Any
     """Its arguments, where they are to be others."""
@@ -1243,7 +1243,7 @@ class _RejectFrame(TypedDict):
 
 
 class RejectFrame(_RejectFrame, total=False):
-    """A call that waits for consent may not be executed."""
+    """A call that waits for approval may not be executed."""
 
     run: str
     """The run; the newest where it is not said."""
@@ -1327,7 +1327,7 @@ class ForkFrame(_ForkFrame, total=False):
     """What it is told."""
 
 Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, LabelFrame, RateFrame, ForkFrame]
-"""See the module."""
+"""A command of a person. One that comes again with its id is not carried out again and gets the same answer."""
 
 
 class CommandFrame(TypedDict):
@@ -1397,7 +1397,7 @@ class _ConversationRow(TypedDict):
     agents: int
     """Sub-agents of the newest run."""
     anomalies: int
-    """What was odd, in all."""
+    """How many anomalies there were, in all."""
     approvals: int
     """Calls of the newest run that wait for a person."""
     at: int
@@ -1464,7 +1464,7 @@ class ConversationRow(_ConversationRow, total=False):
     written: int
     """Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it."""
 
-ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "elsewhere", "log_failed", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "over_budget", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "still_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
+ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "elsewhere", "log_failed", "log_unavailable", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "over_budget", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "still_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""
 
 
@@ -1682,7 +1682,7 @@ class _ToolView(TypedDict):
     pending_at: Union[int, None]
     """When it was written."""
     question: Union[str, None]
-    """What a person is asked, while it waits for consent."""
+    """What a person is asked, while it waits for approval."""
     queued_ms: Union[int, None]
     """How long it waited, in milliseconds, by the publisher."""
     result: Any
@@ -1728,7 +1728,7 @@ class _RunView(TypedDict):
     items: list[Item]
     """Parts, calls, agents and notes, in order."""
     late: bool
-    """Whether facts came after the end."""
+    """Whether events came after the end."""
     model: Union[str, None]
     """The model."""
     name: Union[str, None]
@@ -1829,7 +1829,7 @@ TopItem = Union[TopItemMessage, TopItemRun]
 
 class _View(TypedDict):
     anomalies: Anomalies
-    """What was odd."""
+    """What the streams did that they should not have done."""
     full: bool
     """Whether more runs or messages came than a view holds."""
     items: list[TopItem]

@@ -6,7 +6,7 @@ fn lines(count: usize) -> Vec<String> {
     let mut head = AuditHead::default();
     let mut lines = Vec::new();
     for number in 0..count {
-        let what = Audited::new(Deed::Command, "ann").about("c").with(format!("stop {number}"));
+        let what = Audited::new(AuditedAction::Command, "ann").about("c").with(format!("stop {number}"));
         let (line, next) = head.next(what, 1_000 + number as u64);
         (head, lines) = (next, [lines, vec![line]].concat());
     }
@@ -31,7 +31,7 @@ fn lines_as_they_were_written_follow_one_another() {
         check.take(line).unwrap();
     }
     assert_eq!((check.head().n, check.entries()), (9, 9));
-    let (_, next) = check.head().next(Audited::new(Deed::Start, ""), 0);
+    let (_, next) = check.head().next(Audited::new(AuditedAction::Start, ""), 0);
     assert_eq!(next.n, 10);
 }
 
@@ -55,18 +55,20 @@ fn a_line_that_was_changed_put_in_taken_out_or_moved_is_found() {
     let mut moved = all.clone();
     moved.swap(1, 2);
     assert_eq!(first_fault(&moved).map(|(at, _)| at), Some(2));
-    let other = [vec![AuditHead::default().next(Audited::new(Deed::Start, "x"), 0).0], all[1..].to_vec()];
+    let other =
+        [vec![AuditHead::default().next(Audited::new(AuditedAction::Start, "x"), 0).0], all[1..].to_vec()];
     assert_eq!(first_fault(&other.concat()), Some((2, AuditFault::Chain)), "another beginning");
 }
 
 #[test]
 fn i7_an_entry_is_bounded_whatever_strangers_send() {
     let long = "x".repeat(100_000);
-    let what = Audited::new(Deed::Refused, &long).about(&long).at(&long).with(long.clone()).failed(&long);
+    let what =
+        Audited::new(AuditedAction::Refused, &long).about(&long).at(&long).with(long.clone()).failed(&long);
     let (line, _) = AuditHead::default().next(what, u64::MAX);
     assert!(line.len() < 6 * TEXT_CHARS_MAX + 400, "{}", line.len());
     let (line, _) =
-        AuditHead::default().next(Audited::new(Deed::Refused, "a\nb\u{0}\"").with("{\"n\":1}"), 0);
+        AuditHead::default().next(Audited::new(AuditedAction::Refused, "a\nb\u{0}\"").with("{\"n\":1}"), 0);
     assert_eq!(line.lines().count(), 1);
     assert_eq!(AuditCheck::default().take(&line).unwrap().what.who, "a\nb\u{0}\"");
 }

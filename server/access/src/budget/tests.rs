@@ -1,6 +1,7 @@
 //! Tests of how budgets are written, when they begin anew, and what counts.
 
 use super::*;
+use crate::Tokens;
 use crate::secret::{Secret, SecretKind};
 
 fn budget(text: &str) -> Budget {
@@ -63,8 +64,60 @@ fn what_was_spent_counts_in_its_period_and_its_currency_alone() {
 }
 
 #[test]
+fn what_was_spent_elsewhere_is_added_to_its_period_and_currency() {
+    let token = Secret::mint(SecretKind::Token, &[1; 32]).hash();
+    let spent = |since, amount: &str, calls| Spent { since, cost: usd(amount), calls, estimated: 0 };
+    let euros =
+        Spent { cost: Cost::parse("2", Currency::parse("EUR").unwrap()).unwrap(), ..spent(10, "0", 1) };
+    let mut spending = Spending::default();
+    for (more, all) in [
+        (spent(10, "1", 1), vec![spent(10, "1", 1)]),
+        (spent(10, "2", 3), vec![spent(10, "3", 4)]),
+        // By a clock that is behind, or told late.
+        (spent(9, "1", 1), vec![spent(10, "3", 4), spent(9, "1", 1)]),
+        (euros, vec![spent(10, "3", 4), euros, spent(9, "1", 1)]),
+    ] {
+        spending.join(token, more);
+        assert_eq!(spending.all().map(|(_, spent)| *spent).collect::<Vec<_>>(), all);
+    }
+    assert_eq!(Spending::read(&spending.written()).unwrap(), spending);
+    // What was told is taken away, what came since is not.
+    let told = spending.clone();
+    spending.join(token, spent(10, "4", 1));
+    spending.subtract(&told);
+    assert_eq!(spending.all().collect::<Vec<_>>(), [(&token, &spent(10, "4", 1))]);
+    spending.subtract(&spending.clone());
+    assert!(spending.is_empty());
+}
+
+#[test]
+fn i7_the_newest_periods_of_a_currency_are_kept_and_what_has_no_period() {
+    let token = Secret::mint(SecretKind::Token, &[1; 32]).hash();
+    let mut spending = Spending::default();
+    let eur = Cost::parse("1", Currency::parse("EUR").unwrap()).unwrap();
+    spending.join(token, Spent { since: 1, cost: eur, calls: 1, estimated: 0 });
+    for since in [0, 5, 1, 3, 2, 4] {
+        spending.join(token, Spent { since, cost: usd("1"), calls: 1, estimated: 0 });
+    }
+    let kept: Vec<_> = spending.all().map(|(_, spent)| (spent.since, spent.cost.currency())).collect();
+    assert_eq!(PERIODS_KEPT, 2);
+    assert_eq!(kept, [(5, Currency::USD), (4, Currency::USD), (1, eur.currency()), (0, Currency::USD)]);
+}
+
+#[test]
+fn a_file_of_the_first_version_is_read() {
+    let token = Secret::mint(SecretKind::Token, &[1; 32]).hash();
+    let old = format!(
+        r#"{{"version":1,"spent":{{"{}":{{"since":10,"cost":{{"amount":"1.25","currency":"USD"}},"calls":14,"estimated":2}}}}}}"#,
+        String::from(token)
+    );
+    let spent = Spent { since: 10, cost: usd("1.25"), calls: 14, estimated: 2 };
+    assert_eq!(Spending::read(&old).unwrap().all().collect::<Vec<_>>(), [(&token, &spent)]);
+}
+
+#[test]
 fn a_file_that_is_none_is_refused() {
-    for bad in ["", "{}", "{\"version\":2,\"spent\":{}}", "{\"version\":1,\"spent\":{\"a\":1}}"] {
+    for bad in ["", "{}", "{\"version\":3,\"spent\":{}}", "{\"version\":1,\"spent\":{\"a\":1}}"] {
         assert!(Spending::read(bad).is_err(), "{bad}");
     }
 }

@@ -6,7 +6,7 @@
 //!           └ copy of the bytes ─▶ tap
 //! ```
 //!
-//! The end is told in three ways: by the dialect (`Heard::has_ended`), by the connection, which may break
+//! The end is told in three ways: by the dialect (`AnswerOutcome::has_ended`), by the connection, which may break
 //! off, and by a status that is a refusal. [`Hearing::verdict`] weighs them.
 
 use std::time::Duration;
@@ -51,9 +51,9 @@ pub(crate) struct Hearing {
     tap: Option<Tap>,
 }
 
-/// What the reader of an answer has noticed.
+/// How far an answer came, and how it ended, as its reader has noticed.
 #[derive(Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct AnswerOutcome {
     /// Whether anything was said that belongs to an answer.
     pub(crate) has_begun: bool,
     /// Whether the answer said how it ended.
@@ -129,7 +129,7 @@ impl Hearing {
     /// Decides whether the answer was complete, and if not, what went wrong: the error that the answer
     /// reports, else the refusal's own words, else its status, else that it broke off or was no answer. An
     /// answer that said how it ended is complete even if the connection broke off afterwards.
-    pub(crate) fn verdict(self, heard: Heard) -> Result<(), ErrorFact> {
+    pub(crate) fn verdict(self, heard: AnswerOutcome) -> Result<(), ErrorFact> {
         let (who, status, is_refused) = (self.who, self.status, self.is_refused());
         let refusal = || failure_in(is_refused.then_some(self.beginning.as_slice())?);
         let said = heard.failure.or_else(refusal).map(|said| {

@@ -23,7 +23,7 @@ use model::view::RunView;
 use model::{AgentId, RunId, ToolCallId};
 
 use super::pause::{AgentQuestion, Called, INTERRUPT, PauseState};
-use crate::answer::Heard;
+use crate::answer::AnswerOutcome;
 use crate::ids::Ids;
 
 /// Translates the events of one answer into events of the run. Each request of a run has its own translator.
@@ -205,9 +205,9 @@ impl RemoteAnswerTranslator {
     }
 
     /// What was noticed of the answer so far.
-    pub(super) fn heard(&self) -> Heard {
+    pub(super) fn heard(&self) -> AnswerOutcome {
         let has_ended = self.end.as_ref().is_some_and(|end| end.status != RunStatus::Interrupted);
-        Heard { has_begun: self.has_begun, has_ended, failure: self.failure.clone() }
+        AnswerOutcome { has_begun: self.has_begun, has_ended, failure: self.failure.clone() }
     }
 
     /// How the run ends if nothing else went wrong, and what the agent asks a person before it goes on.

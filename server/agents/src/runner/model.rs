@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use super::note::Note;
-use crate::answer::{ANTHROPIC_VERSION, Heard, Hearing, failure, no_key, post, put_key};
+use crate::answer::{ANTHROPIC_VERSION, AnswerOutcome, Hearing, failure, no_key, post, put_key};
 use crate::call::Call;
 use crate::driver::RunParts;
 use crate::settings::{ModelApi, Provider, RunnerConfig};
@@ -133,7 +133,7 @@ impl ModelCall {
 
     /// Reads the answer to its end.
     async fn listen(&self, mut hearing: Hearing) -> Result<(), ErrorFact> {
-        let mut heard = Heard::default();
+        let mut heard = AnswerOutcome::default();
         while let Some(out) = self.call.next(&mut hearing).await? {
             self.pass(out, &mut heard, hearing.is_refused()).await;
             self.call.room().await;
@@ -142,7 +142,7 @@ impl ModelCall {
     }
 
     /// Reports decoded events. Of a refusal, only its reason counts. The first error of the answer counts.
-    async fn pass(&self, out: Decoded, heard: &mut Heard, is_refused: bool) {
+    async fn pass(&self, out: Decoded, heard: &mut AnswerOutcome, is_refused: bool) {
         let mut events: Vec<Event> = Vec::with_capacity(out.envelopes.len());
         for envelope in out.envelopes {
             match &envelope.event.kind {

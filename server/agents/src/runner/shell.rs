@@ -132,11 +132,11 @@ impl Shell {
     /// if the conversation does not take the events; then none of the rest is done.
     fn carry_out(&mut self, commands: Vec<Command>) -> Result<(), PublishError> {
         let mut events = Vec::new();
-        let mut deeds = Vec::new();
+        let mut actions = Vec::new();
         for command in commands {
             match command {
                 Command::Log(event) => events.push(event),
-                other => deeds.push(other),
+                other => actions.push(other),
             }
         }
         // Before anybody can know the question: what is noted is what will be executed.
@@ -144,8 +144,8 @@ impl Shell {
             .asked_about()
             .for_each(|(tool, arguments)| self.parts.asked.remember_once(tool, arguments));
         self.publisher.say(events)?;
-        for deed in deeds {
-            match deed {
+        for action in actions {
+            match action {
                 Command::Ask(_) => self.ask(),
                 Command::HangUp => self.model = None,
                 Command::Execute(call) => self.execute(call),

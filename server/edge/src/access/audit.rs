@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use access::audit::{AuditCheck, AuditEntry, AuditHead, Audited, Deed, RefusalBudget};
+use access::audit::{AuditCheck, AuditEntry, AuditHead, Audited, AuditedAction, RefusalBudget};
 use access::{TokenRecord, Tokens};
 use parking_lot::Mutex;
 
@@ -156,8 +156,8 @@ impl AuditReport {
         self.last_at = entry.at;
         let Some(name) = &entry.what.detail else { return };
         match entry.what.deed {
-            Deed::CreateToken => drop(self.tokens.insert(name.clone())),
-            Deed::RevokeToken => drop(self.tokens.remove(name)),
+            AuditedAction::CreateToken => drop(self.tokens.insert(name.clone())),
+            AuditedAction::RevokeToken => drop(self.tokens.remove(name)),
             _ => {}
         }
     }
@@ -205,7 +205,7 @@ impl AuditLog {
         let budget = RefusalBudget::default();
         let state = Mutex::new(Writing { head: report.head.clone(), bytes, budget });
         let log = Self { folder: folder.to_owned(), part_bytes_max, state };
-        let mut start = Audited::new(Deed::Start, HUB);
+        let mut start = Audited::new(AuditedAction::Start, HUB);
         if let Some((file, line, why)) = &report.fault {
             tracing::error!(file, line, why, "the audit log was changed by somebody else");
             start =
@@ -232,11 +232,11 @@ impl AuditLog {
             !known.contains(record.name.as_str()) && (since == 0 || record.created >= since)
         };
         for record in now.all().filter(is_new) {
-            self.write(Audited::new(Deed::CreateToken, HUB).with(record.name.as_str()));
+            self.write(Audited::new(AuditedAction::CreateToken, HUB).with(record.name.as_str()));
         }
         let there: BTreeSet<&str> = now.all().map(|record| record.name.as_str()).collect();
         for name in known.iter().filter(|name| !there.contains(name.as_str())) {
-            self.write(Audited::new(Deed::RevokeToken, HUB).with(name.as_str()));
+            self.write(Audited::new(AuditedAction::RevokeToken, HUB).with(name.as_str()));
         }
     }
 
@@ -244,11 +244,11 @@ impl AuditLog {
     /// stops nobody.
     pub(crate) fn write(&self, what: Audited) {
         let mut state = self.state.lock();
-        if what.deed == Deed::Refused {
+        if what.deed == AuditedAction::Refused {
             let (is_written, left_out) = state.budget.take(clock::now_ms());
             if let Some(count) = left_out {
                 let more = format!("{count} more refusals of the minute before were not written");
-                self.append(&mut state, Audited::new(Deed::Refused, HUB).with(more));
+                self.append(&mut state, Audited::new(AuditedAction::Refused, HUB).with(more));
             }
             if !is_written {
                 return;

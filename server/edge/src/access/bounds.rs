@@ -4,17 +4,26 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
-use access::{InUse, Quotas, Rates};
+use access::{Quotas, Rates, UseCounts};
 use compact_str::CompactString;
 use parking_lot::Mutex;
-use tokio::time::Instant;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout};
 
 /// A minute in microseconds.
 const MINUTE_US: u64 = 60_000_000;
 
 /// As many seconds' worth may be published at once.
 const PUBLISHES_SAVED_S: u32 = 10;
+
+/// Most questions to the log that hubs share which somebody may ask who is not admitted yet: whose session or link that is, and logins at a
+/// provider. Fewer than the log does at a time, so that those who are admitted go on.
+pub(crate) const STRANGERS_AT_ONCE_MAX: usize = 2;
+
+/// How long such a question waits for others.
+const STRANGER_WAITS: Duration = Duration::from_secs(5);
 
 /// What is counted. One for each hub, owned by the gate. Each count has a lock of its own, held for moments.
 #[derive(Debug)]
@@ -24,22 +33,26 @@ pub(crate) struct Counted {
     /// When counting began; times are microseconds after it.
     began: Instant,
     /// Open connections by address.
-    connections: Arc<Mutex<InUse<IpAddr>>>,
+    connections: Arc<Mutex<UseCounts<IpAddr>>>,
     /// Open requests by principal, streams and waits among them.
-    requests: Arc<Mutex<InUse<CompactString>>>,
+    requests: Arc<Mutex<UseCounts<CompactString>>>,
     /// Open sockets by principal.
-    sockets: Arc<Mutex<InUse<CompactString>>>,
+    sockets: Arc<Mutex<UseCounts<CompactString>>>,
     /// Frames and requests with events, by principal.
     publishes: Mutex<Rates<CompactString>>,
     /// Logins that failed, by address.
     failed: Mutex<Rates<IpAddr>>,
+    /// Logins at a provider that were begun, by address.
+    begun: Mutex<Rates<IpAddr>>,
+    /// A permit for each question of strangers that the log may be asked at a time, [`STRANGERS_AT_ONCE_MAX`].
+    strangers: Semaphore,
 }
 
 /// A place among those of one address or principal, which it leaves when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Seat<K: Ord + Clone> {
     whose: K,
-    among: Arc<Mutex<InUse<K>>>,
+    among: Arc<Mutex<UseCounts<K>>>,
 }
 
 impl<K: Ord + Clone> Drop for Seat<K> {
@@ -49,7 +62,7 @@ impl<K: Ord + Clone> Drop for Seat<K> {
 }
 
 /// Takes a place; `None` if all are taken.
-pub(super) fn seat<K: Ord + Clone>(among: &Arc<Mutex<InUse<K>>>, whose: K) -> Option<Seat<K>> {
+pub(super) fn seat<K: Ord + Clone>(among: &Arc<Mutex<UseCounts<K>>>, whose: K) -> Option<Seat<K>> {
     among.lock().take(&whose).then(|| Seat { whose, among: Arc::clone(among) })
 }
 
@@ -63,6 +76,11 @@ fn household(address: IpAddr) -> IpAddr {
     }
 }
 
+/// So many at once, and as many again in each minute.
+fn in_a_minute(count: u32) -> Rates<IpAddr> {
+    Rates::new(count, MINUTE_US / u64::from(count.max(1)))
+}
+
 impl Counted {
     /// Counts from nothing.
     pub(super) fn new(quotas: Quotas) -> Self {
@@ -71,14 +89,13 @@ impl Counted {
         Self {
             quotas,
             began: Instant::now(),
-            connections: Arc::new(Mutex::new(InUse::new(quotas.connections_per_address))),
-            requests: Arc::new(Mutex::new(InUse::new(quotas.requests_per_principal))),
-            sockets: Arc::new(Mutex::new(InUse::new(quotas.sockets_per_principal))),
+            connections: Arc::new(Mutex::new(UseCounts::new(quotas.connections_per_address))),
+            requests: Arc::new(Mutex::new(UseCounts::new(quotas.requests_per_principal))),
+            sockets: Arc::new(Mutex::new(UseCounts::new(quotas.sockets_per_principal))),
             publishes: Mutex::new(Rates::new(at_once, every_us)),
-            failed: Mutex::new(Rates::new(
-                quotas.failed_logins_per_minute,
-                MINUTE_US / u64::from(quotas.failed_logins_per_minute.max(1)),
-            )),
+            failed: Mutex::new(in_a_minute(quotas.failed_logins_per_minute)),
+            begun: Mutex::new(in_a_minute(quotas.provider_logins_per_minute)),
+            strangers: Semaphore::new(STRANGERS_AT_ONCE_MAX),
         }
     }
 
@@ -106,6 +123,17 @@ impl Counted {
         self.publishes.lock().take(&principal.into(), self.now())
     }
 
+    /// Counts a login at a provider that `address` begins; false if it comes too soon.
+    pub(crate) fn may_begin_login(&self, address: IpAddr) -> bool {
+        self.begun.lock().take(&household(address), self.now())
+    }
+
+    /// The turn of somebody who is not admitted yet to ask the log that hubs share; it is over when it is dropped. `None` where those before take
+    /// longer than [`STRANGER_WAITS`].
+    pub(super) async fn stranger(&self) -> Option<SemaphorePermit<'_>> {
+        timeout(STRANGER_WAITS, self.strangers.acquire()).await.ok()?.ok()
+    }
+
     /// Counts a login that failed.
     pub(crate) fn failed(&self, address: IpAddr) {
         // Where none is left it is barred already.
@@ -115,5 +143,27 @@ impl Counted {
     /// Whether so many logins of that address failed that none of its credentials is looked at now.
     pub(crate) fn is_barred(&self, address: IpAddr) -> bool {
         !self.failed.lock().has_left(&household(address), self.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of who waits for whom.
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn i7_strangers_take_turns_and_wait_for_a_bounded_time() {
+        let counted = Counted::new(Quotas::default());
+        let mut turns = Vec::new();
+        for _ in 0..STRANGERS_AT_ONCE_MAX {
+            turns.push(counted.stranger().await.unwrap());
+        }
+        let began = Instant::now();
+        assert!(counted.stranger().await.is_none());
+        assert_eq!(began.elapsed(), STRANGER_WAITS);
+        let next = counted.stranger();
+        turns.pop();
+        assert!(next.await.is_some());
     }
 }

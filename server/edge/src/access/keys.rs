@@ -46,7 +46,7 @@ pub enum KeySource {
     Remote(Box<Upstream>),
 }
 
-/// The sources of all issuers, in their order. Owned by the gate; the keys themselves are in the registry.
+/// The sources of all issuers, in their order. Owned by the gate; the keys themselves are in [`access::Credentials`].
 #[derive(Debug)]
 pub(super) struct KeyRing {
     /// The source of each issuer.
@@ -161,25 +161,23 @@ impl KeyRing {
             let text = String::from_utf8(document).map_err(|error| error.to_string())?;
             JwtKeys::set(&text).map_err(|error| error.to_string())
         });
-        let now = Instant::now();
-        let mut states = self.state.lock();
-        let Some(state) = states.get_mut(number) else { return };
-        state.asked = Some(now);
-        state.is_wanted = false;
+        let gave = self.state.lock().get(number).and_then(|state| state.gave);
+        let did_give = keys.is_ok();
         match keys {
-            Ok(keys) => {
-                state.gave = Some(now);
-                drop(states);
-                take(number, keys);
-            }
+            Ok(keys) => take(number, keys),
             Err(error) => {
                 tracing::error!(address = upstream.place(), %error, "the keys of an issuer of tokens were not fetched");
-                let is_stale = state.gave.is_some_and(|gave| gave.elapsed() >= KEYS_STALE_MAX);
-                drop(states);
-                if is_stale {
+                if gave.is_some_and(|gave| gave.elapsed() >= KEYS_STALE_MAX) {
                     take(number, JwtKeys::default());
                 }
             }
+        }
+        // After the keys were taken: as soon as the address counts as asked, nobody waits for them any more.
+        let now = Instant::now();
+        if let Some(state) = self.state.lock().get_mut(number) {
+            state.asked = Some(now);
+            state.gave = if did_give { Some(now) } else { gave };
+            state.is_wanted = false;
         }
     }
 
@@ -219,3 +217,6 @@ impl KeySource {
         keys.map_err(|error| wrong(error.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests;

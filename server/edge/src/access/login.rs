@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::jwt::{JwtIssuer, JwtKeys};
-use access::oidc::{OidcClient, PendingLogin, PendingLogins, ProviderMetadata};
+use access::oidc::{LOGIN_MS, OidcClient, PendingLogin, PendingLogins, ProviderMetadata};
 use access::{Denial, Principal, Roles, Secret, SecretKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use event_log::clock;
+use event_log::{LogError, SharedAccess, StoredLogin, blocking, clock};
 use http_body_util::Full;
 use hyper::Request;
 use parking_lot::Mutex;
@@ -24,6 +24,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::Instant;
 use upstream::{Api, Egress, Upstream};
 
+use super::bounds::Counted;
 use super::fetch;
 use super::keys::KEYS_AGAIN;
 use super::store::{StoreError, random, read, shown};
@@ -47,7 +48,7 @@ pub struct OidcConfig {
     pub tokens: JwtIssuer,
 }
 
-/// The provider of a running hub. Owned by the gate. Logins that have begun are in memory alone.
+/// The provider of a running hub. Owned by the gate. Logins that have begun are in memory, or in the log that hubs share.
 #[derive(Debug)]
 pub(crate) struct Provider {
     config: OidcConfig,
@@ -89,6 +90,17 @@ pub(crate) enum LoginFault {
         "this login did not begin in this browser, took over ten minutes or was done before: begin again"
     )]
     NoLogin,
+    /// The log that hubs share does not answer.
+    #[error(
+        "the database that the hubs share does not answer, so no login begins or ends now: try again in a moment"
+    )]
+    Log(#[source] LogError),
+    /// Others are served first.
+    #[error("many log in at this moment: try again")]
+    Busy,
+    /// The address has begun as many logins as it may.
+    #[error("this address has begun too many logins within a minute: try again in a moment")]
+    TooMany,
     /// The provider did not do what it should.
     #[error("the provider of identities cannot be used now: {0}")]
     Provider(String),
@@ -111,8 +123,14 @@ impl Provider {
     }
 
     /// Begins a login that leads to the path `next`: the address to which the browser is sent, and the state
-    /// for its cookie. Fails with `Provider` if the provider's documents cannot be had.
-    pub(crate) async fn begin(&self, egress: &Egress, next: &str) -> Result<(String, Secret), LoginFault> {
+    /// for its cookie. It is kept in `shared`, where any hub can end it, or in the memory of a hub that is alone. Fails with `Provider` if the
+    /// provider's documents cannot be had, with `Log`, and with `Busy` where others who are not admitted yet ask the log.
+    pub(super) async fn begin(
+        &self,
+        egress: &Egress,
+        (shared, counted): (Option<&dyn SharedAccess>, &Counted),
+        next: &str,
+    ) -> Result<(String, Secret), LoginFault> {
         let documents = self.documents(egress, PROVIDER_EVERY).await.map_err(LoginFault::Provider)?;
         let state = Secret::mint(SecretKind::Login, &random());
         let login = PendingLogin::new(&random(), &random(), next);
@@ -120,23 +138,47 @@ impl Provider {
         let to = &documents.metadata.authorization_endpoint;
         let between = if to.contains('?') { '&' } else { '?' };
         let address = format!("{to}{between}{fields}");
-        self.pending.lock().begin(state.hash(), login, clock::now_ms());
+        match shared {
+            Some(shared) => {
+                let _turn = counted.stranger().await.ok_or(LoginFault::Busy)?;
+                keep(shared, &state, &login)?;
+            }
+            None => self.pending.lock().begin(state.hash(), login, clock::now_ms()),
+        }
         Ok((address, state))
+    }
+
+    /// The login with this state, which is used up.
+    async fn take(
+        &self,
+        (shared, counted): (Option<&dyn SharedAccess>, &Counted),
+        state: &Secret,
+    ) -> Result<PendingLogin, LoginFault> {
+        let now = clock::now_ms();
+        let Some(shared) = shared else {
+            return self.pending.lock().take(&state.hash(), now).ok_or(LoginFault::NoLogin);
+        };
+        let _turn = counted.stranger().await.ok_or(LoginFault::Busy)?;
+        let found =
+            blocking(|| shared.take_login(&String::from(state.hash()), now)).map_err(LoginFault::Log)?;
+        let found = found.ok_or(LoginFault::NoLogin)?;
+        // One that a hub of another version wrote in another way.
+        serde_json::from_str(&found).map_err(|_not_shown| LoginFault::NoLogin)
     }
 
     /// Ends the login with this state by the `code` that the provider sent: who it is, and the path to go to.
     /// The login is used up, whatever comes of it. Fails with `NoLogin` for a state that is unknown, used or
-    /// too old, with `Provider` if the provider does not give a token, with `Denied` if the token is not
+    /// too old, with `Log`, with `Provider` if the provider does not give a token, with `Denied` if the token is not
     /// valid or no rule fits its claims.
-    pub(crate) async fn finish(
+    pub(super) async fn finish(
         &self,
         egress: &Egress,
+        shared: (Option<&dyn SharedAccess>, &Counted),
         roles: &Roles,
         state: &Secret,
         code: &str,
     ) -> Result<(Principal, String), LoginFault> {
-        let now = clock::now_ms();
-        let login = self.pending.lock().take(&state.hash(), now).ok_or(LoginFault::NoLogin)?;
+        let login = self.take(shared, state).await?;
         let documents = self.documents(egress, PROVIDER_EVERY).await.map_err(LoginFault::Provider)?;
         let token =
             self.redeem(egress, &documents.metadata, &login, code).await.map_err(LoginFault::Provider)?;
@@ -217,6 +259,18 @@ impl Provider {
         let upstream = Upstream::new("oidc", url, Api::default()).map_err(|error| error.to_string())?;
         upstream.with_ca(self.config.ca.as_deref()).map_err(|error| error.to_string())
     }
+}
+
+/// Keeps a login where any hub can end it.
+fn keep(shared: &dyn SharedAccess, state: &Secret, login: &PendingLogin) -> Result<(), LoginFault> {
+    let now = clock::now_ms();
+    let stored = StoredLogin {
+        state: String::from(state.hash()),
+        // Serializing texts cannot fail.
+        login: serde_json::to_string(login).unwrap_or_default(),
+        expires: now.saturating_add(LOGIN_MS),
+    };
+    blocking(|| shared.put_login(&stored, now)).map_err(LoginFault::Log)
 }
 
 /// Fields as they stand in a query or a form.

@@ -197,6 +197,16 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
+/// Removes a file, if it is there. It is gone from the disk when this returns.
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
+    let remove = || match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) => path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()),
+    };
+    remove().map_err(|error| StoreError::Io { path: shown(path), error })
+}
+
 /// Replaces the contents of a file at once. They are on the disk when this returns.
 pub(super) fn replace(path: &Path, text: &str) -> Result<(), StoreError> {
     let fresh = path.with_extension("new");

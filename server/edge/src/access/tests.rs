@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use access::{NewToken, Right};
+use access::{NewToken, Right, Share};
 
 use super::*;
 
@@ -46,19 +46,19 @@ fn share(hash: Hash, expires: u64) -> Share {
     Share { hash, conversation, role: None, by: "ann".into(), created: 0, expires, views_left: None }
 }
 
-#[test]
-fn links_outlive_the_hub_and_their_sessions_do_not() {
+#[tokio::test]
+async fn links_outlive_the_hub_and_their_sessions_do_not() {
     let place = tempfile::tempdir().unwrap();
     let gate = Gate::new(Some(&config(place.path()))).unwrap();
     let link = gate.share(|hash| share(hash, clock::now_ms() + 1_000_000)).unwrap();
-    let (session, _) = gate.follow(link.reveal()).unwrap();
+    let (session, _) = gate.follow(link.reveal()).await.unwrap();
     assert!(gate.by_session(&session).unwrap().principal.may(Right::View, "c"));
     let again = Gate::new(Some(&config(place.path()))).unwrap();
     assert_eq!(again.by_session(&session).map(|_| ()), Err(Denial::Unknown));
-    assert!(again.follow(link.reveal()).is_ok());
+    assert!(again.follow(link.reveal()).await.is_ok());
     assert!(again.unshare(&link.hash().short(), |_| true).unwrap());
     let third = Gate::new(Some(&config(place.path()))).unwrap();
-    assert!(third.follow(link.reveal()).is_err());
+    assert!(third.follow(link.reveal()).await.is_err());
 }
 
 #[test]

@@ -15,13 +15,13 @@ impl Gate {
     /// `KEYS_WITHIN` at most. Fails as [`Gate::by_token`] does.
     pub(crate) async fn by_token_in_time(&self, text: &str) -> Result<Admission, Denial> {
         let came = self.by_token(text);
-        let is_missing = matches!(came, Err(Denial::UnknownKey));
-        let Some(mut looked) = self.guarded.as_ref().filter(|_| is_missing).and_then(|it| it.keys.ask())
-        else {
+        let Some(guarded) = self.guarded.as_ref().filter(|_| matches!(came, Err(Denial::UnknownKey))) else {
             return came;
         };
-        // Either way the token is looked at once more.
-        drop(timeout(KEYS_WITHIN, looked.changed()).await);
+        if let Some(mut looked) = guarded.keys.ask() {
+            drop(timeout(KEYS_WITHIN, looked.changed()).await);
+        }
+        // Either way the token is looked at once more: if there was nothing to wait for, the key may have come since the first look.
         self.by_token(text)
     }
 
@@ -45,10 +45,20 @@ impl Gate {
     pub(crate) fn by_claims(&self, claims: &Map<String, Value>) -> Result<Admission, Denial> {
         let guarded = self.guarded.as_ref().ok_or(Denial::Malformed)?;
         let trusted = guarded.trusted.as_ref().ok_or(Denial::ForgedIdentity)?;
-        let registry = guarded.registry.read();
-        let principal = trusted.mapping.principal(claims, registry.roles())?;
+        let credentials = guarded.credentials.read();
+        let principal = trusted.mapping.principal(claims, credentials.roles())?;
         let now = clock::now_ms();
-        registry.vouch(Vouched::new(principal, now.saturating_add(SESSION_MS)), now)
+        credentials.vouch(Vouched::new(principal, now.saturating_add(SESSION_MS)), now)
+    }
+
+    /// Begins a login at the provider that leads to the path `next`; nothing where there is none. See [`Provider::begin`].
+    pub(crate) async fn begin_login(
+        &self,
+        egress: &Egress,
+        next: &str,
+    ) -> Option<Result<(String, Secret), LoginFault>> {
+        let guarded = self.guarded.as_ref()?;
+        Some(guarded.provider.as_ref()?.begin(egress, (guarded.shared(), &guarded.counted), next).await)
     }
 
     /// Ends a login at the provider, and begins a session: its secret, who it is, and the path to go to.
@@ -60,8 +70,9 @@ impl Gate {
     ) -> Result<(Secret, Admission, String), LoginFault> {
         let guarded = self.guarded.as_ref().ok_or(LoginFault::NoLogin)?;
         let provider = guarded.provider.as_ref().ok_or(LoginFault::NoLogin)?;
-        let roles = guarded.registry.read().roles().clone();
-        let (principal, next) = provider.finish(egress, &roles, state, code).await?;
+        let roles = guarded.credentials.read().roles().clone();
+        let shared = (guarded.shared(), &guarded.counted);
+        let (principal, next) = provider.finish(egress, shared, &roles, state, code).await?;
         let (session, admission) = guarded.session_for(principal)?;
         Ok((session, admission, next))
     }
@@ -73,7 +84,7 @@ impl Guarded {
         let session = Secret::mint(SecretKind::Session, &random());
         let now = clock::now_ms();
         let vouched = Vouched::new(principal, now.saturating_add(SESSION_MS));
-        let admission = self.registry.write().log_in_vouched(vouched, &session, now)?;
+        let admission = self.credentials.write().log_in_vouched(vouched, &session, now)?;
         self.tell_of(&session);
         Ok((session, admission))
     }
@@ -85,7 +96,7 @@ impl Guarded {
             changed();
         };
         let take = |issuer: usize, keys: JwtKeys| {
-            self.registry.write().set_keys(issuer, keys);
+            self.credentials.write().set_keys(issuer, keys);
             tell();
         };
         self.keys.keep(egress, take, tell).await;

@@ -30,8 +30,8 @@ pub(super) struct Signature {
 }
 
 /// What is noted of a command of `who`.
-pub(super) fn of(who: &str, deed: &CommandAction) -> Signature {
-    let (command, tool) = match deed {
+pub(super) fn of(who: &str, action: &CommandAction) -> Signature {
+    let (command, tool) = match action {
         CommandAction::Say { .. } => ("say", None),
         CommandAction::Stop { .. } => ("stop", None),
         CommandAction::Approve { tool, .. } => ("approve", Some(tool)),
@@ -40,7 +40,7 @@ pub(super) fn of(who: &str, deed: &CommandAction) -> Signature {
         CommandAction::Label { .. } | CommandAction::Rate { .. } => ("label", None),
         CommandAction::Fork { .. } => ("fork", None),
     };
-    let edited = match deed {
+    let edited = match action {
         CommandAction::Approve { arguments, .. } => arguments.is_some(),
         CommandAction::Fork { before, text, .. } => before.is_some() && text.is_some(),
         _ => false,

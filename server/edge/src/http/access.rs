@@ -17,7 +17,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use access::cookie::{self, Channel};
 use access::{Admission, Denial, Need, Principal, Right, Shows, beginnings, offers, routes};
 use axum::body::Body;
@@ -36,7 +36,7 @@ use super::guard;
 use super::hubs::known::FromHub;
 use super::params::{self, Query};
 use super::problem::Problem;
-use crate::access::{Gate, Seat};
+use crate::access::Seat;
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
@@ -55,7 +55,10 @@ pub(crate) use proxied::KeyPlace;
 pub(crate) use shares::{follow, share, shares, unshare};
 
 /// The header with the token of a call through the proxy.
-const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
+pub(crate) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
+
+/// The path of sockets.
+const SOCKET: &str = "/v1/ws";
 
 /// The beginning of the proxy's paths.
 const PROXY: &str = "/proxy/";
@@ -145,9 +148,7 @@ pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Resul
 
 impl From<Denial> for Problem {
     fn from(denial: Denial) -> Self {
-        let code =
-            if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
-        Self::new(code, denial.to_string())
+        Self::new(denial.code(), denial.to_string())
     }
 }
 
@@ -176,7 +177,7 @@ fn hide(headers: &mut HeaderMap) {
 /// It answers 404 for a route without a line in the table, 401 `unauthenticated` for a credential that is
 /// missing or not valid (a page's path gets the login form), 403 `forbidden` without the grant or where the
 /// role may not look, 405 for a method without a line, 429 `too_many` beyond the bounds of an address or a
-/// principal. What needs a note in the audit log is noted once the handler has answered. While access control is
+/// principal, 503 `log_unavailable` for a session that another hub may have begun while the database does not answer. What needs a note in the audit log is noted once the handler has answered. While access control is
 /// off everybody is admitted with all rights.
 pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -206,6 +207,10 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         Ok(found) => found.ok_or(Denial::Missing),
         // Over a socket the page is told in a frame, which it can read; a program that sent a token is told
         // here.
+        // A socket that is opened while nobody can say who that is would be told to log in.
+        Err(Denial::Unavailable) if is_open && parts.uri.path() == SOCKET => {
+            return refused(&shared, &parts, None, Denial::Unavailable);
+        }
         Err(denial) if is_open && !parts.headers.contains_key(header::AUTHORIZATION) => Err(denial),
         Err(denial) => return refused(&shared, &parts, None, denial),
     };
@@ -252,7 +257,7 @@ fn on_behalf(parts: &Parts) -> Option<Arc<Principal>> {
 }
 
 /// What the audit log says of a request: who, from where, which route.
-fn about(parts: &Parts, deed: Deed, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
+fn about(parts: &Parts, deed: AuditedAction, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
     let path = parts.extensions.get::<MatchedPath>().map_or("a file of the page", MatchedPath::as_str);
     let told = Audited::new(deed, who.map_or("", Principal::name)).at(&peer.address.to_string());
@@ -333,6 +338,9 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
     let claims = identity::take(shared, parts)?;
     let token = if parts.uri.path().starts_with(PROXY) {
         proxied::token(parts)?
+    } else if parts.extensions.get::<FromHub>().is_some() && parts.headers.contains_key(TOKEN) {
+        // What it passes on keeps the credential of whoever asked it, by which doors know their callers.
+        one(&parts.headers, &TOKEN)?.map(str::to_owned)
     } else {
         one(&parts.headers, &header::AUTHORIZATION)?.map(bearer).transpose()?.map(str::to_owned)
     };
@@ -354,9 +362,12 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
     match cookie::session(cookies, channel(shared, parts))? {
         Some(session) => {
             // An address whose logins fail again and again does not make the database look for more.
-            let is_barred = fair::barred(shared, parts).is_some();
-            let admitted = if is_barred { Gate::by_session } else { Gate::by_any_session };
-            admitted(&shared.gate, &session).map(Some)
+            let admitted = if fair::barred(shared, parts).is_some() {
+                shared.gate.by_session(&session)
+            } else {
+                shared.gate.by_any_session(&session).await
+            };
+            admitted.map(Some)
         }
         None => Ok(None),
     }
@@ -386,9 +397,7 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     fair::failed(shared, parts, denial);
     // A browser that nobody has logged in yet is no news.
     if denial != Denial::Missing || !is_page {
-        let code =
-            if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
-        let told = about(parts, Deed::Refused, who, None).failed(code.as_str());
+        let told = about(parts, AuditedAction::Refused, who, None).failed(denial.code().as_str());
         blocking(|| shared.gate.audit(told));
     }
     if is_page && denial.is_about_credentials() {
@@ -417,10 +426,10 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     response
 }
 
-/// Which conversation a caller asks about who asks what they may do.
+/// The query of `GET /v1/access`.
 #[derive(Debug, serde::Deserialize)]
-pub(crate) struct Whereof {
-    /// The name of the conversation, which need not exist.
+pub(crate) struct AccessQuery {
+    /// The conversation in which the caller asks what they may do; it need not exist.
     conversation: Option<String>,
 }
 
@@ -430,7 +439,7 @@ pub(crate) struct Whereof {
 pub(crate) async fn whoami(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
-    Query(Whereof { conversation }): Query<Whereof>,
+    Query(AccessQuery { conversation }): Query<AccessQuery>,
 ) -> Result<Response, Problem> {
     let mut told = serde_json::json!({
         "on": shared.gate.is_on(),

@@ -45,7 +45,10 @@ pub(crate) async fn audit(
 ) -> Result<Json<Page>, Problem> {
     let limit = params.limit.unwrap_or(ENTRIES_MAX).clamp(1, ENTRIES_MAX);
     let page = blocking(|| shared.gate.audit_page(params.before.unwrap_or(u64::MAX), limit));
-    let page = page.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+    let page = page.map_err(|error| {
+        tracing::error!(%error, "the audit log cannot be read");
+        Problem::new(ErrorCode::Internal, "the audit log cannot be read")
+    })?;
     let page = page.ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, "access control is off, so nobody is known and nothing is noted")
     })?;

@@ -34,14 +34,14 @@ pub(crate) async fn command(
     let conversation = params::conversation(&conversation)?;
     let body = body::plain(request, COMMAND_WITH_FILES_BYTES_MAX).await?.join();
     let command = read(&body)?;
-    frames::commanded(&principal, conversation.as_str(), &command.deed)?;
+    frames::commanded(&principal, conversation.as_str(), &command.action)?;
     Ok(commands::carry_out(&shared, principal.name(), &conversation, command).await.map(Json)?)
 }
 
 /// Reads a command. Without the contents of its files it has at most `COMMAND_BYTES_MAX` bytes: `too_large` otherwise.
 fn read(body: &[u8]) -> Result<Command, Problem> {
     let command: Result<Command, _> = serde_json::from_slice(body);
-    let files = match command.as_ref().map(|command| &command.deed) {
+    let files = match command.as_ref().map(|command| &command.action) {
         Ok(CommandAction::Say { files, .. }) => {
             files.iter().filter_map(|file| file.data.as_ref()).map(String::len).sum()
         }

@@ -32,7 +32,7 @@ use model::{ConversationId, Json, RunId, ToolCallId, View};
 use serde_json::Value;
 
 use super::body;
-use super::conversations::Seat;
+use super::conversations::HttpViewer;
 use super::params;
 use crate::door::DEFAULT_DOOR;
 use crate::state::Shared;
@@ -53,6 +53,7 @@ mod history;
 pub(crate) mod openai;
 mod plain;
 mod platform;
+mod sampling;
 
 use attended::Attended;
 use begin::begin;
@@ -145,7 +146,7 @@ struct CallResult {
 #[derive(Debug)]
 struct Begun {
     /// The conversation, entered as a viewer.
-    seat: Seat,
+    viewer: HttpViewer,
     /// Where the run is, and the position after which all of its events come.
     started: Started,
     /// Whether the run had waited for the caller and goes on: what came before is not told again.
@@ -205,17 +206,17 @@ fn named(name: &str) -> Result<ConversationId, Refusal> {
 /// Waits until the run is over and returns its view as it is then. There is no limit of time: a run that
 /// waits for a person is waited for too. Fails with `shutting_down` when the hub drains. Cancelling is safe.
 async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
-    let conversation = &begun.seat.conversation;
-    let drain = begun.seat.shared.drain.clone();
+    let conversation = &begun.viewer.conversation;
+    let drain = begun.viewer.shared.drain.clone();
     loop {
-        let mut moved = std::pin::pin!(conversation.moved());
-        moved.as_mut().enable();
+        let mut appended = std::pin::pin!(conversation.appended());
+        appended.as_mut().enable();
         let ended = |view: &View| view.runs.get(begun.run()).filter(|run| !run.is_running()).cloned();
         if let Some(run) = conversation.read_view(ended) {
             return Ok(run);
         }
         tokio::select! {
-            () = moved => {}
+            () = appended => {}
             () = drain.cancelled() => {
                 return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops, and the run with it"));
             }
@@ -268,7 +269,7 @@ fn of_header(headers: &HeaderMap) -> Result<Option<ConversationId>, Refusal> {
 
 /// The conversation for a thread name that a client has chosen. A name that is not allowed is replaced by
 /// `thread-` and its hash, so that every name leads to one conversation, always the same.
-fn of_thread(name: &str) -> ConversationId {
+pub(super) fn of_thread(name: &str) -> ConversationId {
     let hashed = || format!("thread-{}", Fingerprint::name_of(&[name]));
     ConversationId::parse(name).or_else(|_odd| ConversationId::parse(&hashed())).expect("a plain short name")
 }

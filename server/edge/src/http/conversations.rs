@@ -262,17 +262,17 @@ pub(crate) async fn wait(
     let id = params::conversation(&name)?;
     let _open = place(&shared, OpenKind::Stream)?;
     let conversation = shared.hub.enter(&id)?;
-    let seat = Seat::new(&shared, conversation);
+    let viewer = HttpViewer::new(&shared, conversation);
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);
     let over = async {
         loop {
-            let moved = seat.conversation.moved();
-            let mut moved = std::pin::pin!(moved);
-            moved.as_mut().enable();
-            if seat.conversation.read_view(|view| watch.is_met(view)) {
+            let appended = viewer.conversation.appended();
+            let mut appended = std::pin::pin!(appended);
+            appended.as_mut().enable();
+            if viewer.conversation.read_view(|view| watch.is_met(view)) {
                 return;
             }
-            moved.await;
+            appended.await;
             // Looking holds up those who append, so a burst of appends is looked at once.
             tokio::time::sleep(LOOK_EVERY).await;
         }
@@ -282,8 +282,8 @@ pub(crate) async fn wait(
         () = tokio::time::sleep(time) => false,
         () = shared.drain.cancelled() => return Err(Problem::shutting_down()),
     };
-    let (state, seq) = seat.conversation.read_view(|view| (state(view), view.seq));
-    let position = Position { epoch: seat.conversation.epoch().clone(), seq };
+    let (state, seq) = viewer.conversation.read_view(|view| (state(view), view.seq));
+    let position = Position { epoch: viewer.conversation.epoch().clone(), seq };
     Ok(Json(Waited { position, done, state }))
 }
 
@@ -295,7 +295,7 @@ fn state(view: &View) -> Option<RunStatus> {
 /// A viewer without a socket: it has entered its conversation and so keeps it in memory, but has no cursor at
 /// the pumps. Owned by whatever reads for one request. Dropping it leaves the conversation.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct HttpViewer {
     /// The hub.
     pub(crate) shared: Arc<Shared>,
     /// The conversation that is viewed.
@@ -304,7 +304,7 @@ pub(crate) struct Seat {
     who: Option<CompactString>,
 }
 
-impl Seat {
+impl HttpViewer {
     /// The place of a viewer who has entered `conversation` without a name.
     pub(crate) fn new(shared: &Arc<Shared>, conversation: Arc<Conversation>) -> Self {
         Self { shared: Arc::clone(shared), conversation, who: None }
@@ -318,7 +318,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for HttpViewer {
     fn drop(&mut self) {
         self.shared.hub.leave_as(&self.conversation, self.who.as_deref());
     }

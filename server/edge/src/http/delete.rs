@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use agents::RunAddress;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -47,7 +47,7 @@ pub(crate) async fn delete(
     Query(query): Query<DeleteQuery>,
     Caller(principal): Caller,
 ) -> Result<StatusCode, Problem> {
-    let told = Audited::new(Deed::Delete, principal.name()).about(&name);
+    let told = Audited::new(AuditedAction::Delete, principal.name()).about(&name);
     let told = if query.force { told.with("force") } else { told };
     let came = deleted(&shared, &name, &query).await;
     blocking(|| {
@@ -101,12 +101,12 @@ async fn stop(shared: &Shared, conversation: &Conversation) -> Result<(), Proble
     let stopped = async {
         for place in &told {
             loop {
-                let mut moved = std::pin::pin!(conversation.moved());
-                moved.as_mut().enable();
+                let mut appended = std::pin::pin!(conversation.appended());
+                appended.as_mut().enable();
                 if shared.agents.is_over(place) {
                     break;
                 }
-                moved.await;
+                appended.await;
             }
             shared.agents.left(place).await;
         }

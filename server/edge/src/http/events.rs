@@ -25,12 +25,13 @@ use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
 
 use super::access::Caller;
-use super::conversations::{Seat, find};
+use super::conversations::{HttpViewer, find};
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::selection::LensQuery;
 use super::spool::{Spool, place, turn};
 use super::sse;
+use crate::peers;
 use crate::state::Shared;
 use crate::work::{OpenKind, Task};
 
@@ -66,8 +67,8 @@ pub(crate) async fn events(
     }
     let lens = looks.lens()?;
     let open = place(&shared, OpenKind::Stream)?;
-    let seats = seats(&shared, &caller, [name.as_str()].into_iter())?;
-    Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), vec![after]))
+    let viewers = viewers(&shared, &caller, [name.as_str()].into_iter())?;
+    Ok(sse::stream(shared, (open, viewers), (&lens, caller.mask()), vec![after]))
 }
 
 /// `GET /v1/events?conversation=A&conversation=B`: their events in one stream. `sub` is the index of the
@@ -102,21 +103,26 @@ pub(crate) async fn several(
     }
     let lens = looks.lens()?;
     let open = place(&shared, OpenKind::Stream)?;
-    let seats = seats(&shared, &caller, all("conversation"))?;
-    Ok(sse::stream(shared, (open, seats), (&lens, caller.mask()), after))
+    for name in all("conversation") {
+        // One that another hub has is followed.
+        let followed = peers::prepare(&shared, &params::conversation(name)?).await;
+        followed.map_err(|why| Problem::new(ErrorCode::Elsewhere, why))?;
+    }
+    let viewers = viewers(&shared, &caller, all("conversation"))?;
+    Ok(sse::stream(shared, (open, viewers), (&lens, caller.mask()), after))
 }
 
 /// Enters each of the conversations as a viewer.
-fn seats<'a>(
+fn viewers<'a>(
     shared: &Arc<Shared>,
     caller: &Caller,
     names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<Seat>, Problem> {
+) -> Result<Vec<HttpViewer>, Problem> {
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let seats = names.map(|name| Seat::enter(shared, &params::conversation(name)?, caller));
-    seats.collect()
+    let viewers = names.map(|name| HttpViewer::enter(shared, &params::conversation(name)?, caller));
+    viewers.collect()
 }
 
 /// Parses a position.

@@ -156,7 +156,7 @@ impl Stream {
         self.decoder.end(&mut out);
         self.publish(out)?;
         if self.is_withheld {
-            self.ticket = self.shared.fanout.release(&self.conversation);
+            self.ticket = self.shared.fanout.release_withheld(&self.conversation);
         }
         reached(self.shared.hub.log(), self.ticket, self.durability).await?;
         match end {

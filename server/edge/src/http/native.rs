@@ -27,7 +27,7 @@ use super::body::{self, Waiting};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::state::Shared;
-use hub::{Appended, Publication, PublisherClaim};
+use hub::{Appended, FrameNumbering, Publication};
 
 /// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
@@ -54,7 +54,7 @@ impl Taken {
 /// Publishes the events of the body, at most [`EVENTS_BODY_BYTES_MAX`] bytes and [`EVENTS_PER_PUBLISH_MAX`]
 /// events. Answers when they have the durability that was asked for.
 ///
-/// 400 `bad_event` with the number of the line or event, `bad_request` for a body that is no JSON or a claim
+/// 400 `bad_event` with the number of the line or event, `bad_request` for a body that is no JSON or a numbering
 /// that does not number its events; 409 `publisher_gap` or `publisher_fenced`; 413 and 429 beyond the limits;
 /// 503 while the hub drains or the log fails.
 pub(crate) async fn publish(
@@ -64,12 +64,12 @@ pub(crate) async fn publish(
 ) -> Result<Json<Taken>, Problem> {
     let conversation = params::conversation(&conversation)?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
-    let claim = params::claim(request.headers())?;
+    let numbering = params::numbering(request.headers())?;
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
     let body = body::waiting(request, EVENTS_BODY_BYTES_MAX, LARGE_BODY_BYTES, &shared.work).await?;
-    let arrived = Arrived { shared: Arc::clone(&shared), conversation, claim, durability, body };
+    let arrived = Arrived { shared: Arc::clone(&shared), conversation, numbering, durability, body };
     let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
         arrived.publish()?
     } else {
@@ -104,7 +104,7 @@ fn turns(bytes: usize) -> u32 {
 struct Arrived {
     shared: Arc<Shared>,
     conversation: ConversationId,
-    claim: Option<PublisherClaim>,
+    numbering: Option<FrameNumbering>,
     durability: Durability,
     body: Waiting,
 }
@@ -116,9 +116,9 @@ impl Arrived {
         let text = std::str::from_utf8(&body)
             .map_err(|error| Problem::bad_request(format!("the body is not UTF-8: {error}")))?;
         let events = parse(text)?;
-        params::numbered(self.claim.as_ref(), events.len())?;
+        params::numbered(self.numbering.as_ref(), events.len())?;
         let publication =
-            Publication { claim: self.claim, level: self.durability, ..Publication::of(events) };
+            Publication { numbering: self.numbering, level: self.durability, ..Publication::of(events) };
         drop(body);
         Ok(self.shared.fanout.publish(&self.conversation, publication)?)
     }

@@ -231,7 +231,12 @@ fn responses(said: &Operation, path: &str, need: Need) -> Value {
 fn failures(said: &Operation, path: &str, need: Need) -> BTreeMap<u16, Vec<&'static str>> {
     let mut all = vec![ErrorCode::BadRequest, ErrorCode::ForbiddenOrigin, ErrorCode::Internal];
     if !need.is_open() {
-        all.extend([ErrorCode::Unauthenticated, ErrorCode::Forbidden, ErrorCode::TooMany]);
+        all.extend([
+            ErrorCode::Unauthenticated,
+            ErrorCode::Forbidden,
+            ErrorCode::TooMany,
+            ErrorCode::LogUnavailable,
+        ]);
     }
     if path.contains("{conversation}") && path.starts_with("/v1/") {
         all.extend([ErrorCode::BadConversation, ErrorCode::Elsewhere, ErrorCode::LogFailed]);

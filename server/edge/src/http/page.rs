@@ -3,11 +3,14 @@
 //! file was compressed when the page was built (brotli, gzip); nothing is compressed here.
 
 use std::borrow::Cow;
+use std::io::Read as _;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use model::code::ErrorCode;
+use parking_lot::Mutex;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::problem::Problem;
@@ -16,6 +19,12 @@ use super::problem::Problem;
 #[derive(RustEmbed)]
 #[folder = "../../dist"]
 struct Dist;
+
+/// How the names of scripts begin that are part of the binary packed with gzip alone: what draws diagrams is 3 MB, and few need it.
+const PACKED_ALONE: &str = "diagrams-";
+
+/// What browsers are told of files whose names change with their contents.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
 /// The answer if the hub was built without the page.
 const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was built without its page. Run \
@@ -89,10 +98,12 @@ pub(crate) async fn overview(headers: HeaderMap) -> Response {
 /// Any other path: a file of the page; the page with status 404 for a browser; otherwise a problem.
 pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
+    let is_read = method == Method::GET || method == Method::HEAD;
+    if let Some(packed) = is_read.then(|| packed_alone(path)).flatten() {
+        return send_packed(packed, &headers);
+    }
     match Dist::get(path) {
-        Some(file) if method == Method::GET || method == Method::HEAD => {
-            send(path, file, &headers, kept(path))
-        }
+        Some(file) if is_read => send(path, file, &headers, kept(path)),
         // Somebody has typed an address: the page shows what there is.
         None if method == Method::GET && wants_page(&headers) => {
             let mut response = index(headers).await;
@@ -101,6 +112,49 @@ pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Respon
         }
         _ => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
     }
+}
+
+/// The script at `path`, packed with gzip, if it is one of those that are part of the binary in this form alone.
+fn packed_alone(path: &str) -> Option<EmbeddedFile> {
+    let is_script = std::path::Path::new(path).extension().is_some_and(|ending| ending == "js");
+    let is_one = is_script && path.starts_with(PACKED_ALONE);
+    is_one.then(|| Dist::get(&format!("{path}.gz"))).flatten()
+}
+
+/// Sends such a script as it is, or unpacked to callers that take no gzip. Its name changes with its contents, so that it may be kept for
+/// ever.
+fn send_packed(file: EmbeddedFile, request: &HeaderMap) -> Response {
+    let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let takes_gzip = packings(accepted.unwrap_or_default()).any(|packing| packing == Packing::Gzip);
+    let common = [
+        (header::CONTENT_TYPE, "text/javascript"),
+        (header::CACHE_CONTROL, FOR_EVER),
+        (header::VARY, "accept-encoding"),
+    ];
+    if takes_gzip {
+        return (common, [(header::CONTENT_ENCODING, "gzip")], file.data.into_owned()).into_response();
+    }
+    match unpacked(&file) {
+        Some(plain) => (common, plain).into_response(),
+        None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// What such a script unpacks to; `None` if it is damaged. The newest is kept, so that many requests for it cost no more than one.
+fn unpacked(file: &EmbeddedFile) -> Option<Bytes> {
+    static NEWEST: Mutex<Option<([u8; 32], Bytes)>> = Mutex::new(None);
+    let hash = file.metadata.sha256_hash();
+    let mut newest = NEWEST.lock();
+    if let Some((of, plain)) = &*newest
+        && *of == hash
+    {
+        return Some(plain.clone());
+    }
+    let mut plain = Vec::new();
+    flate2::read::GzDecoder::new(&*file.data).read_to_end(&mut plain).ok()?;
+    let plain = Bytes::from(plain);
+    *newest = Some((hash, plain.clone()));
+    Some(plain)
 }
 
 /// Whether a browser asks for a page, as it does for an address that was typed.
@@ -114,7 +168,7 @@ fn kept(path: &str) -> &'static str {
     let hashed = path
         .split(['-', '.', '_'])
         .any(|piece| piece.len() >= 12 && piece.bytes().all(|b| b.is_ascii_hexdigit()));
-    if hashed { "public, max-age=31536000, immutable" } else { "no-cache" }
+    if hashed { FOR_EVER } else { "no-cache" }
 }
 
 /// Sends a file in the smallest form that the browser accepts and the build has made. `cache` is the value of

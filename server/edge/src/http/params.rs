@@ -10,7 +10,7 @@ use model::frame::{Durability, are_numbered};
 use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
-use hub::{Numbers, PublisherClaim};
+use hub::{FrameNumbering, Numbers};
 
 /// The header that names the durability for which the answer waits: `memory`, `stored` or `synced`.
 pub(crate) const DURABILITY: &str = "fanlight-durability";
@@ -104,9 +104,9 @@ pub(crate) fn plain(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::UnsupportedEncoding, detail))
 }
 
-/// Parses the publisher's claim: `id/epoch/seq`, or `id/epoch/first-last` if its events are numbered one by
+/// Parses the publisher's numbering: `id/epoch/seq`, or `id/epoch/first-last` if its events are numbered one by
 /// one. The id may contain slashes. `None` without the header. Fails with `bad_request`.
-pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<PublisherClaim>, Problem> {
+pub(crate) fn numbering(headers: &HeaderMap) -> Result<Option<FrameNumbering>, Problem> {
     let Some(value) = text(headers, PUBLISHER)? else { return Ok(None) };
     let parsed = || {
         let (rest, numbers) = value.rsplit_once('/')?;
@@ -116,19 +116,19 @@ pub(crate) fn claim(headers: &HeaderMap) -> Result<Option<PublisherClaim>, Probl
             Some((first, last)) => Numbers::Events { first: first.parse().ok()?, last: last.parse().ok()? },
         };
         let named = !id.is_empty();
-        named.then_some(PublisherClaim { publisher: id.into(), epoch: epoch.parse().ok()?, numbers })
+        named.then_some(FrameNumbering { publisher: id.into(), epoch: epoch.parse().ok()?, numbers })
     };
-    let claim = parsed();
-    claim.map(Some).ok_or_else(|| {
+    let numbering = parsed();
+    numbering.map(Some).ok_or_else(|| {
         Problem::bad_request(format!(
             "{PUBLISHER}: {value:?} is neither id/epoch/seq nor id/epoch/first-last"
         ))
     })
 }
 
-/// Fails with `bad_request` if the claim numbers events one by one, but not exactly `count` of them.
-pub(crate) fn numbered(claim: Option<&PublisherClaim>, count: usize) -> Result<(), Problem> {
-    match claim.map(|claim| claim.numbers) {
+/// Fails with `bad_request` if events are numbered one by one, but not exactly `count` of them.
+pub(crate) fn numbered(numbering: Option<&FrameNumbering>, count: usize) -> Result<(), Problem> {
+    match numbering.map(|numbering| numbering.numbers) {
         Some(Numbers::Events { first, last }) if !are_numbered(first, last, count) => {
             let detail = format!("{PUBLISHER}: {count} events cannot be numbered from {first} to {last}");
             Err(Problem::bad_request(detail))

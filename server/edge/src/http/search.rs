@@ -10,7 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use compact_str::CompactString;
 use event_log::{
-    CancelOnDrop, DocumentKind, EventLog, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults,
+    CancelOnDrop, EventLog, LogError, QueryCancel, SearchDocumentKind, SearchHit, SearchQuery, SearchResults,
     ToolFigures,
 };
 use model::code::ErrorCode;
@@ -43,7 +43,7 @@ pub(crate) struct Params {
     /// Only hits in this conversation.
     conversation: Option<String>,
     /// Only hits in texts of this kind.
-    kind: Option<DocumentKind>,
+    kind: Option<SearchDocumentKind>,
     /// Only hits in texts that the hub took at this time or later, in milliseconds since 1970.
     since: Option<u64>,
     /// Only hits in texts that it took before this time, which is after `since`.
@@ -83,7 +83,8 @@ impl Params {
         {
             return Err(Problem::bad_request(format!("until: {until} is not after since, {since}")));
         }
-        let is_of_calls = matches!(self.kind, None | Some(DocumentKind::Arguments | DocumentKind::Result));
+        let is_of_calls =
+            matches!(self.kind, None | Some(SearchDocumentKind::Arguments | SearchDocumentKind::Result));
         if self.tool.is_some() && !is_of_calls {
             let detail =
                 "tool: only arguments and results are of a tool; leave kind out, or name one of these";
@@ -181,11 +182,11 @@ fn seen(
 /// Whether `mask` leaves what was found.
 fn shows(mask: &Mask, hit: &SearchHit) -> bool {
     match hit.kind {
-        DocumentKind::Text => true,
-        DocumentKind::Thinking => !mask.hides(Hideable::Thinking),
-        DocumentKind::Arguments => !mask.hides_arguments_of(&hit.name),
-        DocumentKind::Result => !mask.hides_results_of(&hit.name),
-        DocumentKind::Message => !mask.hides_message_of(&hit.name),
+        SearchDocumentKind::Text => true,
+        SearchDocumentKind::Thinking => !mask.hides(Hideable::Thinking),
+        SearchDocumentKind::Arguments => !mask.hides_arguments_of(&hit.name),
+        SearchDocumentKind::Result => !mask.hides_results_of(&hit.name),
+        SearchDocumentKind::Message => !mask.hides_message_of(&hit.name),
     }
 }
 

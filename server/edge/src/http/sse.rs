@@ -36,7 +36,7 @@ mod place;
 use place::StreamPosition;
 pub(super) use place::positions;
 
-use super::conversations::Seat;
+use super::conversations::HttpViewer;
 
 /// The time between two comments on a silent stream.
 const COMMENT_EVERY: Duration = Duration::from_secs(15);
@@ -58,14 +58,14 @@ struct Reader {
 /// each conversation, as far as it said one.
 pub(super) fn stream(
     shared: Arc<Shared>,
-    (open, seats): (Open, Vec<Seat>),
+    (open, viewers): (Open, Vec<HttpViewer>),
     (lens, mask): (&Lens, Option<&Arc<Mask>>),
     mut after: Vec<Option<Position>>,
 ) -> Response {
-    after.resize(seats.len(), None);
-    let places = seats.into_iter().zip(after).zip(0..);
+    after.resize(viewers.len(), None);
+    let places = viewers.into_iter().zip(after).zip(0..);
     let places = places
-        .map(|((seat, after), sub)| StreamPosition::new(seat, sub, (lens, mask), after.as_ref()))
+        .map(|((viewer, after), sub)| StreamPosition::new(viewer, sub, (lens, mask), after.as_ref()))
         .collect();
     let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
     let reader = Reader { shared, places, ready: VecDeque::from([begin]), _open: open };
@@ -91,9 +91,9 @@ impl Reader {
                 return Some(piece);
             }
             let conversations: Vec<_> = self.places.iter().map(StreamPosition::conversation).collect();
-            let mut moved: Vec<_> = conversations.iter().map(|known| Box::pin(known.moved())).collect();
-            for moved in &mut moved {
-                Pin::as_mut(moved).enable();
+            let mut appended: Vec<_> = conversations.iter().map(|known| Box::pin(known.appended())).collect();
+            for appended in &mut appended {
+                Pin::as_mut(appended).enable();
             }
             if self.advance() {
                 continue;
@@ -104,7 +104,7 @@ impl Reader {
             }
             let drain = self.shared.drain.clone();
             tokio::select! {
-                _ = select_all(moved) => {}
+                _ = select_all(appended) => {}
                 () = tokio::time::sleep(COMMENT_EVERY) => self.rest(),
                 () = drain.cancelled() => return None,
             }

@@ -27,7 +27,7 @@ use model::{ConversationId, Mask, RunId};
 use serde::Deserialize;
 
 use super::body;
-use super::conversations::Seat;
+use super::conversations::HttpViewer;
 use super::params::{self, Path, Query};
 use super::problem::Problem;
 use super::spool::{Spool, place as open, spooled, turn, waiting};
@@ -93,15 +93,15 @@ pub(crate) async fn post(
 async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
     let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
-    let seat = Seat::new(shared, conversation);
+    let viewer = HttpViewer::new(shared, conversation);
     let begins = async {
         loop {
-            let mut moved = std::pin::pin!(seat.conversation.moved());
-            moved.as_mut().enable();
-            if seat.conversation.read_view(|view| view.runs.contains_key(run)) {
+            let mut appended = std::pin::pin!(viewer.conversation.appended());
+            appended.as_mut().enable();
+            if viewer.conversation.read_view(|view| view.runs.contains_key(run)) {
                 return;
             }
-            moved.await;
+            appended.await;
         }
     };
     tokio::select! {
@@ -207,9 +207,9 @@ async fn answer(
     };
     let encoder = encoding.encoder(&options);
     let task = conversation.read_view(Task::of);
-    let seat = Seat::new(&shared, conversation);
+    let viewer = HttpViewer::new(&shared, conversation);
     let mut reader =
-        Reader::new(seat, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
+        Reader::new(viewer, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
     // What is already there is written when it is this request's turn, like any other answer.
     let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
     let (reader, begin) = spooled(&shared, task, begin).await?;

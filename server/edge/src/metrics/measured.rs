@@ -194,14 +194,15 @@ fn latencies(sums: &[MeasureSum], metric: Metric) -> Histograms {
         } else {
             ("model", sum.model.as_str())
         };
-        // A file that is damaged may name a bucket that is none.
-        let Ok(bucket) = sum.detail.parse::<u32>() else { continue };
         let mut label = format!("{name}=\"{}\"", escaped(value));
         if all.len() >= LABELS_MAX && !all.contains_key(&label) {
             label = format!("{name}=\"{OTHERS}\"");
         }
-        let count = all.entry(label).or_default().entry(bucket).or_default();
-        *count = count.saturating_add(natural(sum.amount));
+        let counts = all.entry(label).or_default();
+        for (bucket, count) in sum.latencies.iter() {
+            let known = counts.entry(bucket).or_default();
+            *known = known.saturating_add(natural(i128::from(count)));
+        }
     }
     all
 }
@@ -229,11 +230,14 @@ fn histogram(page: &mut Page, name: &str, help: &str, histograms: &Histograms) {
 mod tests {
     //! Tests of the sums' lines.
 
+    use event_log::measure::LatencyCounts;
+
     use super::*;
 
     fn sum(metric: Metric, tool: &str, detail: &str, amount: i128) -> MeasureSum {
         let (agent, model) = ("a\"b".into(), "m".into());
-        MeasureSum { metric, start: 0, agent, model, tool: tool.into(), detail: detail.into(), amount }
+        let (tool, detail, latencies) = (tool.into(), detail.into(), LatencyCounts::default());
+        MeasureSum { metric, start: 0, agent, model, tool, detail, amount, latencies }
     }
 
     fn text(sums: Vec<MeasureSum>) -> String {
@@ -246,7 +250,7 @@ mod tests {
     fn sums_become_counters_and_histograms_with_escaped_labels() {
         let page = text(vec![
             sum(Metric::Ended, "", "rate_limited", 3),
-            sum(Metric::CallMs, "sql", "20", 2),
+            MeasureSum { latencies: LatencyCounts::of(20, 2), ..sum(Metric::CallMs, "sql", "", 2) },
             sum(Metric::InputTokens, "", "", 10),
             sum(Metric::CachedTokens, "", "", 4),
             sum(Metric::Money, "", "USD", 1_250_000_000_000),

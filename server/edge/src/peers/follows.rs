@@ -19,8 +19,6 @@ use model::{ConversationId, Envelope, Epoch, Position, Seq, View, snapshot};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::state::Shared;
-
 /// How long a conversation is followed that nobody watches any more: who reloads a page comes back within it.
 const UNWATCHED: Duration = Duration::from_secs(30);
 
@@ -42,9 +40,9 @@ struct Follow {
     unwatched_since: Option<Instant>,
 }
 
-/// What a frame did.
+/// What a frame of the other hub changed of what is followed.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(crate) enum FollowChange {
     /// Nothing that is to be told.
     Nothing,
     /// There is more of a conversation.
@@ -59,7 +57,7 @@ pub(super) enum Heard {
 
 /// The conversations of one link, by the number of their subscription. Owned by the link's task.
 #[derive(Debug)]
-pub(super) struct Follows {
+pub(crate) struct Follows {
     hub: Arc<Hub>,
     by_sub: BTreeMap<SubscriptionId, Follow>,
     /// The number of the next subscription.
@@ -67,23 +65,23 @@ pub(super) struct Follows {
 }
 
 impl Follows {
-    /// Follows nothing yet, for the conversations of this hub.
-    pub(super) fn new(shared: &Shared) -> Self {
-        Self { hub: Arc::clone(&shared.hub), by_sub: BTreeMap::new(), next: 1 }
+    /// Follows nothing yet, for the conversations of `hub`.
+    pub(crate) fn new(hub: &Arc<Hub>) -> Self {
+        Self { hub: Arc::clone(hub), by_sub: BTreeMap::new(), next: 1 }
     }
 
     /// Whether nothing is followed.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.by_sub.is_empty()
     }
 
     /// One that is followed, if any is.
-    pub(super) fn any(&self) -> Option<&ConversationId> {
+    pub(crate) fn any(&self) -> Option<&ConversationId> {
         self.by_sub.values().next().map(|follow| &follow.id)
     }
 
     /// Begins to follow a conversation for `done`; what is to be sent for it, if it is new.
-    pub(super) fn begin(&mut self, id: ConversationId, done: Waiting) -> Option<ClientFrame> {
+    pub(crate) fn begin(&mut self, id: ConversationId, done: Waiting) -> Option<ClientFrame> {
         if let Some(known) = self.by_sub.values_mut().find(|follow| follow.id == id) {
             known.unwatched_since = None;
             if known.conversation.is_some() {
@@ -106,25 +104,25 @@ impl Follows {
     }
 
     /// How far each is, for the answer to a heartbeat.
-    pub(super) fn positions(&self) -> BTreeMap<SubscriptionId, Seq> {
+    pub(crate) fn positions(&self) -> BTreeMap<SubscriptionId, Seq> {
         let head = |follow: &Follow| follow.conversation.as_ref().map_or(0, |found| found.head());
         self.by_sub.iter().map(|(sub, follow)| (*sub, head(follow))).collect()
     }
 
     /// Takes a frame of the other hub.
-    pub(super) fn take(&mut self, frame: ServerFrame) -> Heard {
+    pub(crate) fn take(&mut self, frame: ServerFrame) -> FollowChange {
         match frame {
             ServerFrame::Subbed { sub, mode: SubMode::Snapshot, .. } => {
                 if let Some(follow) = self.by_sub.get_mut(&sub) {
                     follow.pieces = None;
                 }
-                Heard::Nothing
+                FollowChange::Nothing
             }
             ServerFrame::Snap { sub, more: true, state, .. } => {
                 if let Some(follow) = self.by_sub.get_mut(&sub) {
                     follow.pieces = Some(follow.joined(*state));
                 }
-                Heard::Nothing
+                FollowChange::Nothing
             }
             ServerFrame::Snap { sub, epoch, seq, state, .. } => self.snapshot(sub, (epoch, seq), *state),
             ServerFrame::Batch { sub, from, to, ev, .. } => self.batch(sub, (from, to), ev),
@@ -132,56 +130,56 @@ impl Follows {
                 if let Some(follow) = self.by_sub.get_mut(&sub) {
                     follow.tell(&Ok(()));
                 }
-                Heard::Nothing
+                FollowChange::Nothing
             }
             ServerFrame::Error { sub: Some(sub), message, .. } => {
-                let Some(mut follow) = self.by_sub.remove(&sub) else { return Heard::Nothing };
+                let Some(mut follow) = self.by_sub.remove(&sub) else { return FollowChange::Nothing };
                 follow.tell(&Err(message));
-                follow.conversation.map_or(Heard::Nothing, Heard::Refused)
+                follow.conversation.map_or(FollowChange::Nothing, FollowChange::Refused)
             }
-            _ => Heard::Nothing,
+            _ => FollowChange::Nothing,
         }
     }
 
     /// Takes the last piece of a state: it replaces what is known of the conversation, or makes it.
-    fn snapshot(&mut self, sub: SubscriptionId, (epoch, seq): (Epoch, Seq), last: View) -> Heard {
-        let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
+    fn snapshot(&mut self, sub: SubscriptionId, (epoch, seq): (Epoch, Seq), last: View) -> FollowChange {
+        let Some(follow) = self.by_sub.get_mut(&sub) else { return FollowChange::Nothing };
         let mut view = follow.joined(last);
         view.seq = seq;
         let known = follow.conversation.as_ref().filter(|found| *found.epoch() == epoch && !found.is_over());
         if let Some(known) = known {
             self.hub.skip_followed(known, view);
-            return Heard::Changed(follow.id.clone());
+            return FollowChange::Changed(follow.id.clone());
         }
         let had = follow.conversation.is_some();
         match self.hub.follow_conversation(Conversation::followed(follow.id.clone(), epoch, view)) {
             Ok(made) => {
                 follow.conversation = Some(made);
                 let id = follow.id.clone();
-                if had { Heard::Replaced(id) } else { Heard::Changed(id) }
+                if had { FollowChange::Replaced(id) } else { FollowChange::Changed(id) }
             }
             Err(error) => {
                 follow.tell(&Err(error.to_string()));
-                Heard::Nothing
+                FollowChange::Nothing
             }
         }
     }
 
     /// Takes the events with these seqs, which must follow what is known.
-    fn batch(&mut self, sub: SubscriptionId, seqs: (Seq, Seq), events: Vec<Envelope>) -> Heard {
-        let Some(follow) = self.by_sub.get_mut(&sub) else { return Heard::Nothing };
-        let Some(conversation) = &follow.conversation else { return Heard::Nothing };
+    fn batch(&mut self, sub: SubscriptionId, seqs: (Seq, Seq), events: Vec<Envelope>) -> FollowChange {
+        let Some(follow) = self.by_sub.get_mut(&sub) else { return FollowChange::Nothing };
+        let Some(conversation) = &follow.conversation else { return FollowChange::Nothing };
         match self.hub.take_followed(conversation, seqs, events) {
-            Ok(()) => Heard::Changed(follow.id.clone()),
+            Ok(()) => FollowChange::Changed(follow.id.clone()),
             Err(error) => {
                 tracing::warn!(conversation = %follow.id, %error, "what another hub sends does not follow");
-                Heard::Torn(sub)
+                FollowChange::Torn(sub)
             }
         }
     }
 
     /// Lets go of what nobody watches any more, and of what is this hub's by now; the subscriptions that end.
-    pub(super) fn let_go(&mut self) -> Vec<SubscriptionId> {
+    pub(crate) fn let_go(&mut self) -> Vec<SubscriptionId> {
         let (hub, now) = (&self.hub, Instant::now());
         let ends = self.by_sub.iter_mut().filter_map(|(sub, follow)| {
             let conversation = follow.conversation.as_ref()?;
@@ -199,7 +197,7 @@ impl Follows {
     }
 
     /// The link is lost: what of it is in memory, for whoever goes on with it.
-    pub(super) fn lose(&mut self, why: &str) -> Vec<Arc<Conversation>> {
+    pub(crate) fn lose(&mut self, why: &str) -> Vec<Arc<Conversation>> {
         let mut left = Vec::new();
         for (_, mut follow) in std::mem::take(&mut self.by_sub) {
             follow.tell(&Err(why.to_owned()));

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::follows::{Follows, Heard};
+use super::follows::{FollowChange, Follows};
 use crate::sharing::{FEATURE, LinkRequest, Reply};
 use crate::state::Shared;
 
@@ -53,7 +53,7 @@ pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut requests: Re
     let opened = open(&shared, &address).await;
     match opened {
         Ok(hub) => {
-            let follows = Follows::new(&shared);
+            let follows = Follows::new(&shared.hub);
             let mut link =
                 Link { shared: Arc::clone(&shared), hub, follows, replies: BTreeMap::new(), next_id: 1 };
             let why = link.serve(&mut requests).await;
@@ -153,7 +153,7 @@ impl Link {
                         return String::from("the other hub has fallen silent");
                     }
                     if heard_at.elapsed() > DOUBT && probe.is_none() {
-                        probe = self.probe();
+                        probe = self.claim_from_silent();
                     }
                     if !self.follows.is_empty() || !self.replies.is_empty() {
                         used_at = Instant::now();
@@ -170,9 +170,9 @@ impl Link {
         }
     }
 
-    /// Looks in the log whether the other hub still has what it had, in a task of its own; `None` if nothing
-    /// is asked of it.
-    fn probe(&self) -> Option<JoinHandle<Result<Owner, LogError>>> {
+    /// Claims one of the conversations that are asked of the other hub, in a task of its own; `None` if there is none. If the other hub's lease
+    /// has run out, the claim ends its life and makes this hub the owner.
+    fn claim_from_silent(&self) -> Option<JoinHandle<Result<Owner, LogError>>> {
         let asked = self.replies.values().next().map(|(conversation, _)| conversation);
         let conversation = asked.or_else(|| self.follows.any())?.clone();
         let shared = Arc::clone(&self.shared);
@@ -227,15 +227,15 @@ impl Link {
             }
             ServerFrame::Bye { reason, .. } => return Err(reason.to_string()),
             frame => match self.follows.take(frame) {
-                Heard::Nothing => {}
-                Heard::Changed(conversation) => self.deliver(&conversation),
-                Heard::Replaced(conversation) => {
+                FollowChange::Nothing => {}
+                FollowChange::Changed(conversation) => self.deliver(&conversation),
+                FollowChange::Replaced(conversation) => {
                     // Sockets begin anew what was replaced.
                     self.shared.sockets.wake_due(true);
                     self.deliver(&conversation);
                 }
-                Heard::Torn(sub) => return self.send(&ClientFrame::Resync { sub }).await,
-                Heard::Refused(conversation) => {
+                FollowChange::Torn(sub) => return self.send(&ClientFrame::Resync { sub }).await,
+                FollowChange::Refused(conversation) => {
                     self.shared.tasks.spawn(super::recover(Arc::clone(&self.shared), conversation));
                 }
             },

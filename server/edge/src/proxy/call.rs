@@ -116,7 +116,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     };
     let mut lent = lent::lend(shared, &mut parts, upstream, target.rest)?;
     // Other protocols may be offered, such as `h2c`; their clients can do without them.
-    if parts.method == Method::GET && socket::is_wanted(&parts.headers) {
+    if parts.method == Method::GET && socket::wants_socket(&parts.headers) {
         let facts =
             facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
         let model = socket::model_in(target.rest);

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use access::{Admission, Budget, Hash, TokenRecord};
 use axum::http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, LOCATION};
 use axum::http::request::Parts;
@@ -108,7 +108,7 @@ pub(super) fn lend(
 /// What the audit log says of a call of `who` that is refused.
 fn refusal(parts: &Parts, who: &str) -> Audited {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
-    Audited::new(Deed::Refused, who).at(&peer.address.to_string())
+    Audited::new(AuditedAction::Refused, who).at(&peer.address.to_string())
 }
 
 /// Decides whether a call may go to `upstream`, and lends it the hub's key if it has none of its own: then the
@@ -185,7 +185,7 @@ fn has_key(query: &str) -> bool {
 /// Refuses what the hub's key is not for.
 fn may_be_lent(parts: &Parts, wish: Wish, budget: Option<&Budget>) -> Result<(), Problem> {
     let refused = |detail: &str| Err(Problem::new(ErrorCode::Forbidden, detail));
-    if socket::is_wanted(&parts.headers) {
+    if socket::wants_socket(&parts.headers) {
         return refused("the hub's key is lent to requests, not to WebSockets");
     }
     match wish {

@@ -24,6 +24,7 @@ use super::lent::{CallEnd, Meter};
 use super::order::Turn;
 use super::secrets::{Striker, said_bytes};
 use super::tape::{End, Reading, RequestState, Tape};
+use crate::peers;
 use crate::state::Shared;
 use event_log::clock;
 use hub::{Attendant, Publication};
@@ -146,7 +147,7 @@ impl Recording {
         let before = shared.proxy.joiner.lock().unknown(&call, request);
         // This may read from the log, so no lock is held. A conversation that cannot be read counts as
         // unknown.
-        let before = before.and_then(|id| shared.hub.find(&id).ok().flatten());
+        let before = before.and_then(|id| shared.hub.look(&id).ok().flatten());
         let said = RequestDigest::of(request);
         let mut joiner = shared.proxy.joiner.lock();
         if let Some(before) = before.as_ref().filter(|_| joiner.unknown(&call, request).is_some()) {
@@ -275,7 +276,7 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     if publication.events.is_empty() {
         return;
     }
-    if let Err(error) = shared.fanout.publish(conversation, publication) {
+    if let Err(error) = peers::publish(shared, conversation, publication) {
         tracing::warn!(%conversation, %error, "a part of a call was not recorded");
     }
 }
@@ -301,6 +302,7 @@ pub(crate) fn close(shared: &Shared) {
     let placed = joiner.close();
     say(shared, placed);
     drop(joiner);
+    shared.gate.tell_rest_of_spending();
     shared.gate.save_spending();
 }
 

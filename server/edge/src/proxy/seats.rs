@@ -11,19 +11,19 @@ pub(super) struct Sockets(Arc<AtomicUsize>);
 
 /// The place of one `WebSocket`. Dropping it gives the place back.
 #[derive(Debug)]
-pub(super) struct Seat(Arc<AtomicUsize>);
+pub(super) struct SocketPlace(Arc<AtomicUsize>);
 
 impl Sockets {
     /// Takes a place; `None` if there are as many as may be.
-    pub(super) fn seat(&self) -> Option<Seat> {
-        let seat = Seat(Arc::clone(&self.0));
+    pub(super) fn place(&self) -> Option<SocketPlace> {
+        let place = SocketPlace(Arc::clone(&self.0));
         // Counted before the check, so that two cannot take the last place. If it does not fit, dropping it
         // gives it back.
-        (self.0.fetch_add(1, Ordering::Relaxed) < PROXY_SOCKETS_MAX).then_some(seat)
+        (self.0.fetch_add(1, Ordering::Relaxed) < PROXY_SOCKETS_MAX).then_some(place)
     }
 }
 
-impl Drop for Seat {
+impl Drop for SocketPlace {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

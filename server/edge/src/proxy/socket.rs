@@ -32,15 +32,17 @@ use model::code::ErrorCode;
 use model::limits::{PROXY_SOCKET_HALF_MS, PROXY_SOCKETS_MAX};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
-use upstream::{SendError, Upstream};
+use upstream::{Api, Egress, SendError, Upstream};
 
 use super::call::{escaped, refuse};
 use super::calls::PROXIED;
 use super::headers;
 use super::record::Facts;
+use super::seats::SocketPlace;
 use crate::http::passed::Passed;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
+use crate::sharing::PassedBody;
 use crate::state::Shared;
 
 mod frames;
@@ -61,7 +63,7 @@ const LOOK: Duration = Duration::from_millis(50);
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Whether a request asks for a WebSocket, by its `Upgrade`.
-pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_socket(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(|upgrade| upgrade.as_bytes().eq_ignore_ascii_case(b"websocket"))
 }
 
@@ -86,54 +88,115 @@ pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response,
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
-    let Some(seat) = shared.proxy.sockets.seat() else {
-        let detail = format!("the proxy passes at most {PROXY_SOCKETS_MAX} WebSockets at once");
-        return Err(Problem::new(ErrorCode::TooMany, detail));
-    };
+    let place = place(shared)?;
     let Some(caller) = parts.extensions.remove::<OnUpgrade>() else {
         return Err(Problem::bad_request("this connection cannot become a WebSocket"));
     };
-    let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
-    let admission = parts.extensions.remove::<Admission>();
+    let ends = Ends::of(shared, place, caller, &parts);
     PROXIED.one();
-    let mut answer = match ask(shared, upstream, parts, uri).await {
+    let answer = match ask(shared, upstream, parts, uri).await {
         Ok(answer) => answer,
         Err(fault) => return Ok(refuse(upstream, fault, None)),
     };
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(passed(answer.map(Body::new), |_same| ()));
     }
-    let upgrading = hyper::upgrade::on(&mut answer);
-    let protocol = answer.headers().get(UPGRADE).cloned();
     let packing = answer.headers().get(SEC_WEBSOCKET_EXTENSIONS).and_then(|value| value.to_str().ok());
     let packing = packing.and_then(Packing::agreed);
     let named = facts.as_ref().and_then(|facts| facts.conversation.clone());
+    let named = named.and_then(|named| HeaderValue::from_str(&escaped(&named)).ok());
     let tap = tap(shared, facts, model, packing);
-    if let Some(line) = line {
-        // How long a peer takes nothing is the business of the two sides.
-        line.be_lenient(true);
+    Ok(ends.join(answer, tap, named))
+}
+
+/// Passes a handshake on to the hub at `address`, which records the conversation, and after it the bytes of both sides. The
+/// inner error says why that hub was not reached; the outer one is for a handshake that may have arrived.
+pub(crate) async fn open_there(
+    shared: &Arc<Shared>,
+    address: &str,
+    mut request: Request<PassedBody>,
+    (caller, parts): (OnUpgrade, &Parts),
+) -> Result<Result<axum::response::Response, String>, Problem> {
+    let place = place(shared)?;
+    let ends = Ends::of(shared, place, caller, parts);
+    let hub = Upstream::new("hub", address, Api::default());
+    let hub = hub.map_err(|error| Problem::new(ErrorCode::Elsewhere, error.to_string()))?;
+    let headers = request.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.extend(parts.headers.get(UPGRADE).map(|protocol| (UPGRADE, protocol.clone())));
+    let answer = match Egress::direct().upgrade(&hub, request).await {
+        Ok(answer) => answer,
+        Err(SendError::Unreachable(why)) => return Ok(Err(why)),
+        Err(SendError::Failed(why)) => return Err(Problem::new(ErrorCode::Elsewhere, why)),
+    };
+    let named = answer.headers().get(super::call::CONVERSATION).cloned();
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(Ok(passed(answer.map(Body::new), |_same| ())));
     }
-    let (drain, ending) = (shared.drain.clone(), Arc::clone(shared));
-    shared.tasks.spawn(async move {
-        let _seat = seat;
-        match tokio::try_join!(caller, upgrading) {
-            // Both sides are cut once the caller is not let in any more.
-            Ok((caller, upstream)) => tokio::select! {
-                () = relay(tap, caller, upstream, &drain) => {}
-                denial = over(&ending, admission.as_ref()) => {
-                    tracing::info!(%denial, "a WebSocket through the proxy was cut");
-                }
-            },
-            Err(error) => tracing::debug!(%error, "a WebSocket was not begun"),
+    Ok(Ok(ends.join(answer, Tap::none(&shared.proxy.budget), named)))
+}
+
+/// A place among the open `WebSocket`s. Fails with `too_many` if there is none.
+fn place(shared: &Shared) -> Result<SocketPlace, Problem> {
+    shared.proxy.sockets.place().ok_or_else(|| {
+        let detail = format!("the proxy passes at most {PROXY_SOCKETS_MAX} WebSockets at once");
+        Problem::new(ErrorCode::TooMany, detail)
+    })
+}
+
+/// The caller's end of a connection that is being opened.
+struct Ends {
+    shared: Arc<Shared>,
+    place: SocketPlace,
+    caller: OnUpgrade,
+    /// As long as it holds, the connection stays.
+    admission: Option<Admission>,
+    line: Option<Arc<ConnectionInfo>>,
+}
+
+impl Ends {
+    /// The end of the caller whose handshake has these headers.
+    fn of(shared: &Arc<Shared>, place: SocketPlace, caller: OnUpgrade, parts: &Parts) -> Self {
+        let admission = parts.extensions.get::<Admission>().cloned();
+        let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
+        Self { shared: Arc::clone(shared), place, caller, admission, line }
+    }
+
+    /// Joins it with the other end, whose `answer` is 101, in a task of the hub; the answer for the caller, with the name of
+    /// the conversation if it is known.
+    fn join(
+        self,
+        mut answer: Response<Incoming>,
+        tap: Tap,
+        named: Option<HeaderValue>,
+    ) -> axum::response::Response {
+        let Self { shared, place, caller, admission, line } = self;
+        let upgrading = hyper::upgrade::on(&mut answer);
+        let protocol = answer.headers().get(UPGRADE).cloned();
+        if let Some(line) = line {
+            // How long a peer takes nothing is the business of the two sides.
+            line.be_lenient(true);
         }
-    });
-    Ok(passed(answer.map(|_none| Body::empty()), |headers| {
-        headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-        headers.insert(UPGRADE, protocol.unwrap_or_else(|| HeaderValue::from_static("websocket")));
-        if let Some(value) = named.and_then(|named| HeaderValue::from_str(&escaped(&named)).ok()) {
-            headers.insert(super::call::CONVERSATION, value);
-        }
-    }))
+        let (drain, tasks) = (shared.drain.clone(), shared.tasks.clone());
+        tasks.spawn(async move {
+            let _place = place;
+            match tokio::try_join!(caller, upgrading) {
+                // Both sides are cut once the caller is not let in any more.
+                Ok((caller, upstream)) => tokio::select! {
+                    () = relay(tap, caller, upstream, &drain) => {}
+                    denial = over(&shared, admission.as_ref()) => {
+                        tracing::info!(%denial, "a WebSocket through the proxy was cut");
+                    }
+                },
+                Err(error) => tracing::debug!(%error, "a WebSocket was not begun"),
+            }
+        });
+        passed(answer.map(|_none| Body::empty()), |headers| {
+            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
+            headers.insert(UPGRADE, protocol.unwrap_or_else(|| HeaderValue::from_static("websocket")));
+            headers.extend(named.map(|named| (super::call::CONVERSATION, named)));
+        })
+    }
 }
 
 /// Ready once the caller is not let in any more; never without access control.

@@ -1,11 +1,13 @@
 //! A publisher that numbers what it says and says it again until it is stored.
 
+use std::sync::Arc;
+
 use event_log::{Progress, Ticket, settled};
 use model::event::{Kind, PartEnd, PartKind};
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Event, PartId, PublisherId, RunId};
 
-use hub::{AppendError, Numbers, Publication, PublishError, PublisherClaim};
+use hub::{AppendError, FrameNumbering, Numbers, Publication, PublishError};
 
 /// Events of which each text consists, with its start and its end.
 const TEXT: u64 = 10;
@@ -15,12 +17,12 @@ const TEXT: u64 = 10;
 pub(super) struct Publisher {
     pub(super) id: PublisherId,
     pub(super) conversation: ConversationId,
-    level: Durability,
+    pub(super) level: Durability,
     run: RunId,
     /// The number of the last event that it has made up.
     pub(super) made: u64,
     /// The number of the last event that left since the connection stands.
-    sent: u64,
+    pub(super) sent: u64,
     /// The number of the last event of which it was told that it is kept.
     pub(super) acked: u64,
     /// What it was not told yet.
@@ -62,7 +64,7 @@ impl Publisher {
     }
 
     /// Whether `event` is the one with this number.
-    pub(super) fn said(&self, number: u64, event: &Event) -> bool {
+    fn said(&self, number: u64, event: &Event) -> bool {
         let said = self.event(number);
         let same = match (&said.kind, &event.kind) {
             (Kind::Status { text }, Kind::Status { text: found }) => text == found,
@@ -74,6 +76,17 @@ impl Publisher {
             _ => false,
         };
         same && said.run == event.run
+    }
+
+    /// Fails unless `envelopes`, all that the log has of the conversation, have everything of this publisher, once and in order.
+    pub(super) fn is_there_once_and_in_order(&self, envelopes: &[Arc<Envelope>]) {
+        let said = envelopes.iter().filter(|said| said.publisher.as_ref() == Some(&self.id));
+        let mut count = 0;
+        for (said, number) in said.zip(1..) {
+            assert!(self.said(number, &said.event), "{}: {number} is {said:?}", self.id);
+            count = number;
+        }
+        assert_eq!(count, self.made, "{} in {}", self.id, self.conversation);
     }
 
     /// The next frame: what was not sent yet, and now and then something again.
@@ -91,10 +104,10 @@ impl Publisher {
             publisher: None,
             by_hub: false,
         });
-        let claim =
-            PublisherClaim { publisher: self.id.clone(), epoch: 1, numbers: Numbers::of(first, last) };
+        let numbering =
+            FrameNumbering { publisher: self.id.clone(), epoch: 1, numbers: Numbers::of(first, last) };
         let said = Publication::of(events.collect());
-        Some((last, Publication { claim: Some(claim), level: self.level, ..said }))
+        Some((last, Publication { numbering: Some(numbering), level: self.level, ..said }))
     }
 
     /// The frame up to `last` went out, and came to this.

@@ -345,13 +345,7 @@ impl World {
         let seqs: Vec<_> = envelopes.iter().map(|envelope| envelope.seq).collect();
         assert_eq!(seqs, (1..=head).collect::<Vec<_>>(), "{id} is dense");
         for publisher in self.publishers.iter().filter(|publisher| publisher.conversation == *id) {
-            let said = envelopes.iter().filter(|said| said.publisher.as_ref() == Some(&publisher.id));
-            let mut count = 0;
-            for (said, number) in said.zip(1..) {
-                assert!(publisher.said(number, &said.event), "{}: {number} is {said:?}", publisher.id);
-                count = number;
-            }
-            assert_eq!(count, publisher.made, "{} in {id}", publisher.id);
+            publisher.is_there_once_and_in_order(&envelopes);
         }
         let mut view = model::View::default();
         for envelope in &envelopes {

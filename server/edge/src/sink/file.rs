@@ -113,7 +113,7 @@ pub(super) async fn run(source: Source, mut files: Files) {
             return;
         }
         tokio::select! {
-            () = source.follower.moved(), if done => {}
+            () = source.follower.changed(), if done => {}
             () = tokio::time::sleep(RETRY), if !done => {}
             () = drain.cancelled() => {}
         }

@@ -177,7 +177,7 @@ impl HubSink {
             // All three may be cancelled: they only wait.
             tokio::select! {
                 update = self.session.next() => self.hear(&update?),
-                () = self.source.follower.moved() => self.due.extend(self.source.moved()),
+                () = self.source.follower.changed() => self.due.extend(self.source.moved()),
                 () = tokio::time::sleep(LATER), if !self.later.is_empty() => self.due.append(&mut self.later),
             }
         }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use access::{Denial, Right, frames};
 use compact_str::CompactString;
 use hub::SeenRows;
@@ -23,15 +23,9 @@ use event_log::clock;
 /// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
 
-/// The code of a denial, as clients are told it.
-fn code_of(denial: Denial) -> &'static str {
-    let code = if denial.is_about_credentials() { ErrorCode::Unauthenticated } else { ErrorCode::Forbidden };
-    code.as_str()
-}
-
 /// That `who` may not have `frame` taken, as the audit log notes it.
 fn refused(who: &str, frame: &ClientFrame) -> Audited {
-    let refused = Audited::new(Deed::Refused, who).failed(ErrorCode::Forbidden.as_str());
+    let refused = Audited::new(AuditedAction::Refused, who).failed(ErrorCode::Forbidden.as_str());
     match frame {
         ClientFrame::Sub { conv, .. } => refused.about(conv.as_str()).with("sub"),
         ClientFrame::Pub(publication) => refused.about(publication.conv.as_str()).with("pub"),
@@ -107,7 +101,9 @@ impl Connection {
         let code =
             if denial.is_about_credentials() { CloseCode::Unauthenticated } else { CloseCode::Forbidden };
         let who = self.admission.as_ref().map_or("", |admission| admission.principal.name());
-        let refused = Audited::new(Deed::Refused, who).with("hello on a socket").failed(code_of(denial));
+        let refused = Audited::new(AuditedAction::Refused, who)
+            .with("hello on a socket")
+            .failed(denial.code().as_str());
         self.shared.gate.audit(refused);
         if let (Some(counted), Some(address)) = (self.shared.gate.counted(), self.address)
             && denial.is_about_credentials()

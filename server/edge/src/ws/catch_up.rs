@@ -61,8 +61,8 @@ impl CatchUp {
     /// Begins a new subscription. `have` is the position of the client, if it has one.
     pub(super) fn start(subscription: Arc<Subscription>, have: Option<&Position>) -> Self {
         let (why, tail) = match (&subscription.place, have) {
-            (SubscriptionTarget::Conversation(stage, shard), Some(have)) => {
-                match unfit(stage, &shard.frame_cache, have) {
+            (SubscriptionTarget::Conversation(viewed, pump), Some(have)) => {
+                match unfit(viewed, &pump.frame_cache, have) {
                     Some(why) => (Some(why), None),
                     None => (None, Some(have.seq)),
                 }
@@ -99,7 +99,7 @@ impl CatchUp {
         Self { subscription, cursor, snapshot: false, why: None, greet: false, live: false, parked_at, told }
     }
 
-    /// Counts the viewer as behind if its socket has taken nothing for long enough, although that cannot be
+    /// Counts the viewer as behind if it has been catching up for long enough, although that cannot be
     /// told yet. Returns when to check again.
     pub(super) fn look(&self, now: Instant, ladder: &Ladder) -> Option<Instant> {
         let behind_at = self.parked_at.filter(|_| self.told == Rung::Immediate)? + BEHIND_AFTER;
@@ -111,14 +111,14 @@ impl CatchUp {
     }
 
     /// Tells the client its rung if that has changed.
-    fn stands(&mut self, stage: &ViewedConversation, ladder: &Ladder, rung: Rung) {
+    fn stands(&mut self, viewed: &ViewedConversation, ladder: &Ladder, rung: Rung) {
         if self.told == rung {
             return;
         }
         self.told = rung;
         ladder.step(&self.subscription.standing, rung);
         let behind = self.parked_at.filter(|_| rung != Rung::Immediate).map(|at| at.elapsed().as_millis());
-        let head = stage.conversation.head();
+        let head = viewed.conversation.head();
         self.queue(&ServerFrame::Lag {
             sub: self.subscription.sub,
             state: rung,
@@ -131,40 +131,40 @@ impl CatchUp {
     /// before.
     pub(super) fn step(&mut self, fanout: &Fanout) -> Step {
         let subscription = Arc::clone(&self.subscription);
-        let SubscriptionTarget::Conversation(stage, shard) = &subscription.place else {
+        let SubscriptionTarget::Conversation(viewed, pump) = &subscription.place else {
             fanout.fleet.start(&subscription);
             return Step::Done;
         };
         if self.greet {
             self.greet = false;
             let mode = if self.snapshot { SubMode::Snapshot } else { SubMode::Tail };
-            self.subbed(stage, mode, self.why);
+            self.subbed(viewed, mode, self.why);
         }
-        let (conversation, frame_cache) = (&stage.conversation, &shard.frame_cache);
+        let (conversation, frame_cache) = (&viewed.conversation, &pump.frame_cache);
         let ladder = &fanout.ladder;
         if self.told == Rung::Immediate && self.parked_at.is_some_and(|at| at.elapsed() >= BEHIND_AFTER) {
-            self.stands(stage, ladder, Rung::Merged);
+            self.stands(viewed, ladder, Rung::Merged);
         }
         if self.snapshot {
-            self.snapshot(stage, frame_cache);
+            self.snapshot(viewed, frame_cache);
             return Step::More;
         }
         let near = frame_cache.snapshot_need(conversation, self.cursor.seq) == SnapshotNeed::No;
         let slice = if near { conversation.next(self.cursor, BATCH_BYTES_TARGET) } else { None };
         let is_last = slice.as_ref().is_some_and(Slice::is_empty);
         let Some(slice) = slice.and_then(|slice| frame_cache.visible(conversation, slice)) else {
-            self.stands(stage, ladder, Rung::Snapshot);
-            self.subbed(stage, SubMode::Snapshot, Some(SnapshotReason::Lagging));
-            self.snapshot(stage, frame_cache);
+            self.stands(viewed, ladder, Rung::Snapshot);
+            self.subbed(viewed, SubMode::Snapshot, Some(SnapshotReason::Lagging));
+            self.snapshot(viewed, frame_cache);
             return Step::More;
         };
         if is_last {
-            self.stands(stage, ladder, Rung::Immediate);
+            self.stands(viewed, ladder, Rung::Immediate);
             ladder.step(&subscription.standing, Rung::Immediate);
             if self.live {
                 self.queue(&ServerFrame::Live { sub: subscription.sub, seq: self.cursor.seq });
             }
-            shard.hand_over(Arc::clone(&subscription), self.cursor);
+            pump.hand_over(Arc::clone(&subscription), self.cursor);
             return Step::Done;
         }
         if !slice.is_empty() {
@@ -180,15 +180,15 @@ impl CatchUp {
     }
 
     /// Queues `subbed`, which says how the subscription goes on.
-    fn subbed(&self, stage: &ViewedConversation, mode: SubMode, why: Option<SnapshotReason>) {
-        let epoch = stage.conversation.epoch().clone();
-        let head = stage.conversation.head();
+    fn subbed(&self, viewed: &ViewedConversation, mode: SubMode, why: Option<SnapshotReason>) {
+        let epoch = viewed.conversation.epoch().clone();
+        let head = viewed.conversation.head();
         self.queue(&ServerFrame::Subbed { sub: self.subscription.sub, epoch, mode, why, head });
     }
 
     /// Queues the snapshot.
-    fn snapshot(&mut self, stage: &ViewedConversation, frame_cache: &FrameCache) {
-        let conversation = &stage.conversation;
+    fn snapshot(&mut self, viewed: &ViewedConversation, frame_cache: &FrameCache) {
+        let conversation = &viewed.conversation;
         let is_wrong = self.why == Some(SnapshotReason::Requested);
         let snapshot =
             if is_wrong { frame_cache.newest(conversation) } else { frame_cache.snapshot(conversation) };
@@ -198,7 +198,7 @@ impl CatchUp {
             let more = number + 1 < pieces.len();
             self.subscription.outbox.queue(wire::snapshot(self.subscription.sub, epoch, seq, piece, more));
         }
-        // Snapshots contain no ephemeral facts, so all current ones are sent again.
+        // Snapshots contain no ephemeral events, so all current ones are sent again.
         self.cursor = Cursor { seq, tick: 0 };
         self.snapshot = false;
         self.live = true;
@@ -206,14 +206,14 @@ impl CatchUp {
 }
 
 /// Why the client cannot go on with the events after `have`; `None` if it can.
-fn unfit(stage: &ViewedConversation, frame_cache: &FrameCache, have: &Position) -> Option<SnapshotReason> {
-    if have.epoch != *stage.conversation.epoch() {
+fn unfit(viewed: &ViewedConversation, frame_cache: &FrameCache, have: &Position) -> Option<SnapshotReason> {
+    if have.epoch != *viewed.conversation.epoch() {
         return Some(SnapshotReason::EpochChanged);
     }
-    if have.seq > stage.conversation.head() {
+    if have.seq > viewed.conversation.head() {
         return Some(SnapshotReason::AheadOfHead);
     }
-    match frame_cache.snapshot_need(&stage.conversation, have.seq) {
+    match frame_cache.snapshot_need(&viewed.conversation, have.seq) {
         SnapshotNeed::No => None,
         SnapshotNeed::OutOfReach => Some(SnapshotReason::TooOld),
         SnapshotNeed::Cheaper => Some(SnapshotReason::Cheaper),

@@ -16,7 +16,7 @@ use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::commands::carry_out;
-use crate::http::hubs::pass::{self, Carried};
+use crate::http::hubs::command::{self, Carried};
 use crate::state::Shared;
 use hub::Outbox;
 use hub::wire;
@@ -60,7 +60,7 @@ async fn work(
 ) {
     while let Some((who, conversation, command)) = commands.recv().await {
         let id = command.id.clone();
-        let done = match pass::command(&shared, &who, &conversation, command).await {
+        let done = match command::command(&shared, &who, &conversation, command).await {
             Carried::There(done) => done,
             Carried::Here(command) => carry_out(&shared, who.name(), &conversation, *command).await,
         };

@@ -11,6 +11,7 @@
 //! sleeps until the socket is readable or writable, somebody wakes it, or a deadline is due.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,10 +31,10 @@ use super::acks::Acks;
 use super::allowance::TokenBucket;
 use super::commands::Commands;
 use super::feed::Feed;
-use super::inlet::{Inbound, Inlet};
+use super::inlet::{FrameRead, Inlet};
 use super::passing::Passing;
+use super::undelivered::UndeliveredSubscriptions;
 use super::waiting::WaitingSubscription;
-use super::zombies::Zombies;
 use crate::access::Seat;
 use crate::state::Shared;
 use event_log::clock;
@@ -68,7 +69,7 @@ pub(super) struct Connection {
     /// Its number among the hub's sockets.
     number: u64,
     /// The reading end.
-    inlet: Inlet,
+    pub(super) inlet: Inlet,
     /// All subscriptions that have begun, those that are behind among them.
     pub(super) subscriptions: Vec<Arc<Subscription>>,
     /// Subscriptions that no pump serves at present.
@@ -85,7 +86,7 @@ pub(super) struct Connection {
     pub(super) greeted: bool,
     /// The token of a `hello` whose key is not there yet, with the number of changes of access control at that moment. Nothing is read
     /// meanwhile.
-    pub(super) unknown_key: Option<(u64, BearerToken)>,
+    pub(super) unknown_key: Option<Box<(u64, BearerToken)>>,
     /// When the socket was opened.
     opened: Instant,
     /// When the next heartbeat is due.
@@ -93,7 +94,7 @@ pub(super) struct Connection {
     /// How many heartbeats were sent since the last answer.
     pub(super) unanswered: u32,
     /// Finds subscriptions whose client does not get what it is sent.
-    pub(super) zombies: Zombies,
+    pub(super) undelivered: UndeliveredSubscriptions,
     /// Bounds how often snapshots may be asked for.
     pub(super) resyncs: TokenBucket,
     /// Conversations that were published to and whose viewers are not woken yet.
@@ -176,7 +177,7 @@ impl Connection {
             opened,
             heartbeat_at,
             unanswered: 0,
-            zombies: Zombies::default(),
+            undelivered: UndeliveredSubscriptions::default(),
             resyncs: TokenBucket::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
             to_deliver: Vec::new(),
             attendant,
@@ -200,7 +201,10 @@ impl Connection {
 
     /// Serves the socket until it is closed. Spawned as a task of the hub, which the drain waits for. At its
     /// end it leaves all subscriptions and ends the outbox.
-    pub(super) async fn run(mut self) {
+    ///
+    /// Boxed, since the future of a method that takes `self` by value has room for it twice. The waits for the socket keep a waker
+    /// alone, as no other task waits for it. Both are memory for each idle socket.
+    pub(super) async fn run(mut self: Box<Self>) {
         let (outbox, socket) = (Arc::clone(&self.outbox), Arc::clone(&self.socket));
         if self.inlet.has_ahead() {
             self.read();
@@ -217,7 +221,7 @@ impl Connection {
             }
             // Conversations are replaced where another hub had them, and where somebody deleted them.
             self.begin_again();
-            self.seat_waiting();
+            self.enter_waiting();
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
@@ -230,11 +234,11 @@ impl Connection {
             // All arms may be cancelled: they only wait.
             tokio::select! {
                 () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
-                readable = socket.readable(), if reads && !ahead => match readable {
+                readable = poll_fn(|context| socket.poll_read_ready(context)), if reads && !ahead => match readable {
                     Ok(()) => self.read(),
                     Err(_) => break,
                 },
-                _ = socket.writable(), if writes => {}
+                _ = poll_fn(|context| socket.poll_write_ready(context)), if writes => {}
                 () = outbox.wake.notified() => {}
                 () = self.acks.moved(), if self.acks.is_waiting() => {}
             }
@@ -270,9 +274,8 @@ impl Connection {
 
     /// Wakes the viewers of everything that was published.
     fn deliver(&mut self) {
-        for conversation in self.to_deliver.drain(..) {
-            self.shared.fanout.deliver(&conversation);
-        }
+        self.shared.fanout.deliver_all(&self.to_deliver);
+        self.to_deliver.clear();
     }
 
     /// Goes on with what waited for other hubs.
@@ -299,8 +302,8 @@ impl Connection {
         }
         for _ in 0..FRAMES_AT_ONCE {
             match self.inlet.next(&self.outbox) {
-                Inbound::Nothing => return,
-                Inbound::Closed => {
+                FrameRead::Nothing => return,
+                FrameRead::Closed => {
                     // The answer to the peer's close still waits. If ours was first, theirs was the answer.
                     if self.phase != Phase::Open {
                         self.outbox.end();
@@ -308,19 +311,19 @@ impl Connection {
                     self.phase = Phase::Over;
                     return;
                 }
-                Inbound::Control => {}
+                FrameRead::Control => {}
                 // After our close, only the peer's close matters.
-                Inbound::Text(_) if self.phase != Phase::Open => {}
-                Inbound::Text(text) => self.take(&text),
-                Inbound::Idle => {
+                FrameRead::Text(_) if self.phase != Phase::Open => {}
+                FrameRead::Text(text) => self.take(&text),
+                FrameRead::Idle => {
                     self.close(CloseCode::RateLimited, "too much came without a text frame");
                     self.garbled = true;
                 }
-                Inbound::TooLarge => {
+                FrameRead::TooLarge => {
                     self.close(CloseCode::FrameTooLarge, "the frame is over the limit");
                     self.garbled = true;
                 }
-                Inbound::Bad(why) => {
+                FrameRead::Bad(why) => {
                     self.close(CloseCode::BadFrame, why);
                     self.garbled = true;
                 }
@@ -407,14 +410,14 @@ impl Connection {
             return;
         }
         let heads = self.subscriptions.iter().filter_map(|subscription| match &subscription.place {
-            SubscriptionTarget::Conversation(stage, _) => {
-                let conversation = &stage.conversation;
+            SubscriptionTarget::Conversation(viewed, _) => {
+                let conversation = &viewed.conversation;
                 Some((subscription.sub, (conversation.epoch().clone(), conversation.head())))
             }
             SubscriptionTarget::Fleet { .. } => None,
         });
         let heads: BTreeMap<_, _> = heads.collect();
-        self.zombies.sent(heads.iter().map(|(sub, (_, head))| (*sub, *head)));
+        self.undelivered.sent(heads.iter().map(|(sub, (_, head))| (*sub, *head)));
         let frame = ServerFrame::Hb { ts: clock::now_ms(), heads };
         self.queue(&frame);
         self.unanswered += 1;
@@ -448,3 +451,6 @@ impl Connection {
         self.subscriptions.iter().find(|subscription| subscription.sub == sub)
     }
 }
+
+#[cfg(all(test, target_pointer_width = "64"))]
+mod tests;

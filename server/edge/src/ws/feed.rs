@@ -27,12 +27,12 @@ impl Feed {
     }
 
     /// Adds a subscription whose client asked for the snapshot.
-    pub(super) fn resync(&mut self, subscription: Arc<Subscription>) {
+    pub(crate) fn resync(&mut self, subscription: Arc<Subscription>) {
         self.behind.push(CatchUp::resync(subscription));
     }
 
     /// Adds a subscription whose conversation was replaced by one in another epoch.
-    pub(super) fn replaced(&mut self, subscription: Arc<Subscription>) {
+    pub(crate) fn replaced(&mut self, subscription: Arc<Subscription>) {
         self.behind.push(CatchUp::replaced(subscription));
     }
 

@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use model::limits::{INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
+use model::limits::{HELLO_BYTES_MAX, INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig, WebSocketContext};
 use tokio_tungstenite::tungstenite::{Error, error::CapacityError};
@@ -37,7 +37,7 @@ thread_local! {
 
 /// The result of reading one frame.
 #[derive(Debug)]
-pub(super) enum Inbound {
+pub(super) enum FrameRead {
     /// A text frame.
     Text(tokio_tungstenite::tungstenite::Utf8Bytes),
     /// A ping, a pong or a close. Its answer is queued.
@@ -76,16 +76,25 @@ struct Ahead {
 }
 
 impl Inlet {
-    /// Reads from `socket`, after the bytes in `first`, which came with the upgrade.
+    /// Reads from `socket`, after the bytes in `first`, which came with the upgrade. A frame may have [`HELLO_BYTES_MAX`] bytes until
+    /// [`Inlet::greeted`].
     pub(super) fn new(socket: Arc<TcpStream>, first: &[u8]) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(KEPT)
             .write_buffer_size(0)
-            .max_message_size(Some(INBOUND_FRAME_BYTES_MAX))
-            .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
+            .max_message_size(Some(HELLO_BYTES_MAX))
+            .max_frame_size(Some(HELLO_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
         let ahead = Ahead { bytes: first.to_vec(), used: 0 };
         Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0 }
+    }
+
+    /// From now on a frame may have [`INBOUND_FRAME_BYTES_MAX`] bytes.
+    pub(super) fn greeted(&mut self) {
+        self.context.set_config(|config| {
+            config.max_message_size = Some(INBOUND_FRAME_BYTES_MAX);
+            config.max_frame_size = Some(INBOUND_FRAME_BYTES_MAX);
+        });
     }
 
     /// Begins a turn of reading.
@@ -121,7 +130,7 @@ impl Inlet {
 
     /// Reads the next frame if it is there and within the turn. Never waits. Answers to pings and closes are
     /// queued in `outbox`.
-    pub(super) fn next(&mut self, outbox: &Outbox) -> Inbound {
+    pub(super) fn next(&mut self, outbox: &Outbox) -> FrameRead {
         let before = self.turn;
         let turn = &mut self.turn;
         let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead, turn };
@@ -130,17 +139,19 @@ impl Inlet {
         match read {
             Ok(Message::Text(text)) => {
                 self.without_text = 0;
-                Inbound::Text(text)
+                FrameRead::Text(text)
             }
-            Ok(Message::Binary(_)) => Inbound::Bad("binary frames are not spoken here"),
-            Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => Inbound::Idle,
+            Ok(Message::Binary(_)) => FrameRead::Bad("binary frames are not spoken here"),
+            Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => {
+                FrameRead::Idle
+            }
             // A close is answered by the next read, which then returns an error.
-            Ok(_) => Inbound::Control,
-            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => Inbound::Nothing,
-            Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => Inbound::TooLarge,
-            Err(Error::Protocol(_)) => Inbound::Bad("not a WebSocket frame"),
-            Err(Error::Utf8(_)) => Inbound::Bad("a text frame that is not UTF-8"),
-            Err(_) => Inbound::Closed,
+            Ok(_) => FrameRead::Control,
+            Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => FrameRead::Nothing,
+            Err(Error::Capacity(CapacityError::MessageTooLong { .. })) => FrameRead::TooLarge,
+            Err(Error::Protocol(_)) => FrameRead::Bad("not a WebSocket frame"),
+            Err(Error::Utf8(_)) => FrameRead::Bad("a text frame that is not UTF-8"),
+            Err(_) => FrameRead::Closed,
         }
     }
 }

@@ -56,7 +56,7 @@ impl Connection {
         if waits && self.kind == SocketKind::Client {
             return self.wait((sub, conv.clone()), Begin::New(have.cloned()), wish.clone());
         }
-        self.seat(sub, conv, wish, |feed, subscription| feed.start(subscription, have));
+        self.enter(sub, conv, wish, |feed, subscription| feed.start(subscription, have));
     }
 
     /// Lets a subscription wait until its conversation is in memory.
@@ -66,7 +66,7 @@ impl Connection {
 
     /// Enters a conversation that is in memory, or is this hub's; `begin` begins the subscription. Other hubs
     /// get their events one by one and only from the owner; they are told `elsewhere` by any other hub.
-    fn seat(
+    fn enter(
         &mut self,
         sub: SubscriptionId,
         conv: &ConversationId,
@@ -91,8 +91,8 @@ impl Connection {
         }
     }
 
-    /// Seats the subscriptions whose conversations have come into memory.
-    pub(super) fn seat_waiting(&mut self) {
+    /// Begins the subscriptions whose conversations have come into memory.
+    pub(super) fn enter_waiting(&mut self) {
         let ready = self.waiting.extract_if(.., |waiting| waiting.is_ready().is_some());
         for waiting in ready.collect::<Vec<_>>() {
             let WaitingSubscription { sub, conversation, begin, wish, .. } = &waiting;
@@ -100,7 +100,7 @@ impl Connection {
                 self.refuse(Some(*sub), ErrorCode::Elsewhere, why.clone());
                 continue;
             }
-            self.seat(*sub, conversation, wish, |feed, subscription| match begin {
+            self.enter(*sub, conversation, wish, |feed, subscription| match begin {
                 Begin::New(have) => feed.start(subscription, have.as_ref()),
                 Begin::Again => feed.replaced(subscription),
             });
@@ -111,15 +111,15 @@ impl Connection {
     /// Their clients keep the number and get a snapshot.
     pub(super) fn begin_again(&mut self) {
         let is_over = |subscription: &Arc<Subscription>| match &subscription.place {
-            SubscriptionTarget::Conversation(stage, _) => stage.conversation.is_over(),
+            SubscriptionTarget::Conversation(viewed, _) => viewed.conversation.is_over(),
             SubscriptionTarget::Fleet { .. } => false,
         };
         while let Some(place) = self.subscriptions.iter().position(is_over) {
             let old = self.subscriptions.swap_remove(place);
             self.shared.fanout.leave(&old);
-            if let SubscriptionTarget::Conversation(stage, shard) = &old.place {
-                let of = (old.sub, stage.conversation.id().clone());
-                self.wait(of, Begin::Again, shard.wish.clone());
+            if let SubscriptionTarget::Conversation(viewed, pump) = &old.place {
+                let of = (old.sub, viewed.conversation.id().clone());
+                self.wait(of, Begin::Again, pump.wish.clone());
             }
         }
     }
@@ -173,7 +173,7 @@ impl Connection {
         let busy = self.outbox.waiting() > 0;
         let behind = &self.behind;
         let is_fed = |sub| !busy && !behind.has(sub);
-        for (sub, seq) in self.zombies.answered(at, is_fed) {
+        for (sub, seq) in self.undelivered.answered(at, is_fed) {
             tracing::debug!(sub, seq, "a subscription stays behind what it was sent");
             self.renew(sub, |feed, subscription| {
                 let have = subscription.epoch().map(|epoch| Position { epoch: epoch.clone(), seq });
@@ -187,10 +187,10 @@ impl Connection {
         let Some(old) = self.remove(sub) else { return };
         // The new one enters before the old one leaves, so that the conversation is not dropped in between.
         let new = match &old.place {
-            SubscriptionTarget::Conversation(stage, shard) => {
-                let (id, mask) = (stage.conversation.id(), shard.frame_cache.mask());
-                let (who, delivery) = (old.who(), shard.frame_cache.delivery());
-                let terms = SubscriptionTerms { wish: &shard.wish, mask, who, delivery };
+            SubscriptionTarget::Conversation(viewed, pump) => {
+                let (id, mask) = (viewed.conversation.id(), pump.frame_cache.mask());
+                let (who, delivery) = (old.who(), pump.frame_cache.delivery());
+                let terms = SubscriptionTerms { wish: &pump.wish, mask, who, delivery };
                 self.shared.fanout.enter(id, &self.outbox, sub, terms)
             }
             SubscriptionTarget::Fleet { rows, seen } => {

@@ -46,6 +46,8 @@ pub(crate) struct LimitSettings {
     pub(crate) connections_per_address: Option<NonZeroU32>,
     /// Logins of one address that may fail in a minute.
     pub(crate) failed_logins_per_minute: Option<NonZeroU32>,
+    /// Logins at the provider of identities that one address may begin in a minute.
+    pub(crate) provider_logins_per_minute: Option<NonZeroU32>,
     /// Most requests of one principal at the same time.
     pub(crate) requests_per_principal: Option<NonZeroU32>,
     /// Most open sockets of one principal.
@@ -62,6 +64,7 @@ impl LimitSettings {
         Quotas {
             connections_per_address: of(self.connections_per_address, usual.connections_per_address),
             failed_logins_per_minute: of(self.failed_logins_per_minute, usual.failed_logins_per_minute),
+            provider_logins_per_minute: of(self.provider_logins_per_minute, usual.provider_logins_per_minute),
             requests_per_principal: of(self.requests_per_principal, usual.requests_per_principal),
             sockets_per_principal: of(self.sockets_per_principal, usual.sockets_per_principal),
             publishes_per_second: of(self.publishes_per_second, usual.publishes_per_second),

@@ -1,4 +1,4 @@
-//! The table `[compat]` of the settings file: the settings of endpoints for clients of other servers.
+//! The table `[compat]` of the settings file: the settings of the doors, which are routes for clients of other servers.
 //!
 //! ```toml
 //! [compat]
@@ -12,16 +12,16 @@
 use std::fmt;
 use std::time::Duration;
 
-use edge::{DEFAULT_DOOR, DOORS, DOORS_OF_ONE, Door, HangUp};
+use edge::{DEFAULT_DOOR, DOORS, DOORS_WITHOUT_AGENT_NAME, DoorSettings, HangUp};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The settings of one such endpoint: a table, or only the name of its agent.
+/// An entry of `[compat]`, the settings of one door: a table, or only the name of its agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct DoorSettings(DoorTable);
+pub(crate) struct DoorEntry(DoorTable);
 
-/// The table of one endpoint.
+/// The table of one door.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct DoorTable {
@@ -33,32 +33,32 @@ struct DoorTable {
     ping_seconds: Option<u64>,
 }
 
-impl<'de> Deserialize<'de> for DoorSettings {
+impl<'de> Deserialize<'de> for DoorEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TableOrName;
         impl<'de> Visitor<'de> for TableOrName {
-            type Value = DoorSettings;
+            type Value = DoorEntry;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("the name of an agent, or a table with agent, hang_up and ping_seconds")
             }
 
-            fn visit_str<E>(self, agent: &str) -> Result<DoorSettings, E> {
-                Ok(DoorSettings(DoorTable { agent: Some(agent.to_owned()), ..DoorTable::default() }))
+            fn visit_str<E>(self, agent: &str) -> Result<DoorEntry, E> {
+                Ok(DoorEntry(DoorTable { agent: Some(agent.to_owned()), ..DoorTable::default() }))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DoorSettings, A::Error> {
-                DoorTable::deserialize(MapAccessDeserializer::new(map)).map(DoorSettings)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DoorEntry, A::Error> {
+                DoorTable::deserialize(MapAccessDeserializer::new(map)).map(DoorEntry)
             }
         }
         deserializer.deserialize_any(TableOrName)
     }
 }
 
-impl DoorSettings {
+impl DoorEntry {
     /// Converts the settings; the error says what is wrong. `knows` returns whether there is an agent with a
-    /// name. An agent can only be set where the endpoint's clients do not name one themselves.
-    pub(crate) fn door(&self, name: &str, knows: impl Fn(&str) -> bool) -> Result<Door, String> {
+    /// name. An agent can only be set where the door's clients do not name one themselves.
+    pub(crate) fn door(&self, name: &str, knows: impl Fn(&str) -> bool) -> Result<DoorSettings, String> {
         let DoorTable { agent, hang_up, ping_seconds } = &self.0;
         let is_default = name == DEFAULT_DOOR;
         if !DOORS.contains(&name) && !is_default {
@@ -73,8 +73,8 @@ impl DoorSettings {
             ));
         }
         if let Some(agent) = agent {
-            if !DOORS_OF_ONE.contains(&name) && !is_default {
-                let doors = DOORS_OF_ONE.join(", ");
+            if !DOORS_WITHOUT_AGENT_NAME.contains(&name) && !is_default {
+                let doors = DOORS_WITHOUT_AGENT_NAME.join(", ");
                 return Err(format!(
                     "[compat] {name} has an agent, which its clients name; one can be set for {doors}"
                 ));
@@ -97,7 +97,7 @@ impl DoorSettings {
             return Err(format!("[compat.{name}] ping_seconds is {seconds}; it is 1 to 3600"));
         }
         let ping = ping_seconds.map(Duration::from_secs);
-        Ok(Door { agent: agent.as_deref().map(Into::into), hang_up, ping })
+        Ok(DoorSettings { agent: agent.as_deref().map(Into::into), hang_up, ping })
     }
 }
 

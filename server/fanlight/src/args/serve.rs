@@ -12,7 +12,7 @@ use super::SinkSettings;
 use super::access::{AccessSettings, access_table};
 use super::agents::{AgentSettings, McpSettings};
 use super::amount::{ByteSize, LengthOfTime};
-use super::doors::DoorSettings;
+use super::doors::DoorEntry;
 use super::layers;
 use super::price::PriceSettings;
 use super::redact::RedactSettings;
@@ -31,7 +31,7 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: Option<SocketAddr>,
     /// Where events are kept: memory, sqlite (fanlight.db in the data directory), sqlite:PATH or
     /// `postgres://USER@HOST/DATABASE` [default: sqlite]
-    #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG")]
+    #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG", hide_env_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log: Option<String>,
     /// Most bytes of a log on disk; beyond, it fails as on a full disk [default: as many as there are]
@@ -63,7 +63,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", env = "FANLIGHT_RETAIN_CONVERSATIONS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retain_conversations: Option<u64>,
-    /// A TOML file with settings; its keys are the long names of these options, with _ for -
+    /// A TOML file with settings; its keys are in the column `in the file` of docs/commands.md
     #[arg(long, value_name = "FILE", env = "FANLIGHT_CONFIG")]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
@@ -172,7 +172,7 @@ pub(crate) enum TraceFormat {
 pub(crate) struct ServeSettings {
     /// The address to listen on.
     pub(crate) listen: SocketAddr,
-    /// The log: `memory`, `sqlite` or `sqlite:PATH`.
+    /// The log: `memory`, `sqlite`, `sqlite:PATH` or `postgres://…`.
     pub(crate) log: String,
     /// The most bytes of a log on disk.
     pub(crate) log_max_bytes: Option<u64>,
@@ -209,7 +209,7 @@ pub(crate) struct ServeSettings {
     /// Origins of pages that may call the served contracts.
     pub(crate) origins: Vec<String>,
     /// Settings of the endpoints for clients of other servers; only in the file, as the table `[compat]`.
-    pub(crate) compat: BTreeMap<String, DoorSettings>,
+    pub(crate) compat: BTreeMap<String, DoorEntry>,
     /// Files that describe dialects.
     pub(crate) dialects: Vec<PathBuf>,
     /// The model APIs of the proxy, by name.

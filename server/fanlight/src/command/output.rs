@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 
+use super::secrets::without_secrets;
 use super::{CommandError, terminal};
 
 /// The output for the results of a command.
@@ -49,8 +50,9 @@ fn failure(error: &io::Error) -> CommandError {
 
 /// Writes a message to stderr.
 pub(crate) fn complain(text: &str) {
-    // The message may contain text from a hub.
-    let text = terminal::lines(text);
+    // The message may contain text from a hub, and what the settings hold.
+    let text = without_secrets(text);
+    let text = terminal::lines(&text);
     // If stderr cannot be written, there is no other place for messages.
     drop(writeln!(io::stderr(), "fanlight: {text}"));
 }

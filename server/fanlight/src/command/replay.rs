@@ -49,9 +49,10 @@ pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), Com
     if let Some(error) = broken.into_inner() {
         return Err(unreadable(args, &error));
     }
-    let odd = match view.anomalies.total {
+    let warnings = match view.anomalies.total {
         0 => String::new(),
-        odd => format!(", {odd} of them odd"),
+        1 => String::from(", with 1 warning"),
+        warnings => format!(", with {warnings} warnings"),
     };
     let position = standing.position.map(|position| position.to_string()).unwrap_or_default();
     let forgotten = match standing.missing {
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), Com
         missing => format!("; the hub was restarted without a log and forgot {missing} of them"),
     };
     output.line(&format!(
-        "published {} events{odd}; {} stands at {position}{forgotten}",
+        "published {} events{warnings}; {} stands at {position}{forgotten}",
         standing.offered, stream.conversation
     ))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use edge::{Config, Door, LogChoice, Redaction, Retain};
+use edge::{Config, DoorSettings, LogChoice, Redaction, Retain};
 use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -126,7 +126,7 @@ fn prices(settings: &ServeSettings) -> Result<Prices, CommandError> {
 }
 
 /// The settings of the endpoints for clients of other servers.
-fn compat(settings: &ServeSettings) -> Result<BTreeMap<CompactString, Door>, CommandError> {
+fn compat(settings: &ServeSettings) -> Result<BTreeMap<CompactString, DoorSettings>, CommandError> {
     let doors = settings.compat.iter().map(|(name, door)| {
         let door = door.door(name, |agent| settings.agents.contains_key(agent));
         door.map(|door| (CompactString::new(name), door))

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::frame::Rung;
 
-/// A viewer counts as behind once its socket has taken nothing for this long. Shorter pauses happen on any
+/// A viewer counts as behind once it has been catching up for this long since its socket was full. Shorter pauses happen on any
 /// network, and a frame that reports one would only add to the load.
 pub const BEHIND_AFTER: Duration = Duration::from_millis(100);
 

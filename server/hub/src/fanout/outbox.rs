@@ -1,5 +1,6 @@
-//! The writing end of one socket, shared by all who write to it. A frame goes out whole or waits whole, so
-//! frames never mix. A socket that takes no bytes is not written to again before it does (invariant I8).
+//! The writing end of one socket, shared by all who write to it. A frame of which the socket took the beginning is
+//! completed before any other bytes, so frames never mix; one of which it took nothing is not kept here. A socket that takes
+//! no bytes is not written to again before it does (invariant I8).
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice};
@@ -96,9 +97,9 @@ struct OutboxState {
     pending_bytes: usize,
     /// Subscriptions that pumps handed over, each with the position from which it goes on.
     parked: Vec<(Arc<Subscription>, Cursor)>,
-    /// Since when the kernel has taken nothing although bytes wait; `None` if nothing waits or it took some.
+    /// Since when bytes wait that the kernel did not take; `None` if nothing waits, or it took some since.
     stuck_since: Option<Instant>,
-    /// The last time at which the kernel took nothing.
+    /// The last time at which the kernel took less than there was.
     blocked_at: Option<Instant>,
     /// Whether the socket is closed.
     over: bool,
@@ -265,7 +266,7 @@ impl OutboxState {
         self.pending.push_back(PendingBytes { bytes, ends });
     }
 
-    /// Notes that the kernel took nothing just now.
+    /// Notes that the kernel took less than there was.
     fn blocked(&mut self) {
         let now = Instant::now();
         self.blocked_at = Some(now);

@@ -1,8 +1,8 @@
 //! A pump: one group of a conversation's viewers, with the task that writes to them.
 //!
 //! Within a pump, viewers at the same position form a [`ViewerGroup`], and each round reads one slice of the ring
-//! per group. A viewer enters by [`Pump::hand_over`] and leaves either because its subscription ends or
-//! because its socket takes no more bytes; then the pump parks it at its outbox.
+//! per group. A viewer enters by [`Pump::hand_over`] and leaves when its subscription ends, or when its
+//! socket takes no more bytes, the ring has moved on or its lens needs a snapshot; then the pump parks it at its outbox.
 //!
 //! ```text
 //! hand_over ──▶ inbox ──next round──▶ group ──socket full──▶ parked at the outbox ──caught up──▶ hand_over
@@ -136,6 +136,13 @@ impl ViewerGroup {
     fn place(&self) -> Cursor {
         Cursor { seq: self.told, tick: self.cursor.tick }
     }
+
+    /// Encodes `slice`, which its members are told of from then on.
+    fn encode(&mut self, frame_cache: &FrameCache, slice: &Slice) -> Arc<EncodedSlice> {
+        let first = self.members.first().map_or(0, |member| member.sub);
+        self.told = slice.to;
+        frame_cache.ready(slice, first)
+    }
 }
 
 /// The result of one round over all groups.
@@ -185,14 +192,67 @@ pub(super) async fn run(viewed: Arc<ViewedConversation>, pump: Arc<Pump>, covera
     }
 }
 
-impl Pump {
-    /// Writes what there is in the calling task, without waiting. The pump is woken if it is at work just now
-    /// or if more is left.
-    pub(super) fn pump_now(&self, viewed: &ViewedConversation) {
-        let more = self.groups.try_lock().is_none_or(|mut groups| self.write_round(viewed, &mut groups).more);
+/// Writes what there is to the viewers of each of `pumps` in the calling task, without waiting. All frames are made
+/// first. A pump is woken if it is at work just now or if more is left. Locks the groups of all of them.
+pub(super) fn write_at_once(pumps: &[(Arc<ViewedConversation>, Arc<Pump>)]) {
+    let mut rounds = Vec::with_capacity(pumps.len());
+    for (viewed, pump) in pumps {
+        let mut groups = pump.groups.try_lock();
+        let prepared = groups.as_mut().and_then(|groups| pump.prepare(viewed, groups));
+        rounds.push((groups, prepared));
+    }
+    for ((viewed, pump), (groups, prepared)) in pumps.iter().zip(rounds) {
+        let more = groups.is_none_or(|mut groups| match prepared {
+            Some(prepared) => prepared.write(&mut groups),
+            None => pump.write_round(viewed, &mut groups).more,
+        });
         if more {
-            self.wake.notify_one();
+            pump.wake.notify_one();
         }
+    }
+}
+
+/// What the only group of a pump lacks, with the group's cursor after it already.
+struct PreparedRound {
+    /// The frame, and the positions before and after it; `None` if there is nothing to write.
+    frame: Option<(Arc<EncodedSlice>, Cursor, Cursor)>,
+    /// Whether more is left.
+    more: bool,
+}
+
+impl PreparedRound {
+    /// Writes the frame to the members of the group. True if more is left.
+    fn write(self, groups: &mut Vec<ViewerGroup>) -> bool {
+        if let (Some((ready, before, after)), Some(group)) = (self.frame, groups.first_mut()) {
+            write(&ready, before, after, &mut group.members);
+            groups.retain(|group| !group.members.is_empty());
+        }
+        self.more
+    }
+}
+
+impl Pump {
+    /// Makes the frame of a round that has nothing to do but to write one frame to one group. `None` if there is more to do;
+    /// nothing has changed then.
+    fn prepare(&self, viewed: &ViewedConversation, groups: &mut [ViewerGroup]) -> Option<PreparedRound> {
+        let [group] = groups else { return None };
+        let is_ordinary = !self.closed.load(Ordering::Acquire)
+            && !self.stale.load(Ordering::Acquire)
+            && self.presence.load(Ordering::Relaxed) == viewed.conversation.presence.times()
+            && self.inbox.lock().is_empty();
+        if !is_ordinary || !self.is_plain() {
+            return None;
+        }
+        let mut slice = viewed.conversation.next(group.cursor, BATCH_BYTES_TARGET)?;
+        let more = slice.to < slice.head;
+        let before = group.place();
+        group.cursor = slice.cursor;
+        let mut frame = None;
+        if !slice.events.is_empty() || !slice.ephemera.is_empty() {
+            slice.from = group.told + 1;
+            frame = Some((group.encode(&self.frame_cache, &slice), before, slice.cursor));
+        }
+        Some(PreparedRound { frame, more })
     }
 
     /// Does one round: drops ended members, tells presence, seats newcomers, and writes at most one frame of
@@ -317,9 +377,7 @@ fn cover(frame_cache: &FrameCache, groups: &mut Vec<ViewerGroup>) {
 
 /// Writes `slice` to all members of `group`; `before` is their position without it.
 fn write_slice(frame_cache: &FrameCache, slice: &Slice, before: Cursor, group: &mut ViewerGroup) {
-    let first = group.members.first().map_or(0, |member| member.sub);
-    let ready = frame_cache.ready(slice, first);
-    group.told = slice.to;
+    let ready = group.encode(frame_cache, slice);
     write(&ready, before, slice.cursor, &mut group.members);
 }
 

@@ -11,7 +11,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use event_log::{
-    Append, Checkpoint, EndedCall, EventLog, EventPage, ImportId, ListQuery, LogError, MeasureQuery,
+    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError, MeasureQuery,
     Measured, Measurement, MemoryLog, Progress, QueryCancel, Retention, SearchQuery, SearchResults,
     StoredConversation, Ticket, ToolFigures, Unwritten,
 };
@@ -174,7 +174,7 @@ impl EventLog for BlockingLog {
         &self,
         import: ImportId,
         checkpoint: Checkpoint,
-        calls: Vec<EndedCall>,
+        calls: Vec<EndedToolCall>,
         measurements: Vec<Measurement>,
     ) -> Ticket {
         self.under.adopt(import, checkpoint, calls, measurements)

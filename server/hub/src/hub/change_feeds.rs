@@ -1,5 +1,5 @@
-//! Followers of all conversations, such as sinks. Each follower is told the names of conversations that moved
-//! and reads their events itself. A name waits once, however often its conversation moves, so a slow follower
+//! Feeds of changes, one for each reader of all conversations, such as a sink. A feed has the names of conversations that changed;
+//! its reader reads their events itself. A name waits once, however often its conversation moves, so a slow reader
 //! costs a publisher one look into a map (invariant I8).
 
 use std::sync::Arc;
@@ -9,33 +9,33 @@ use model::ConversationId;
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
-/// One follower. Shared by the hub, which tells it names, and the task that takes them.
+/// The feed of one reader. Shared by the hub, which adds names, and the task that takes them.
 #[derive(Debug, Default)]
 pub struct ChangeFeed {
-    /// The conversations that moved since [`ChangeFeed::take`].
-    moved: Mutex<IndexSet<ConversationId>>,
+    /// The conversations that changed since [`ChangeFeed::take`].
+    changed: Mutex<IndexSet<ConversationId>>,
     wake: Notify,
 }
 
 impl ChangeFeed {
-    /// Notes that the conversation has moved, or must be looked at again.
+    /// Notes that the conversation has changed, or must be looked at again.
     pub fn tell(&self, id: &ConversationId) {
-        let mut moved = self.moved.lock();
-        if !moved.contains(id) {
-            moved.insert(id.clone());
-            drop(moved);
+        let mut changed = self.changed.lock();
+        if !changed.contains(id) {
+            changed.insert(id.clone());
+            drop(changed);
             self.wake.notify_one();
         }
     }
 
-    /// Waits until a conversation has moved since [`ChangeFeed::take`]. May be cancelled.
-    pub async fn moved(&self) {
+    /// Waits until a conversation has changed since [`ChangeFeed::take`]. May be cancelled.
+    pub async fn changed(&self) {
         self.wake.notified().await;
     }
 
-    /// Takes the conversations that moved, in the order in which they first did.
+    /// Takes the conversations that changed, in the order in which they first did.
     pub fn take(&self) -> IndexSet<ConversationId> {
-        std::mem::take(&mut *self.moved.lock())
+        std::mem::take(&mut *self.changed.lock())
     }
 }
 
@@ -53,7 +53,7 @@ impl ChangeFeeds {
         follower
     }
 
-    /// Tells all followers that the conversation has moved.
+    /// Tells all followers that the conversation has changed.
     pub(super) fn tell(&self, id: &ConversationId) {
         for follower in self.all.read().iter() {
             follower.tell(id);

@@ -21,8 +21,8 @@ use super::publication::AppendError;
 use super::publishers::Publishers;
 use super::ring_effects::RingEffects;
 use super::row::{ListStanding, row};
-use super::slice::{Cursor, Slice};
 use super::viewer_roster::ViewerRoster;
+use crate::slice::{Cursor, Slice};
 
 mod appending;
 mod followed;
@@ -68,10 +68,10 @@ pub struct Conversation {
     /// Whether its place in the order of the list must be looked at again.
     pub(super) moved_in_list: AtomicBool,
     /// Notified after each append, for readers with a task of their own.
-    moved: Notify,
+    appended: Notify,
     /// The frames and snapshots that its viewers share, by lens.
     pub frame_caches: FrameCaches,
-    /// How many viewers its viewers were told that it has.
+    /// Its viewers: who is there by name, and what its viewers were last told of one another.
     pub presence: ViewerRoster,
 }
 
@@ -91,7 +91,7 @@ struct ConversationState {
     clock: u64,
     /// Which frames of which publisher were taken.
     publishers: Publishers,
-    /// The newest ephemeral facts.
+    /// The newest ephemeral events.
     ephemera: Ephemera,
     /// Who publishes to the running runs.
     attendance: Attendance,
@@ -152,7 +152,7 @@ impl Conversation {
             listed: AtomicBool::new(false),
             noted: AtomicBool::new(false),
             moved_in_list: AtomicBool::new(false),
-            moved: Notify::new(),
+            appended: Notify::new(),
             frame_caches: FrameCaches::default(),
             presence: ViewerRoster::default(),
         }
@@ -175,8 +175,8 @@ impl Conversation {
 
     /// For a reader with a task of its own: a future that is ready after the next append. Take it before you
     /// look, so that no append is missed.
-    pub fn moved(&self) -> tokio::sync::futures::Notified<'_> {
-        self.moved.notified()
+    pub fn appended(&self) -> tokio::sync::futures::Notified<'_> {
+        self.appended.notified()
     }
 
     /// Returns what comes after `cursor`, up to about `bytes_max` bytes of events; `None` if the ring does
@@ -257,7 +257,7 @@ impl Conversation {
     /// own.
     pub(crate) fn tell_presence(&self) {
         self.presence.take(|| self.viewers.load(Ordering::Relaxed));
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
     }
 
     /// How many viewers it has.

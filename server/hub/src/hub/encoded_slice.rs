@@ -5,8 +5,7 @@ use model::Seq;
 use model::frame::SubscriptionId;
 use parking_lot::Mutex;
 
-use super::frame_cache::Delivery;
-use super::slice::{Cursor, Slice};
+use crate::slice::{Cursor, Delivery, Slice};
 use crate::wire;
 
 /// Most viewers that one pump serves: a round over all of them takes some hundred microseconds. So a slice is
@@ -21,7 +20,7 @@ pub struct EncodedSlice {
     from: Seq,
     /// The cursor after it.
     cursor: Cursor,
-    /// How many ephemeral facts it has.
+    /// How many ephemeral events it has.
     ephemera: usize,
     /// The frame for the subscription number that was asked for first; most clients use the same one.
     first: (SubscriptionId, Bytes),
@@ -46,7 +45,7 @@ impl EncodedSlice {
     }
 
     /// Whether it was made of the same events as `slice`. Between the same two ticks there are the same
-    /// ephemeral facts.
+    /// ephemeral events.
     pub(super) fn was_made_of(&self, slice: &Slice) -> bool {
         self.from == slice.from && self.cursor == slice.cursor && self.ephemera == slice.ephemera.len()
     }

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::conversation::Conversation;
 use super::encoded_slice::EncodedSlice;
-use super::slice::Slice;
+use crate::slice::{Delivery, Slice};
 use crate::tally::TALLY;
 
 /// How old a cached snapshot may be, in bytes of events that came after it. Those events then follow it.
@@ -26,16 +26,6 @@ const ENCODED_HERE_BYTES_MAX: u64 = 256 << 10;
 /// How many encoded slices a frame cache keeps. The pumps of one conversation read the same slices at about the
 /// same time.
 const FRAMES_KEPT: usize = 4;
-
-/// How events are written for those who share a frame cache.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Delivery {
-    /// Deltas of one text that come together are joined.
-    #[default]
-    Joined,
-    /// Each event as it is, for a hub that passes them on: its ring must have each seq.
-    Single,
-}
 
 /// The frame caches of one conversation, one for each lens and mask in use. Owned by the conversation.
 #[derive(Debug, Default)]

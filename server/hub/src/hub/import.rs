@@ -156,7 +156,7 @@ struct ReservedConversation<'a> {
 impl Drop for ReservedConversation<'_> {
     fn drop(&mut self) {
         self.conversation.unreserve();
-        self.hub.release(&self.conversation);
+        self.hub.forget_if_empty(&self.conversation);
     }
 }
 

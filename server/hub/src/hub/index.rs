@@ -10,7 +10,7 @@
 //! | state of a call | the call itself, if it is complete or failed now and had not ended before |
 //! | message | its text, with the role |
 
-use event_log::{Document, DocumentKind, DocumentPlace, EndedCall};
+use event_log::{EndedToolCall, SearchDocument, SearchDocumentKind, SearchDocumentPlace};
 use model::event::{Kind, PartKind, ToolState};
 use model::fold::fold;
 use model::limits::DOCUMENT_BYTES_MAX;
@@ -21,9 +21,9 @@ use model::{Envelope, PartId, RunId, ToolCallId, View};
 #[derive(Debug, Default)]
 pub(super) struct IndexEntries {
     /// Texts to be searched.
-    pub(super) documents: Vec<Document>,
+    pub(super) documents: Vec<SearchDocument>,
     /// Tool calls that have ended.
-    pub(super) calls: Vec<EndedCall>,
+    pub(super) calls: Vec<EndedToolCall>,
 }
 
 /// Folds `envelope` onto `view`, and adds to `into` what became complete with it. What is open must be looked
@@ -51,8 +51,8 @@ pub(super) fn fold_and_index(view: &mut View, envelope: &Envelope, into: &mut In
             collector.result(&result.tool);
         }
         Kind::Message(message) => {
-            let place = DocumentPlace::Message(message.message.clone());
-            collector.document(place, DocumentKind::Message, &message.role, &message.text);
+            let place = SearchDocumentPlace::Message(message.message.clone());
+            collector.document(place, SearchDocumentKind::Message, &message.role, &message.text);
         }
         _ => {}
     }
@@ -91,26 +91,26 @@ impl<'a> IndexCollector<'a> {
     fn collect_part(&mut self, id: &PartId) {
         let Some(part) = self.run().and_then(|run| run.parts.get(id)) else { return };
         let kind = match part.kind {
-            PartKind::Text | PartKind::Refusal => DocumentKind::Text,
-            PartKind::Thinking => DocumentKind::Thinking,
+            PartKind::Text | PartKind::Refusal => SearchDocumentKind::Text,
+            PartKind::Thinking => SearchDocumentKind::Thinking,
             PartKind::File => return,
         };
-        self.document(DocumentPlace::Item(Item::Part(id.clone())), kind, "", &part.body.text);
+        self.document(SearchDocumentPlace::Item(Item::Part(id.clone())), kind, "", &part.body.text);
     }
 
     /// Collects the arguments of a call.
     fn arguments(&mut self, id: &ToolCallId) {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
-        let place = DocumentPlace::Item(Item::Tool(id.clone()));
-        self.document(place, DocumentKind::Arguments, &call.name, &call.arguments.text);
+        let place = SearchDocumentPlace::Item(Item::Tool(id.clone()));
+        self.document(place, SearchDocumentKind::Arguments, &call.name, &call.arguments.text);
     }
 
     /// Collects the result of a call.
     fn result(&mut self, id: &ToolCallId) {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         let Some(result) = &call.result else { return };
-        let place = DocumentPlace::Item(Item::Tool(id.clone()));
-        self.document(place, DocumentKind::Result, &call.name, &result.to_text());
+        let place = SearchDocumentPlace::Item(Item::Tool(id.clone()));
+        self.document(place, SearchDocumentKind::Result, &call.name, &result.to_text());
     }
 
     /// Collects a call that has ended, unless it had ended before.
@@ -118,17 +118,17 @@ impl<'a> IndexCollector<'a> {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         if was_open && matches!(call.state, ToolState::Complete | ToolState::Error) {
             let (failed, latency_ms) = (call.is_error, call.latency_ms());
-            self.into.calls.push(EndedCall { name: call.name.clone(), failed, latency_ms });
+            self.into.calls.push(EndedToolCall { name: call.name.clone(), failed, latency_ms });
         }
     }
 
     /// Adds a document, shortened to what is searched, unless it is blank.
-    fn document(&mut self, place: DocumentPlace, kind: DocumentKind, name: &str, text: &str) {
+    fn document(&mut self, place: SearchDocumentPlace, kind: SearchDocumentKind, name: &str, text: &str) {
         let text = beginning(text);
         if text.trim().is_empty() {
             return;
         }
-        self.into.documents.push(Document {
+        self.into.documents.push(SearchDocument {
             run: self.envelope.event.run.clone(),
             place,
             kind,

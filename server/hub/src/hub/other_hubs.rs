@@ -46,6 +46,18 @@ impl Hub {
         self.conversations.get(id).map(|found| Arc::clone(&found))
     }
 
+    /// The conversation `id` for a look at it: like [`Hub::find`], but of one that another hub has and that is not followed
+    /// here, as much as is stored. That copy belongs to the caller; nothing is ever appended to it.
+    pub fn look(&self, id: &ConversationId) -> Result<Option<Arc<Conversation>>, OpenError> {
+        match self.find(id) {
+            Err(OpenError::Elsewhere { .. }) => {
+                let stored = blocking(|| self.log.peek(id))?;
+                Ok(stored.map(|stored| Arc::new(Conversation::restored(id.clone(), stored))))
+            }
+            found => found,
+        }
+    }
+
     /// Begins to follow a conversation of another hub, in the place of one that was followed before. One that this hub has stays, and
     /// is returned.
     pub fn follow_conversation(&self, followed: Conversation) -> Result<Arc<Conversation>, OpenError> {
@@ -99,7 +111,7 @@ impl Hub {
 
     /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk. A
     /// conversation that is in memory and not followed is this hub's; the log is not asked.
-    pub fn owner(&self, id: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
+    pub fn claim_or_find_owner(&self, id: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
         if self.in_memory(id).is_some_and(|found| !found.is_followed()) {
             return Ok(Owner::Here);
         }

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use event_log::{Attachment, Document, DocumentKind, LogError, blocking};
+use event_log::{Attachment, LogError, SearchDocument, SearchDocumentKind, blocking};
 use model::digest::digest;
 use model::event::{Event, Kind, MessageFile, ResultRef};
 use model::frame::Durability;
@@ -105,11 +105,15 @@ fn beginning(text: &str, bytes: usize) -> &str {
 
 /// Replaces the text of documents that were made of shortened results by more of the whole, since search
 /// covers more than an event holds.
-pub(super) fn lengthen(documents: &mut [Document], logged: &[Arc<Envelope>], attachments: &[Attachment]) {
+pub(super) fn lengthen(
+    documents: &mut [SearchDocument],
+    logged: &[Arc<Envelope>],
+    attachments: &[Attachment],
+) {
     if attachments.is_empty() {
         return;
     }
-    for document in documents.iter_mut().filter(|document| document.kind == DocumentKind::Result) {
+    for document in documents.iter_mut().filter(|document| document.kind == SearchDocumentKind::Result) {
         let event = logged.iter().find(|envelope| envelope.seq == document.seq);
         let hash = event.and_then(|envelope| reference(&envelope.event)).map(|reference| &reference.hash);
         let whole = attachments.iter().find(|it| Some(&it.hash) == hash).and_then(|it| Json::parse(&it.json));

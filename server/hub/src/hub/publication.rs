@@ -10,14 +10,14 @@ use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
 use model::{Envelope, Kind, Position, RunId};
 
 use super::orphans::attendance::PublisherConnection;
-use super::publishers::PublisherClaim;
+use super::publishers::FrameNumbering;
 
 /// Events to be appended. They are taken as a whole or refused as a whole.
 #[derive(Debug)]
 pub struct Publication {
     /// Who publishes and the number of the frame, so that it is taken once; `None` takes it whenever it
     /// comes.
-    pub claim: Option<PublisherClaim>,
+    pub numbering: Option<FrameNumbering>,
     /// The events. The conversation gives them their seq and time.
     pub events: Vec<Envelope>,
     /// The durability that the publisher waits for.
@@ -52,7 +52,7 @@ impl Publication {
         let (level, speaker) = (Durability::Memory, PublisherConnection::Passing);
         let room = CONVERSATION_BYTES_MAX;
         Self {
-            claim: None,
+            numbering: None,
             events,
             level,
             speaker,
@@ -169,6 +169,9 @@ pub enum AppendError {
     /// Another hub has the conversation.
     #[error("another hub has the conversation")]
     Elsewhere,
+    /// Another hub may have taken over the conversation, so that what this one knows of the publisher may be old.
+    #[error("the log was not heard of for too long to tell whether another hub has the conversation")]
+    Unsure,
     /// A history is being imported into the conversation.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
@@ -248,7 +251,7 @@ impl PublishError {
             Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
             Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
             Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,
-            Self::Append(AppendError::Elsewhere) => ErrorCode::Elsewhere,
+            Self::Append(AppendError::Elsewhere | AppendError::Unsure) => ErrorCode::Elsewhere,
             Self::Append(AppendError::RunOfHub { .. }) => ErrorCode::RunOfHub,
             Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
             Self::Append(AppendError::Crowded { .. }) => ErrorCode::TooMany,

@@ -18,7 +18,7 @@ use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 
 /// The publisher of a frame, and the numbers of the frame in the publisher's epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublisherClaim {
+pub struct FrameNumbering {
     /// The publisher.
     pub publisher: PublisherId,
     /// Its epoch; once a higher one is known, lower ones are refused.
@@ -71,7 +71,7 @@ impl Numbers {
 
 /// What to do with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ClaimVerdict {
+pub(crate) enum FrameVerdict {
     /// Take it, without the events that were taken before.
     Take {
         /// How many events to leave out at the front.
@@ -84,7 +84,7 @@ pub(crate) enum ClaimVerdict {
         /// The number that the next frame must begin with.
         expected: u64,
     },
-    /// A newer epoch of the publisher is known.
+    /// A newer life of the publisher is known.
     Fenced,
 }
 
@@ -122,40 +122,40 @@ impl Publishers {
     }
 
     /// Decides what to do with a frame, without changing anything.
-    pub(crate) fn judge(&self, claim: &PublisherClaim) -> ClaimVerdict {
-        let known = self.last.get(&claim.publisher).copied().unwrap_or_default();
-        if claim.epoch < known.epoch {
-            return ClaimVerdict::Fenced;
+    pub(crate) fn judge(&self, numbering: &FrameNumbering) -> FrameVerdict {
+        let known = self.last.get(&numbering.publisher).copied().unwrap_or_default();
+        if numbering.epoch < known.epoch {
+            return FrameVerdict::Fenced;
         }
-        let Some((first, end)) = claim.numbers.span() else { return ClaimVerdict::Take { skip: 0 } };
-        let last = if claim.epoch == known.epoch { known.seq } else { 0 };
+        let Some((first, end)) = numbering.numbers.span() else { return FrameVerdict::Take { skip: 0 } };
+        let last = if numbering.epoch == known.epoch { known.seq } else { 0 };
         let expected = last.saturating_add(1);
         if first > expected {
-            return ClaimVerdict::Gap { expected };
+            return FrameVerdict::Gap { expected };
         }
         if end <= last {
-            return ClaimVerdict::Duplicate;
+            return FrameVerdict::Duplicate;
         }
         // No frame has so many events that their number would not fit.
-        ClaimVerdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
+        FrameVerdict::Take { skip: usize::try_from(expected - first).unwrap_or(usize::MAX) }
     }
 
     /// Notes that a frame was taken; returns how far its publisher has come, for the log.
-    pub(crate) fn take(&mut self, claim: &PublisherClaim) -> PublisherMark {
-        let known = self.last.get_index_of(&claim.publisher);
+    pub(crate) fn take(&mut self, numbering: &FrameNumbering) -> PublisherMark {
+        let known = self.last.get_index_of(&numbering.publisher);
         if let Some(index) = known {
             // The newest moves to the end, so that the first is the one to forget.
             self.last.move_index(index, self.last.len() - 1);
         } else if self.last.len() >= PUBLISHERS_PER_CONVERSATION_MAX {
             self.last.shift_remove_index(0);
         }
-        let last = self.last.entry(claim.publisher.clone()).or_default();
-        if claim.epoch != last.epoch {
-            *last = PublisherProgress { epoch: claim.epoch, seq: 0 };
+        let last = self.last.entry(numbering.publisher.clone()).or_default();
+        if numbering.epoch != last.epoch {
+            *last = PublisherProgress { epoch: numbering.epoch, seq: 0 };
         }
-        let end = claim.numbers.span().map_or(0, |(_, end)| end);
+        let end = numbering.numbers.span().map_or(0, |(_, end)| end);
         last.seq = last.seq.max(end);
-        PublisherMark { publisher: claim.publisher.clone(), epoch: last.epoch, seq: last.seq }
+        PublisherMark { publisher: numbering.publisher.clone(), epoch: last.epoch, seq: last.seq }
     }
 }
 

@@ -110,7 +110,7 @@ impl ListOrder {
 
 impl Hub {
     /// Notes that `conversation` may have another place in the list.
-    pub(super) fn moved(&self, conversation: &Arc<Conversation>) {
+    pub(super) fn note_place(&self, conversation: &Arc<Conversation>) {
         if !conversation.moved_in_list.swap(true, Ordering::AcqRel) {
             self.recency.note(conversation.id().clone());
         }

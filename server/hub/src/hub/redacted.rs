@@ -56,7 +56,7 @@ impl Hub {
     /// Lets what `conversation` withholds since long go on; whether anything did.
     pub(super) fn release_overdue(&self, conversation: &Conversation, now: u64) -> bool {
         let Some(redactor) = &self.redactor else { return false };
-        let released = conversation.release(now, WithheldScope::Overdue, self.log(), redactor);
+        let released = conversation.release_texts(now, WithheldScope::Overdue, self.log(), redactor);
         if let Some(next) = released.next {
             self.orphans.look_at(conversation.id(), next);
         }
@@ -68,7 +68,7 @@ impl Hub {
     pub fn release_withheld(&self, id: &ConversationId) -> Ticket {
         let known = self.conversations.get(id).map(|found| Arc::clone(&found));
         let (Some(conversation), Some(redactor)) = (known, &self.redactor) else { return Ticket::default() };
-        let released = conversation.release(clock::now_ms(), WithheldScope::All, self.log(), redactor);
+        let released = conversation.release_texts(clock::now_ms(), WithheldScope::All, self.log(), redactor);
         if released.any {
             self.touch(&conversation);
         }

@@ -43,7 +43,7 @@ impl Hub {
         conversation.leave();
         self.touch(conversation);
         self.presence.note(conversation);
-        self.release(conversation);
+        self.forget_if_empty(conversation);
     }
 
     /// Makes a feed of the names of all conversations that move. It is kept until the hub is dropped.

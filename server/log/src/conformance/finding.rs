@@ -4,7 +4,7 @@ use model::limits::{DOCUMENT_BYTES_MAX, HITS_MAX};
 
 use super::material::{BEGIN, append_with, document, events, found, id, items, query, stored};
 use super::{LogUnderTest, cases};
-use crate::{Document, DocumentKind, LogError, QueryCancel, SearchQuery, TextRange};
+use crate::{LogError, QueryCancel, SearchDocument, SearchDocumentKind, SearchQuery, TextRange};
 
 cases! {
     Lasting:
@@ -35,7 +35,7 @@ cases! {
 }
 
 /// Appends one event with documents.
-fn say(trial: &LogUnderTest<'_>, name: &str, after: u64, documents: Vec<Document>) {
+fn say(trial: &LogUnderTest<'_>, name: &str, after: u64, documents: Vec<SearchDocument>) {
     stored(
         trial.log(),
         append_with(trial.log(), name, after, &events(after + 1, after + 1), |append| {
@@ -49,25 +49,25 @@ fn library(trial: &LogUnderTest<'_>) {
         trial,
         "c",
         0,
-        vec![document(DocumentKind::Text, "p1", 1, "Revenue grew by 8.4 % in EMEA, as forecast")],
+        vec![document(SearchDocumentKind::Text, "p1", 1, "Revenue grew by 8.4 % in EMEA, as forecast")],
     );
     say(
         trial,
         "c",
         1,
-        vec![document(DocumentKind::Thinking, "p2", 2, "Why did EMEA grow? Look at the forecasts")],
+        vec![document(SearchDocumentKind::Thinking, "p2", 2, "Why did EMEA grow? Look at the forecasts")],
     );
     say(
         trial,
         "d",
         0,
-        vec![document(DocumentKind::Arguments, "t1", 1, r#"{"query":"select revenue from emea_q3"}"#)],
+        vec![document(SearchDocumentKind::Arguments, "t1", 1, r#"{"query":"select revenue from emea_q3"}"#)],
     );
     say(
         trial,
         "d",
         1,
-        vec![document(DocumentKind::Message, "m1", 2, "Überraschend: der Umsatz in Zürich  漢字")],
+        vec![document(SearchDocumentKind::Message, "m1", 2, "Überraschend: der Umsatz in Zürich  漢字")],
     );
 }
 
@@ -141,10 +141,10 @@ fn a_search_narrows_to_a_conversation(trial: &mut LogUnderTest<'_>) {
 fn a_search_narrows_to_a_kind(trial: &mut LogUnderTest<'_>) {
     library(trial);
     let of = |kind| SearchQuery { kind: Some(kind), ..query("emea") };
-    assert_eq!(items(trial.log(), &of(DocumentKind::Thinking)), ["p2"]);
-    assert_eq!(items(trial.log(), &of(DocumentKind::Arguments)), ["t1"]);
-    assert_eq!(items(trial.log(), &of(DocumentKind::Message)), none());
-    let both = SearchQuery { conversation: Some(id("c")), ..of(DocumentKind::Text) };
+    assert_eq!(items(trial.log(), &of(SearchDocumentKind::Thinking)), ["p2"]);
+    assert_eq!(items(trial.log(), &of(SearchDocumentKind::Arguments)), ["t1"]);
+    assert_eq!(items(trial.log(), &of(SearchDocumentKind::Message)), none());
+    let both = SearchQuery { conversation: Some(id("c")), ..of(SearchDocumentKind::Text) };
     assert_eq!(items(trial.log(), &both), ["p1"]);
 }
 
@@ -164,7 +164,7 @@ fn a_search_goes_on_behind_a_hit(trial: &mut LogUnderTest<'_>) {
 
 fn i7_a_search_gives_no_more_than_its_limit(trial: &mut LogUnderTest<'_>) {
     let many =
-        (1..=600).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, "the same word")).collect();
+        (1..=600).map(|n| document(SearchDocumentKind::Text, &format!("p{n}"), 1, "the same word")).collect();
     say(trial, "c", 0, many);
     assert_eq!(found(trial.log(), &SearchQuery { limit: 10_000, ..query("word") }).len(), HITS_MAX + 1);
     assert_eq!(items(trial.log(), &SearchQuery { limit: 2, ..query("word") }), ["p600", "p599"]);
@@ -176,7 +176,7 @@ fn a_hit_says_where_it_is_and_what_matched(trial: &mut LogUnderTest<'_>) {
     let hit = hits.first().expect("one");
     assert_eq!(
         (&hit.conversation, hit.run.clone(), hit.kind),
-        (&id("c"), Some("r1".into()), DocumentKind::Text)
+        (&id("c"), Some("r1".into()), SearchDocumentKind::Text)
     );
     assert_eq!((hit.item.as_str(), hit.name.as_str(), hit.seq, hit.at), ("p1", "n", 1, BEGIN + 1));
     assert_eq!(hit.snippet, "Revenue grew by 8.4 % in EMEA, as forecast");
@@ -185,11 +185,11 @@ fn a_hit_says_where_it_is_and_what_matched(trial: &mut LogUnderTest<'_>) {
 
 fn a_text_that_comes_again_is_found_by_its_new_words_only(trial: &mut LogUnderTest<'_>) {
     library(trial);
-    say(trial, "c", 2, vec![document(DocumentKind::Text, "p1", 3, "Costs fell in EMEA")]);
+    say(trial, "c", 2, vec![document(SearchDocumentKind::Text, "p1", 3, "Costs fell in EMEA")]);
     assert_eq!(items(trial.log(), &query("costs")), ["p1"]);
     assert_eq!(items(trial.log(), &query("grew")), none());
     assert_eq!(items(trial.log(), &query("emea")), ["p1", "t1", "p2"], "it is the newest now");
-    let twice = ["first", "second"].map(|word| document(DocumentKind::Text, "p9", 4, word));
+    let twice = ["first", "second"].map(|word| document(SearchDocumentKind::Text, "p9", 4, word));
     say(trial, "c", 3, twice.into());
     assert_eq!(
         (items(trial.log(), &query("first")), items(trial.log(), &query("second"))),
@@ -198,7 +198,8 @@ fn a_text_that_comes_again_is_found_by_its_new_words_only(trial: &mut LogUnderTe
 }
 
 fn one_item_has_a_text_of_each_kind(trial: &mut LogUnderTest<'_>) {
-    let both = [DocumentKind::Arguments, DocumentKind::Result].map(|kind| document(kind, "t1", 1, "needle"));
+    let both = [SearchDocumentKind::Arguments, SearchDocumentKind::Result]
+        .map(|kind| document(kind, "t1", 1, "needle"));
     say(trial, "c", 0, both.into());
     assert_eq!(items(trial.log(), &query("needle")), ["t1", "t1"]);
 }
@@ -207,7 +208,7 @@ fn words_of_a_removed_conversation_are_not_found(trial: &mut LogUnderTest<'_>) {
     library(trial);
     stored(trial.log(), trial.log().remove(&id("c")));
     assert_eq!(items(trial.log(), &query("emea")), ["t1"]);
-    say(trial, "c", 0, vec![document(DocumentKind::Text, "p1", 1, "EMEA again")]);
+    say(trial, "c", 0, vec![document(SearchDocumentKind::Text, "p1", 1, "EMEA again")]);
     assert_eq!(items(trial.log(), &query("emea")), ["p1", "t1"]);
 }
 
@@ -293,7 +294,7 @@ fn i7_a_search_that_is_stopped_says_how_far_it_came(trial: &mut LogUnderTest<'_>
 
 fn a_search_over_many_documents_finds_all_in_their_order(trial: &mut LogUnderTest<'_>) {
     let text = |n: u64| if n.is_multiple_of(7) { "a rare word" } else { "a common word" };
-    let many = (1..=700).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, text(n))).collect();
+    let many = (1..=700).map(|n| document(SearchDocumentKind::Text, &format!("p{n}"), 1, text(n))).collect();
     say(trial, "c", 0, many);
     let rare: Vec<String> = (1..=100).rev().map(|n| format!("p{}", n * 7)).collect();
     let hits = found(trial.log(), &SearchQuery { limit: 500, ..query("rare") });
@@ -310,7 +311,10 @@ fn very_long_words_are_found(trial: &mut LogUnderTest<'_>) {
         trial,
         "c",
         0,
-        vec![document(DocumentKind::Text, "p1", 1, &text), document(DocumentKind::Text, "p2", 1, &other)],
+        vec![
+            document(SearchDocumentKind::Text, "p1", 1, &text),
+            document(SearchDocumentKind::Text, "p2", 1, &other),
+        ],
     );
     assert_eq!(items(trial.log(), &query(&one)), ["p1"]);
     assert_eq!(items(trial.log(), &query(&format!("{}*", "x".repeat(500)))), ["p2", "p1"]);
@@ -320,22 +324,23 @@ fn very_long_words_are_found(trial: &mut LogUnderTest<'_>) {
 
 fn a_document_is_searched_up_to_its_limit(trial: &mut LogUnderTest<'_>) {
     let text = format!("begin {} end", "word ".repeat(DOCUMENT_BYTES_MAX / 5));
-    say(trial, "c", 0, vec![document(DocumentKind::Result, "t1", 1, &text)]);
+    say(trial, "c", 0, vec![document(SearchDocumentKind::Result, "t1", 1, &text)]);
     assert_eq!(items(trial.log(), &query("begin")), ["t1"]);
     assert_eq!(items(trial.log(), &query("end")), none());
     // Words far behind one another, and phrases anywhere in it.
     let numbered = (0..20_000).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
-    say(trial, "c", 1, vec![document(DocumentKind::Result, "t2", 1, &numbered)]);
+    say(trial, "c", 1, vec![document(SearchDocumentKind::Result, "t2", 1, &numbered)]);
     assert_eq!(items(trial.log(), &query("w1 w19999")), ["t2"]);
     assert_eq!(items(trial.log(), &query("\"w19998 w19999\"")), ["t2"]);
     assert_eq!(items(trial.log(), &query("\"w19999 w19998\"")), none());
 }
 
 fn any_text_can_be_a_document(trial: &mut LogUnderTest<'_>) {
-    let mut odd = document(DocumentKind::Text, "p\0\u{1}1", 1, "a\0b \u{fdd0} ' \" \\ needle 🙂 \u{ffff}");
+    let mut odd =
+        document(SearchDocumentKind::Text, "p\0\u{1}1", 1, "a\0b \u{fdd0} ' \" \\ needle 🙂 \u{ffff}");
     odd.run = model::RunId::new("r\0");
     odd.name = "n\0".into();
-    say(trial, "c", 0, vec![odd, document(DocumentKind::Message, "m", 1, "")]);
+    say(trial, "c", 0, vec![odd, document(SearchDocumentKind::Message, "m", 1, "")]);
     let hits = found(trial.log(), &query("needle"));
     let hit = hits.first().expect("one");
     assert_eq!(

@@ -10,7 +10,7 @@ use super::material::{
     stored, wait,
 };
 use super::{LogUnderTest, cases};
-use crate::{Append, Attachment, DocumentKind, EndedCall, ImportId, LogError};
+use crate::{Append, Attachment, EndedToolCall, ImportId, LogError, SearchDocumentKind};
 
 cases! {
     Passing:
@@ -143,13 +143,13 @@ fn an_import_may_begin_behind_its_beginning(trial: &mut LogUnderTest<'_>) {
 fn what_an_import_brings_is_found_and_counted(trial: &mut LogUnderTest<'_>) {
     let (id, after, history) = (id("c"), at(0), events(1, 3));
     let mut piece = Append::of(&id, &after, &history);
-    piece.documents = vec![document(DocumentKind::Text, "p1", 1, "needle in the hay")];
+    piece.documents = vec![document(SearchDocumentKind::Text, "p1", 1, "needle in the hay")];
     piece.attachments = vec![Attachment { hash: "00ff".into(), json: "[1]".into() }];
     trial.log().stage(IMPORT, piece);
     settle(trial.log());
     assert_eq!(items(trial.log(), &query("needle")), Vec::<String>::new());
     assert_eq!(trial.log().attachment(&id, "00ff"), Ok(None));
-    let calls = vec![EndedCall { name: "run_sql".into(), failed: false, latency_ms: Some(3) }];
+    let calls = vec![EndedToolCall { name: "run_sql".into(), failed: false, latency_ms: Some(3) }];
     let mut state = checkpoint("c", &history, 0);
     state.row.title = Some(String::from("imported"));
     stored(trial.log(), trial.log().adopt(IMPORT, state, calls, Vec::new()));

@@ -9,7 +9,7 @@ use super::material::{
     settle, stored,
 };
 use super::{LogUnderTest, cases};
-use crate::{Append, Attachment, DocumentKind, EndedCall, PublisherMark, StoredConversation};
+use crate::{Append, Attachment, EndedToolCall, PublisherMark, SearchDocumentKind, StoredConversation};
 
 cases! {
     Lasting:
@@ -243,8 +243,9 @@ fn what_waited_is_written_when_the_log_is_closed(trial: &mut LogUnderTest<'_>) {
 
 fn a_restart_keeps_everything(trial: &mut LogUnderTest<'_>) {
     append_with(trial.log(), "c", 0, &events(1, 3), |append| {
-        append.documents = vec![super::material::document(DocumentKind::Text, "p1", 1, "needle in the hay")];
-        append.calls = vec![EndedCall { name: "run_sql".into(), failed: true, latency_ms: Some(7) }];
+        append.documents =
+            vec![super::material::document(SearchDocumentKind::Text, "p1", 1, "needle in the hay")];
+        append.calls = vec![EndedToolCall { name: "run_sql".into(), failed: true, latency_ms: Some(7) }];
         append.attachments = vec![Attachment { hash: "00ff".into(), json: "[1]".into() }];
     });
     let mut row = super::material::row("c", &testkit::folded(&events(1, 3)), 1);

@@ -8,7 +8,7 @@ use super::material::{
     BEGIN, append, append_with, at, events, everything, id, names, row, settle, status, stored,
 };
 use super::{LogUnderTest, cases};
-use crate::{Append, EndedCall, ListQuery, ToolFigures};
+use crate::{Append, EndedToolCall, ListQuery, ToolFigures};
 
 cases! {
     Lasting:
@@ -271,12 +271,12 @@ fn what_did_not_end_or_went_on_since_its_row_is_unfinished(trial: &mut LogUnderT
     assert_eq!(trial.log().unfinished(), Ok(vec![id("runs"), id("went-on")]));
 }
 
-fn call(name: &str, failed: impl Into<Option<()>>, latency_ms: Option<u64>) -> EndedCall {
-    EndedCall { name: name.into(), failed: failed.into().is_some(), latency_ms }
+fn call(name: &str, failed: impl Into<Option<()>>, latency_ms: Option<u64>) -> EndedToolCall {
+    EndedToolCall { name: name.into(), failed: failed.into().is_some(), latency_ms }
 }
 
 /// Appends an event with `calls`.
-fn calls(trial: &LogUnderTest<'_>, name: &str, after: u64, calls: Vec<EndedCall>) {
+fn calls(trial: &LogUnderTest<'_>, name: &str, after: u64, calls: Vec<EndedToolCall>) {
     append_with(trial.log(), name, after, &events(after + 1, after + 1), |append| append.calls = calls);
 }
 

@@ -9,8 +9,8 @@ use model::view::Item;
 use model::{ConversationId, Envelope, Epoch, Event, Position, RunId, Seq, testkit};
 
 use crate::{
-    Append, Checkpoint, Document, DocumentKind, DocumentPlace, EventLog, ListQuery, LogError, PublisherMark,
-    QueryCancel, SearchHit, SearchQuery, Ticket, reached,
+    Append, Checkpoint, EventLog, ListQuery, LogError, PublisherMark, QueryCancel, SearchDocument,
+    SearchDocumentKind, SearchDocumentPlace, SearchHit, SearchQuery, Ticket, reached,
 };
 
 /// The time of the event with seq 0, in milliseconds since 1970.
@@ -131,13 +131,17 @@ pub(super) fn checkpoint(name: &str, history: &[Arc<Envelope>], newest: usize) -
 }
 
 /// A document of one item of the run, with the item's id, to be found by the words of `text`.
-pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
+pub(super) fn document(kind: SearchDocumentKind, item: &str, seq: Seq, text: &str) -> SearchDocument {
     let place = match kind {
-        DocumentKind::Message => DocumentPlace::Message(item.into()),
-        DocumentKind::Arguments | DocumentKind::Result => DocumentPlace::Item(Item::Tool(item.into())),
-        DocumentKind::Text | DocumentKind::Thinking => DocumentPlace::Item(Item::Part(item.into())),
+        SearchDocumentKind::Message => SearchDocumentPlace::Message(item.into()),
+        SearchDocumentKind::Arguments | SearchDocumentKind::Result => {
+            SearchDocumentPlace::Item(Item::Tool(item.into()))
+        }
+        SearchDocumentKind::Text | SearchDocumentKind::Thinking => {
+            SearchDocumentPlace::Item(Item::Part(item.into()))
+        }
     };
-    Document {
+    SearchDocument {
         run: RunId::new("r1"),
         place,
         kind,

@@ -22,6 +22,7 @@ cases! {
         what_is_taken_back_is_no_sum,
         what_a_removed_conversation_took_stays_counted,
         latencies_by_several_names_are_refused,
+        a_latency_without_a_bucket_is_not_counted,
         a_query_that_is_stopped_is_refused_or_answered;
     Lasting:
         i10_what_is_measured_counts_once_over_a_death,
@@ -41,6 +42,9 @@ fn measurement(metric: Metric, at: u64, agent: &str, tool: &str, amount: i64) ->
     Measurement { metric, at, agent, model: "m".into(), tool, detail: "".into(), amount }
 }
 
+/// How long the questions of random histories are, which last 100 hours: no whole number of days.
+const LENGTH_MS: u64 = 13 * DAY_MS + 17 * HOUR_MS;
+
 /// A query for all counts.
 fn query(from: u64, to: u64, step_ms: u64, by: &[Dimension]) -> MeasureQuery {
     let metrics = Metric::ALL.into_iter().filter(|metric| !LATENCIES.contains(metric));
@@ -58,7 +62,8 @@ type ByNames = BTreeMap<(Metric, u64, String, String), i128>;
 
 fn sums(log: &dyn EventLog, query: &MeasureQuery) -> ByNames {
     let key = |sum: &crate::MeasureSum| (sum.metric, sum.start, sum.agent.to_string(), sum.tool.to_string());
-    measured(log, query).sums.iter().map(|sum| (key(sum), sum.amount)).collect()
+    let sums = measured(log, query).sums;
+    sums.iter().filter(|sum| sum.amount != 0).map(|sum| (key(sum), sum.amount)).collect()
 }
 
 fn total(log: &dyn EventLog) -> i128 {
@@ -73,11 +78,44 @@ fn measure(log: &dyn EventLog, name: &str, seq: u64, measurements: Vec<Measureme
 fn any_measurement() -> impl Strategy<Value = Measurement> {
     let metric = proptest::sample::select(Metric::ALL.to_vec());
     let name = proptest::sample::select(vec!["", "a", "b", "größe"]);
-    (metric, 0_u64..200, name.clone(), name, -5_i64..1_000).prop_map(
-        |(metric, half_hours, agent, tool, amount)| {
-            measurement(metric, NOON + half_hours * HOUR_MS / 2, agent, tool, amount)
+    let bucket = proptest::sample::select(vec!["0", "7", "63", "130", "1919"]);
+    (metric, 0_u64..200, name.clone(), name, -5_i64..1_000, bucket).prop_map(
+        |(metric, half_hours, agent, tool, amount, bucket)| {
+            let at = NOON + half_hours * HOUR_MS / 2;
+            let detail = if LATENCIES.contains(&metric) { bucket.into() } else { "".into() };
+            Measurement { detail, ..measurement(metric, at, agent, tool, amount) }
         },
     )
+}
+
+/// How many of which latency took how long, by bucket.
+type ByBucket = BTreeMap<(Metric, u64, String, String, u32), i64>;
+
+fn buckets(log: &dyn EventLog, query: &MeasureQuery) -> ByBucket {
+    let mut all = ByBucket::new();
+    for sum in measured(log, query).sums {
+        for (bucket, count) in sum.latencies.iter() {
+            let names = (sum.agent.to_string(), sum.tool.to_string());
+            let before = all.insert((sum.metric, sum.start, names.0, names.1, bucket), count);
+            assert_eq!(before, None, "what belongs together is one sum");
+        }
+    }
+    all
+}
+
+/// What [`buckets`] are of `all`.
+fn true_buckets(all: &[Measurement], query: &MeasureQuery) -> ByBucket {
+    let details: std::collections::BTreeSet<_> = all.iter().map(|it| it.detail.clone()).collect();
+    let mut truths = ByBucket::new();
+    for detail in details.iter().filter(|detail| !detail.is_empty()) {
+        let some: Vec<_> = all.iter().filter(|it| it.detail == *detail).cloned().collect();
+        let bucket: u32 = detail.parse().expect("a bucket");
+        let of = truth(&some, query).into_iter();
+        truths.extend(of.map(|((metric, start, agent, tool), amount)| {
+            ((metric, start, agent, tool, bucket), i64::try_from(amount).expect("few"))
+        }));
+    }
+    truths
 }
 
 /// What the sums of `all` are for `query`.
@@ -120,21 +158,34 @@ fn sums_are_those_of_the_single_measurements_for_all_steps(trial: &mut LogUnderT
         settle(log);
         let midnight = NOON - NOON % DAY_MS;
         for (from, step) in
-            [(NOON, HOUR_MS), (midnight, DAY_MS), (NOON, 7 * HOUR_MS), (NOON + 60_000, HOUR_MS)]
+            // The last three are read in parts: days, and hours around them.
+            [
+                (NOON, HOUR_MS),
+                (midnight, DAY_MS),
+                (NOON, 7 * HOUR_MS),
+                (NOON + 60_000, HOUR_MS),
+                (NOON, 14 * DAY_MS),
+                (midnight + HOUR_MS, 20 * DAY_MS),
+                (midnight - 3 * DAY_MS, 3 * DAY_MS),
+            ]
         {
             let from = from + begin;
-            let asked = query(from, from + 14 * DAY_MS, step, &[Dimension::Agent, Dimension::Tool]);
+            let asked = query(from, from + LENGTH_MS, step, &[Dimension::Agent, Dimension::Tool]);
             prop_assert_eq!(sums(log, &asked), truth(&all, &asked));
             // What is not told apart is added up.
             let counts = Metric::ALL.into_iter().filter(|metric| !LATENCIES.contains(metric)).collect();
-            let counts = MeasureQuery { metrics: counts, ..query(from, from + 14 * DAY_MS, step, &[]) };
+            let counts = MeasureQuery { metrics: counts, ..query(from, from + LENGTH_MS, step, &[]) };
             prop_assert_eq!(sums(log, &counts), truth(&all, &counts));
+            let by = [Dimension::Agent, Dimension::Model].into();
+            let by_both = MeasureQuery { by, ..counts.clone() };
+            prop_assert_eq!(sums(log, &by_both), truth(&all, &by_both));
             for by in [&[][..], &[Dimension::Agent], &[Dimension::Tool]] {
                 let counts = MeasureQuery { by: by.iter().copied().collect(), ..counts.clone() };
                 prop_assert_eq!(sums(log, &counts), truth(&all, &counts));
                 let asked =
-                    MeasureQuery { metrics: LATENCIES.to_vec(), ..query(from, from + 14 * DAY_MS, step, by) };
+                    MeasureQuery { metrics: LATENCIES.to_vec(), ..query(from, from + LENGTH_MS, step, by) };
                 prop_assert_eq!(sums(log, &asked), truth(&all, &asked));
+                prop_assert_eq!(buckets(log, &asked), true_buckets(&all, &asked));
             }
         }
         Ok(())
@@ -183,6 +234,18 @@ fn latencies_by_several_names_are_refused(trial: &mut LogUnderTest<'_>) {
     let asked = MeasureQuery { metrics: vec![Metric::CallMs], ..query(NOON, NOON + HOUR_MS, HOUR_MS, &by) };
     let refused = trial.log().measured(&asked, &QueryCancel::default()).expect_err("they are not kept");
     assert!(refused.to_string().contains("one name"), "{refused}");
+}
+
+fn a_latency_without_a_bucket_is_not_counted(trial: &mut LogUnderTest<'_>) {
+    let took = |bucket: &str| Measurement {
+        detail: bucket.into(),
+        ..measurement(Metric::CallMs, NOON, "a", "sql", 1)
+    };
+    measure(trial.log(), "c", 1, ["", "fast", "-1", "1920", "99999999999", "12"].map(took).to_vec());
+    settle(trial.log());
+    let asked = MeasureQuery { metrics: vec![Metric::CallMs], ..query(NOON, NOON + HOUR_MS, HOUR_MS, &[]) };
+    let key = (Metric::CallMs, NOON, String::new(), String::new(), 12);
+    assert_eq!(buckets(trial.log(), &asked), [(key, 1)].into());
 }
 
 fn a_query_that_is_stopped_is_refused_or_answered(trial: &mut LogUnderTest<'_>) {

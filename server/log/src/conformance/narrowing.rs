@@ -4,7 +4,7 @@ use model::event::RunStatus;
 
 use super::material::{BEGIN, append_with, document, events, found, id, items, query, settle, stored};
 use super::{LogUnderTest, cases};
-use crate::{Document, DocumentKind, QueryCancel, SearchQuery, rows};
+use crate::{QueryCancel, SearchDocument, SearchDocumentKind, SearchQuery, rows};
 
 cases! {
     Lasting:
@@ -21,15 +21,15 @@ cases! {
 }
 
 /// Appends one event with documents.
-fn say(trial: &LogUnderTest<'_>, name: &str, after: u64, documents: Vec<Document>) {
+fn say(trial: &LogUnderTest<'_>, name: &str, after: u64, documents: Vec<SearchDocument>) {
     let events = events(after + 1, after + 1);
     let ticket = append_with(trial.log(), name, after, &events, |append| append.documents = documents);
     stored(trial.log(), ticket);
 }
 
 /// A document of a call of `tool`, or what somebody with that role said.
-fn named(kind: DocumentKind, item: &str, seq: u64, name: &str) -> Document {
-    Document { name: name.into(), ..document(kind, item, seq, "needle") }
+fn named(kind: SearchDocumentKind, item: &str, seq: u64, name: &str) -> SearchDocument {
+    SearchDocument { name: name.into(), ..document(kind, item, seq, "needle") }
 }
 
 /// Says of a conversation what its row says of its newest run.
@@ -45,7 +45,7 @@ fn describe(trial: &LogUnderTest<'_>, name: &str, state: RunStatus, agent: &str,
 
 /// Two conversations: one with a message, an answer and a call, and an archived one with calls.
 fn library(trial: &LogUnderTest<'_>) {
-    use DocumentKind::{Arguments, Message, Result, Text};
+    use SearchDocumentKind::{Arguments, Message, Result, Text};
     say(trial, "c", 0, vec![named(Message, "m1", 1, "user"), named(Text, "p1", 1, "")]);
     say(trial, "c", 1, vec![named(Arguments, "t1", 2, "run_sql")]);
     say(trial, "d", 0, vec![named(Arguments, "t2", 1, "Web_Search")]);
@@ -82,7 +82,7 @@ fn a_search_narrows_to_a_tool(trial: &mut LogUnderTest<'_>) {
     assert_eq!(narrowed(trial, |query| query.tool = Some("user".into())), none(), "a role is no tool");
     assert_eq!(narrowed(trial, |query| query.tool = Some("run%".into())), none());
     let result = |query: &mut SearchQuery| {
-        (query.tool, query.kind) = (Some("run_sql".into()), Some(DocumentKind::Result));
+        (query.tool, query.kind) = (Some("run_sql".into()), Some(SearchDocumentKind::Result));
     };
     assert_eq!(narrowed(trial, result), ["t3"]);
 }
@@ -117,7 +117,7 @@ fn all_that_a_search_is_narrowed_to_holds_at_once(trial: &mut LogUnderTest<'_>) 
         (query.since, query.until) = (Some(BEGIN + 1), Some(BEGIN + 3));
         (query.tool, query.agent) = (Some("run_sql".into()), Some("night".into()));
         (query.state, query.archived) = (Some(RunStatus::Error), Some(true));
-        (query.tag, query.kind) = (Some("eu".into()), Some(DocumentKind::Result));
+        (query.tag, query.kind) = (Some("eu".into()), Some(SearchDocumentKind::Result));
         query.conversation = Some(id("d"));
     };
     assert_eq!(narrowed(trial, all), ["t3"]);
@@ -129,7 +129,7 @@ fn all_that_a_search_is_narrowed_to_holds_at_once(trial: &mut LogUnderTest<'_>) 
 }
 
 fn a_conversation_without_a_row_is_of_no_agent_and_state(trial: &mut LogUnderTest<'_>) {
-    say(trial, "c", 0, vec![named(DocumentKind::Result, "t1", 1, "run_sql")]);
+    say(trial, "c", 0, vec![named(SearchDocumentKind::Result, "t1", 1, "run_sql")]);
     assert_eq!(narrowed(trial, |query| query.agent = Some("c".into())), none());
     assert_eq!(narrowed(trial, |query| query.state = Some(RunStatus::Running)), none());
     assert_eq!(narrowed(trial, |query| query.archived = Some(false)), ["t1"]);
@@ -137,7 +137,7 @@ fn a_conversation_without_a_row_is_of_no_agent_and_state(trial: &mut LogUnderTes
 
 fn a_narrowed_search_fills_its_page(trial: &mut LogUnderTest<'_>) {
     let tool = |n: u64| if n.is_multiple_of(50) { "rare" } else { "common" };
-    let many = (1..=600).map(|n| named(DocumentKind::Result, &format!("t{n}"), 1, tool(n))).collect();
+    let many = (1..=600).map(|n| named(SearchDocumentKind::Result, &format!("t{n}"), 1, tool(n))).collect();
     say(trial, "c", 0, many);
     let rare = SearchQuery { tool: Some("rare".into()), limit: 5, ..query("needle") };
     assert_eq!(items(trial.log(), &rare), ["t600", "t550", "t500", "t450", "t400"]);

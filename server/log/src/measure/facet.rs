@@ -2,6 +2,8 @@
 //! those of all combinations of names would be more than a question can add up in time: so latencies are kept in total and by one
 //! name alone.
 
+use std::collections::BTreeSet;
+
 use super::{Dimension, MeasureQuery, Metric};
 use crate::LogError;
 
@@ -18,6 +20,8 @@ pub(crate) enum Facet {
     Model = 3,
     /// The tool alone.
     Tool = 4,
+    /// The agent and the model together.
+    AgentModel = 5,
 }
 
 /// The step between the numbers of facets in the database's column of metrics: a metric that is kept by facet
@@ -34,9 +38,36 @@ impl Facet {
         }
     }
 
-    /// Each metric with each of its facets.
+    /// By what the log on disk keeps sums of a metric besides, so that a question reads about as many rows as it answers. A month by the
+    /// hour has 10,000 rows of runs by agent and model, and 720 totals. Calls have as many rows by agent, model and tool together
+    /// as there are tools in each conversation, and a question about them names few of these.
+    pub(crate) fn summed(metric: Metric) -> &'static [Self] {
+        match metric {
+            Metric::Calls | Metric::CallsFailed => {
+                &[Self::Total, Self::Agent, Self::Model, Self::Tool, Self::AgentModel]
+            }
+            Metric::RunMs | Metric::FirstMs | Metric::CallMs => &[],
+            _ => &[Self::Total],
+        }
+    }
+
+    /// Of the facets in [`Facet::summed`] the one that answers a question by these names; `None` if no such sums are kept.
+    pub(crate) fn summed_by(metric: Metric, by: &BTreeSet<Dimension>) -> Option<Self> {
+        let facet = match by.iter().copied().collect::<Vec<_>>().as_slice() {
+            [] => Self::Total,
+            [Dimension::Agent] => Self::Agent,
+            [Dimension::Model] => Self::Model,
+            [Dimension::Tool] => Self::Tool,
+            [Dimension::Agent, Dimension::Model] => Self::AgentModel,
+            _ => return None,
+        };
+        Self::summed(metric).contains(&facet).then_some(facet)
+    }
+
+    /// Each metric with each of its facets, those of [`Facet::summed`] too.
     pub(crate) fn all() -> impl Iterator<Item = (Metric, Self)> {
-        Metric::ALL.into_iter().flat_map(|metric| Self::of(metric).iter().map(move |facet| (metric, *facet)))
+        let facets = |metric| Self::of(metric).iter().chain(Self::summed(metric));
+        Metric::ALL.into_iter().flat_map(move |metric| facets(metric).map(move |facet| (metric, *facet)))
     }
 
     /// Whether rows of this facet name `dimension`.
@@ -47,6 +78,7 @@ impl Facet {
             Self::Agent => dimension == Dimension::Agent,
             Self::Model => dimension == Dimension::Model,
             Self::Tool => dimension == Dimension::Tool,
+            Self::AgentModel => dimension != Dimension::Tool,
         }
     }
 
@@ -89,8 +121,6 @@ impl Facet {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

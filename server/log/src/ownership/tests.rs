@@ -101,16 +101,16 @@ impl Tables {
             self.owners.insert(of, me);
             return true;
         };
-        match decide_claim(me, &self.row(owner)) {
-            ClaimDecision::Held => true,
-            ClaimDecision::Take { ends, .. } => {
+        match decide_ownership(me, &self.row(owner)) {
+            OwnershipDecision::Held => true,
+            OwnershipDecision::Take { ends, .. } => {
                 if let Some(ends) = ends {
                     self.life(ends).is_over = true;
                 }
                 self.owners.insert(of, me);
                 true
             }
-            ClaimDecision::Follow(_) | ClaimDecision::Closed => false,
+            OwnershipDecision::Follow(_) | OwnershipDecision::Closed => false,
         }
     }
 
@@ -187,23 +187,26 @@ fn a_hub_that_lives_is_followed_and_one_that_died_is_taken_over() {
         ended_well,
         address: Some(Arc::from("http://a")),
     };
-    assert_eq!(decide_claim(1, &row(false, true, false)), ClaimDecision::Held);
-    assert_eq!(decide_claim(2, &row(false, false, false)), ClaimDecision::Follow(Arc::from("http://a")));
+    assert_eq!(decide_ownership(1, &row(false, true, false)), OwnershipDecision::Held);
     assert_eq!(
-        decide_claim(2, &row(false, true, false)),
-        ClaimDecision::Take { ends: Some(1), past: Handover::Torn }
+        decide_ownership(2, &row(false, false, false)),
+        OwnershipDecision::Follow(Arc::from("http://a"))
     );
     assert_eq!(
-        decide_claim(2, &row(true, true, true)),
-        ClaimDecision::Take { ends: None, past: Handover::Whole }
+        decide_ownership(2, &row(false, true, false)),
+        OwnershipDecision::Take { ends: Some(1), past: Handover::Torn }
     );
     assert_eq!(
-        decide_claim(2, &row(true, true, false)),
-        ClaimDecision::Take { ends: None, past: Handover::Torn }
+        decide_ownership(2, &row(true, true, true)),
+        OwnershipDecision::Take { ends: None, past: Handover::Whole }
     );
     assert_eq!(
-        decide_claim(2, &LifeRow { address: None, ..row(false, false, false) }),
-        ClaimDecision::Closed
+        decide_ownership(2, &row(true, true, false)),
+        OwnershipDecision::Take { ends: None, past: Handover::Torn }
+    );
+    assert_eq!(
+        decide_ownership(2, &LifeRow { address: None, ..row(false, false, false) }),
+        OwnershipDecision::Closed
     );
     assert_eq!(renewal(0), LeaseRenewal::StepsDown);
 }

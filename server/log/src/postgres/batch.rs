@@ -1,7 +1,9 @@
 //! One transaction: a plan as a handful of statements, sent together and answered together. The first of them is the fence.
+//! The database answers each message by itself, which wakes the writer; so what needs no array shares one.
 //!
 //! ```text
-//! BEGIN · the life is not over, and this is its next commit · rows, each conversation from the head that it had · COMMIT
+//! message by message:  BEGIN, the fence · rows, each conversation from the head that it had · …
+//! once all went well:  the settings, COMMIT · the settings
 //! ```
 //!
 //! A statement that changes fewer rows than it names found something else than what is known: then nothing is committed.
@@ -17,15 +19,15 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 
 use compact_str::CompactString;
 use futures_util::future::{join, join_all};
 use model::limits::{PUBLISHERS_PER_CONVERSATION_MAX, TOOLS_MAX};
+use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::types::ToSql;
 
 use super::database::Session;
-use super::guarantee::{CommitGuarantee, SETTINGS};
+use super::guarantee::{COMMIT, CommitGuarantee, NAMED_SETTINGS, SETTINGS};
 use super::known::WriterCache;
 use super::measures;
 use super::plan::Plan;
@@ -41,8 +43,8 @@ use crate::tools::ToolCounts;
 mod statements;
 
 use statements::{
-    ABANDON, ADOPT, ATTACH, BLOCKS, CHANGE, DOCUMENTS, FENCE, FORGET, LATENCIES, MAKE, MARKS, OWNED, REMOVE,
-    ROWS, STAGE, TOOLS, TRIM, UNBLOCK, UNMARK, VIEW_BYTES, VIEWS,
+    ABANDON, ADOPT, ATTACH, BLOCKS, CHANGE, DOCUMENTS, FORGET, LATENCIES, MAKE, MARKS, NAMED_FENCE, OWNED,
+    REMOVE, ROWS, STAGE, TOOLS, TRIM, UNBLOCK, UNMARK, VIEW_BYTES, VIEWS,
 };
 
 /// How a transaction is named: whose it is, which one, and when.
@@ -64,6 +66,9 @@ pub(super) enum CommitError {
     /// The fence does not let it through: the life is over, or it has more commits than are known. The writer
     /// then asks which.
     Fenced,
+    /// The life does not have a conversation that is changed; nothing was changed. Nobody can take one from a life that goes on, so a promotion
+    /// has lost that it was claimed.
+    NotOwned,
     /// The database has something else than what is known; nothing was changed. Holds the statement that
     /// noticed. The next try asks for everything anew.
     Stale(&'static str),
@@ -89,8 +94,9 @@ struct CommitStep {
 
 /// The statements of one transaction, in order. Made of a plan without I/O; dropping it without
 /// [`Batch::commit`] changes nothing.
-#[derive(Default)]
 pub(super) struct Batch {
+    /// Begins the transaction, and has the fence.
+    begin: String,
     steps: Vec<CommitStep>,
 }
 
@@ -98,14 +104,9 @@ impl Batch {
     /// The statements of `plan`, the fence first. Admits new names of tools to `known` while fewer than
     /// `TOOLS_MAX` are counted.
     pub(super) fn of(plan: &Plan, stamp: CommitStamp, fences: CommitFence, known: &mut WriterCache) -> Self {
-        let mut batch = Self::default();
-        let fence: Values = vec![
-            Box::new(stamp.life),
-            Box::new(stamp.number),
-            Box::new(integer(stamp.now)),
-            Box::new(stamp.lease_ms),
-        ];
-        batch.steps.push(CommitStep { sql: FENCE, values: fence, changes: Some(1) });
+        let CommitStamp { life, number, now, lease_ms } = stamp;
+        let begin = format!("BEGIN; EXECUTE fence ({life}, {number}, {}, {lease_ms})", integer(now));
+        let mut batch = Self { begin, steps: Vec::new() };
         if fences == CommitFence::Owners {
             batch.owned(plan, stamp.life);
         }
@@ -375,51 +376,54 @@ impl Batch {
     pub(super) async fn commit(
         &self,
         session: &mut Session,
-    ) -> Result<(CommitGuarantee, Option<CommitGuarantee>), CommitError> {
-        let settings = session.prepared(SETTINGS).await.map_err(CommitError::Failed)?;
+    ) -> Result<(Option<CommitGuarantee>, Option<CommitGuarantee>), CommitError> {
+        let failed = CommitError::Failed;
+        let settings = session.prepared(SETTINGS).await.map_err(failed)?;
+        session.prepare_named(NAMED_SETTINGS).await.map_err(failed)?;
+        session.prepare_named(NAMED_FENCE).await.map_err(failed)?;
         let mut statements = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            statements.push(session.prepared(step.sql).await.map_err(CommitError::Failed)?);
+            statements.push(session.prepared(step.sql).await.map_err(failed)?);
         }
         let (client, warnings) = (&session.client, session.warnings());
-        let begin: Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>> =
-            Box::pin(async { client.batch_execute("BEGIN").await.map(|()| 0) });
         let steps = self.steps.iter().zip(&statements).map(|(step, statement)| {
             Box::pin(async move {
                 let values: Vec<&(dyn ToSql + Sync)> =
                     step.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
                 client.execute(statement, &values).await
-            }) as Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send>>
+            })
         });
         // The first poll of each sends its statement: they go out in this order, without waiting for one another.
-        let (answers, before) =
-            join(join_all(std::iter::once(begin).chain(steps)), client.query_one(&settings, &[])).await;
-        if let Err(why) = self.check_changes(answers) {
+        let (begun, answers) = join(client.simple_query(&self.begin), join_all(steps)).await;
+        if let Err(why) = self.check_changes(begun, answers) {
             // The session is given up where this does not come through.
             drop(client.batch_execute("ROLLBACK").await);
             return Err(why);
         }
-        let before = before.and_then(|row| CommitGuarantee::of(&row)).map_err(CommitError::Failed)?;
-        let (committed, after) = join(client.batch_execute("COMMIT"), client.query_one(&settings, &[])).await;
+        let (committed, after) = join(client.simple_query(COMMIT), client.query_one(&settings, &[])).await;
         // Also one that answers with an error may have been made: a session can be ended between the two.
-        committed.map_err(CommitError::InDoubt)?;
+        let before = CommitGuarantee::of_answers(&committed.map_err(CommitError::InDoubt)?);
         let after = after.and_then(|row| CommitGuarantee::of(&row)).ok();
         Ok((before, after.filter(|_| session.warnings() == warnings)))
     }
 
-    /// Whether all statements did what they should; the first answer is that of the beginning. The first that
+    /// Whether the fence let the transaction through and all statements did what they should. The first that
     /// did not decides the error.
-    fn check_changes(&self, answers: Vec<Result<u64, tokio_postgres::Error>>) -> Result<(), CommitError> {
-        let mut answers = answers.into_iter();
-        answers.next().transpose().map_err(CommitError::Failed)?;
+    fn check_changes(
+        &self,
+        begun: Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>,
+        answers: Vec<Result<u64, tokio_postgres::Error>>,
+    ) -> Result<(), CommitError> {
+        // The answer to the fence is the last.
+        let begun = begun.map_err(CommitError::Failed)?;
+        if !matches!(begun.last(), Some(SimpleQueryMessage::CommandComplete(1))) {
+            return Err(CommitError::Fenced);
+        }
         for (step, answer) in self.steps.iter().zip(answers) {
             let changed = answer.map_err(CommitError::Failed)?;
             if step.changes.is_some_and(|wanted| wanted != changed) {
-                return Err(if step.sql == FENCE {
-                    CommitError::Fenced
-                } else {
-                    CommitError::Stale(step.sql)
-                });
+                let is_owned = step.sql != OWNED;
+                return Err(if is_owned { CommitError::Stale(step.sql) } else { CommitError::NotOwned });
             }
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use model::ConversationId;
 use model::limits::CONVERSATIONS_MAX;
@@ -11,7 +12,7 @@ use tokio_postgres::Row;
 use super::database::{Database, Session};
 use super::{life, read, unreadable};
 use crate::LogError;
-use crate::ownership::{ClaimDecision, Handover, LifeRow, Owner, Purpose, decide_claim};
+use crate::ownership::{Handover, LifeRow, Owner, OwnershipDecision, Purpose, decide_ownership};
 
 /// Most conversations that a life remembers to have claimed.
 const CLAIMED_MAX: usize = 4 * CONVERSATIONS_MAX;
@@ -23,6 +24,8 @@ const LOOKS: usize = 8;
 #[derive(Debug)]
 pub(super) struct Claims {
     life: i64,
+    /// The lease of that life, in milliseconds.
+    lease: i64,
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
     /// The conversations that this life knows to have claimed, each with what is known of its past until it is loaded.
@@ -31,8 +34,8 @@ pub(super) struct Claims {
 
 impl Claims {
     /// For a life that has claimed nothing yet.
-    pub(super) fn new(life: i64, last_unsound: i64) -> Self {
-        Self { life, last_unsound, claimed: Mutex::default() }
+    pub(super) fn new(life: i64, lease: Duration, last_unsound: i64) -> Self {
+        Self { life, lease: life::millis(lease), last_unsound, claimed: Mutex::default() }
     }
 
     /// Whether something may have been shown of a conversation, which is about to be loaded, that is not stored.
@@ -41,49 +44,36 @@ impl Claims {
         claimed.get_mut(conversation).and_then(Option::take) == Some(Handover::Torn)
     }
 
-    /// Claims a conversation for this life. Waits for the database. Fails with [`LogError::Failing`] when
-    /// this life is over, or when a hub that is alone on the database has the conversation. What a claim
+    /// Claims a conversation for this life. Waits for the database, in all for no longer than one read may take. Fails with
+    /// [`LogError::Failing`] when this life is over, or when a hub that is alone on the database has the conversation. What a claim
     /// learns of the past is kept until the conversation is loaded.
     pub(super) fn claim(
         &self,
-        database: &Arc<Database>,
+        tables: &impl ClaimTables,
         conversation: &ConversationId,
         purpose: Purpose,
     ) -> Result<Owner, LogError> {
+        let me = (self.life, self.lease);
         // Most claims are asked again and again of a conversation that another hub has: reading that locks
         // nothing and commits nothing.
-        let (of, life) = (conversation.clone(), self.life);
-        let known = database.read(move |session| {
-            let of = of.clone();
-            Box::pin(async move { owner_now(session, life, &of).await })
-        })?;
-        match known {
-            Some(ClaimDecision::Follow(address)) => return Ok(Owner::Elsewhere(address)),
-            Some(ClaimDecision::Held) if self.claimed.lock().contains_key(conversation) => {
+        match tables.look(me, conversation)? {
+            Some(OwnershipDecision::Follow(address)) => return Ok(Owner::Elsewhere(address)),
+            Some(OwnershipDecision::Held) if self.claimed.lock().contains_key(conversation) => {
                 return Ok(Owner::Here);
             }
             _ => {}
         }
-        let of = conversation.clone();
-        let done = database.change(move |session| {
-            let of = of.clone();
-            Box::pin(async move { claim(session, life, &of, purpose).await })
-        })?;
-        let past = match done {
+        let past = match tables.claim(me, conversation, purpose)? {
             ClaimResult::Elsewhere(address) => return Ok(Owner::Elsewhere(address)),
-            ClaimResult::Free => return Ok(Owner::Here),
+            ClaimResult::Unowned => return Ok(Owner::Here),
             ClaimResult::Held if self.claimed.lock().contains_key(conversation) => return Ok(Owner::Here),
             // The answer to that claim was lost, and what it would have said.
             ClaimResult::Held => Handover::Torn,
             ClaimResult::Taken(past) => past,
             // Hubs that were alone on the database left no owners behind.
             ClaimResult::First => {
-                let of = conversation.clone();
-                let found = database.read(move |session| {
-                    let of = of.clone();
-                    Box::pin(async move { read::find(session, &of).await })
-                })?;
-                let is_torn = found.is_some_and(|found| found.life <= self.last_unsound);
+                let writer = tables.last_writer(conversation)?;
+                let is_torn = writer.is_some_and(|life| life <= self.last_unsound);
                 if is_torn { Handover::Torn } else { Handover::Whole }
             }
         };
@@ -97,15 +87,67 @@ impl Claims {
     }
 }
 
+/// Where claims are made: the tables of a database. `me` is the life that claims, and its lease in milliseconds.
+pub(super) trait ClaimTables {
+    /// What becomes of a claim as of now; nothing if nobody has the conversation. Changes and locks nothing.
+    fn look(&self, me: (i64, i64), id: &ConversationId) -> Result<Option<OwnershipDecision>, LogError>;
+
+    /// Claims it, in one transaction.
+    fn claim(&self, me: (i64, i64), id: &ConversationId, purpose: Purpose) -> Result<ClaimResult, LogError>;
+
+    /// The life that wrote the conversation last; nothing if it was never written to.
+    fn last_writer(&self, id: &ConversationId) -> Result<Option<i64>, LogError>;
+}
+
+/// The tables of a database, for one claim: all that it asks ends at the same moment.
+pub(super) struct DatabaseTables<'a> {
+    database: &'a Arc<Database>,
+    deadline: Instant,
+}
+
+impl<'a> DatabaseTables<'a> {
+    /// For a claim that begins now and waits for no longer than one read may take.
+    pub(super) fn new(database: &'a Arc<Database>) -> Self {
+        Self { database, deadline: database.deadline() }
+    }
+}
+
+impl ClaimTables for DatabaseTables<'_> {
+    fn look(&self, me: (i64, i64), id: &ConversationId) -> Result<Option<OwnershipDecision>, LogError> {
+        let of = id.clone();
+        self.database.read_until(self.deadline, move |session| {
+            let of = of.clone();
+            Box::pin(async move { decided_now(session, me, &of).await })
+        })
+    }
+
+    fn claim(&self, me: (i64, i64), id: &ConversationId, purpose: Purpose) -> Result<ClaimResult, LogError> {
+        let of = id.clone();
+        self.database.change_until(self.deadline, move |session| {
+            let of = of.clone();
+            Box::pin(async move { claim(session, me, &of, purpose).await })
+        })
+    }
+
+    fn last_writer(&self, id: &ConversationId) -> Result<Option<i64>, LogError> {
+        let of = id.clone();
+        let found = self.database.read_until(self.deadline, move |session| {
+            let of = of.clone();
+            Box::pin(async move { read::find(session, &of).await })
+        })?;
+        Ok(found.map(|found| found.life))
+    }
+}
+
 /// What a claim came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum ClaimResult {
+pub(super) enum ClaimResult {
     /// Nobody had it; this hub has it now.
     First,
     /// This hub had it already.
     Held,
-    /// Nobody has it, and there is nothing to find.
-    Free,
+    /// Nobody has it, and it does not exist: there was nothing to claim. Any hub may answer that.
+    Unowned,
     /// Another hub had it; this hub has it now.
     Taken(Handover),
     /// Another hub has it, which is reached under this URL.
@@ -115,10 +157,13 @@ enum ClaimResult {
 /// Takes a conversation that nobody has. $3: also one that does not exist yet.
 const TAKE_FREE: &str = "INSERT INTO owner (conversation, life) SELECT $1::text, l.number FROM life l WHERE l.number = $2 AND NOT l.over \
                          AND ($3 OR EXISTS (SELECT 1 FROM conversation WHERE id = $1::text)) ON CONFLICT (conversation) DO NOTHING";
-/// The query for who has a conversation.
+/// The query for who has a conversation. A lease counts as run out where life $2 has renewed its own, of $3 milliseconds, in time
+/// again and again for as long: when the database was away, all leases have run out and nobody is dead.
 macro_rules! who {
     () => {
-        "SELECT l.number, l.over, l.expires_at <= clock_timestamp(), l.ended_well, l.address \
+        "SELECT l.number, l.over, l.expires_at <= clock_timestamp() AND EXISTS (SELECT 1 FROM life me WHERE me.number = $2 \
+         AND me.expires_at > clock_timestamp() + $3::bigint * interval '1 millisecond' / 3 \
+         AND me.steady_since <= clock_timestamp() - $3::bigint * interval '1 millisecond'), l.ended_well, l.address \
          FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1"
     };
 }
@@ -133,44 +178,54 @@ const END: &str =
 const TAKE: &str = "UPDATE owner o SET life = l.number, epoch = o.epoch + 1, claimed_at = clock_timestamp() FROM life l \
                     WHERE o.conversation = $1 AND l.number = $2 AND NOT l.over";
 
-/// What life `me` may do with `id`, as of now; nothing if nobody has it.
-async fn owner_now(
+/// What becomes of a claim of life `me`, which has a lease of so many milliseconds, to `id`, as of now; nothing if nobody has it.
+async fn decided_now(
     session: &mut Session,
-    me: i64,
+    (me, lease): (i64, i64),
     id: &ConversationId,
-) -> Result<Option<ClaimDecision>, LogError> {
+) -> Result<Option<OwnershipDecision>, LogError> {
     let who = prepared(session, WHO).await?;
-    let row = session.client.query_opt(&who, &[&id.as_str()]).await.map_err(unreadable)?;
+    let row = session.client.query_opt(&who, &[&id.as_str(), &me, &lease]).await.map_err(unreadable)?;
     let owner = row.as_ref().map(owner).transpose().map_err(unreadable)?;
-    Ok(owner.map(|owner| decide_claim(me, &owner)))
+    Ok(owner.map(|owner| decide_ownership(me, &owner)))
 }
 
-/// Claims `id` for life `me`, inside a transaction.
+/// Claims `id` for life `me`, which has a lease of so many milliseconds, inside a transaction.
 async fn claim(
     session: &mut Session,
-    me: i64,
+    (me, lease): (i64, i64),
     id: &ConversationId,
     purpose: Purpose,
 ) -> Result<ClaimResult, LogError> {
     let (free, look) = (prepared(session, TAKE_FREE).await?, prepared(session, LOOK).await?);
     let (end, take) = (prepared(session, END).await?, prepared(session, TAKE).await?);
     let (client, name, makes) = (&session.client, id.as_str(), purpose == Purpose::Make);
+    let mut saw_nobody = false;
     for _ in 0..LOOKS {
         if client.execute(&free, &[&name, &me, &makes]).await.map_err(unreadable)? == 1 {
             return Ok(ClaimResult::First);
         }
-        let Some(row) = client.query_opt(&look, &[&name]).await.map_err(unreadable)? else {
+        let Some(row) = client.query_opt(&look, &[&name, &me, &lease]).await.map_err(unreadable)? else {
+            // A claim that waits for the lock of another one sees the row of the owner as it is then, but the lives as they were before: where the
+            // owner has changed, the two do not go together. Look once more.
+            if !std::mem::replace(&mut saw_nobody, true) {
+                continue;
+            }
             // Nothing was inserted: either there is nothing to find, or this life is over.
-            return if makes { Err(LogError::Failing(Arc::from(life::OVER))) } else { Ok(ClaimResult::Free) };
+            return if makes {
+                Err(LogError::Failing(Arc::from(life::OVER)))
+            } else {
+                Ok(ClaimResult::Unowned)
+            };
         };
-        let (ends, past) = match decide_claim(me, &owner(&row).map_err(unreadable)?) {
-            ClaimDecision::Held => return Ok(ClaimResult::Held),
-            ClaimDecision::Follow(address) => return Ok(ClaimResult::Elsewhere(address)),
-            ClaimDecision::Closed => {
+        let (ends, past) = match decide_ownership(me, &owner(&row).map_err(unreadable)?) {
+            OwnershipDecision::Held => return Ok(ClaimResult::Held),
+            OwnershipDecision::Follow(address) => return Ok(ClaimResult::Elsewhere(address)),
+            OwnershipDecision::Closed => {
                 let what = "a hub without an address has this conversation";
                 return Err(LogError::Failing(Arc::from(what)));
             }
-            ClaimDecision::Take { ends, past } => (ends, past),
+            OwnershipDecision::Take { ends, past } => (ends, past),
         };
         if let Some(ends) = ends
             && client.execute(&end, &[&ends]).await.map_err(unreadable)? != 1

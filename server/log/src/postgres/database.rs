@@ -1,15 +1,16 @@
-//! Connections: one that writes, one that says that the life goes on, and a few that read. All live on a runtime of the log's own,
-//! so that whoever waits for the database holds up nobody else.
+//! Connections: one that writes, one that says that the life goes on, and a few that read. All but the writer's live on a runtime of the
+//! log's own, so that whoever waits for the database holds up nobody else.
 //!
 //! A thread that calls the log waits in [`Database::wait`], which does the work on that runtime. The writer
-//! is a thread of its own and drives its work by [`Database::block_on`]. At most six transactions run beside
-//! the writer's; more wait for a permit.
+//! is a thread of its own that drives its connection itself. At most six transactions that read and three that change something run beside the
+//! writer's; more wait for a permit.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::runtime::{Handle, Runtime};
@@ -25,6 +26,14 @@ use crate::{LogError, QueryCancel};
 /// Most readers at a time, of which as many as [`model::limits::SEARCHES_AT_ONCE_MAX`] may be searches.
 const READERS_MAX: usize = 6;
 
+/// Most changes at a time, of sessions, links, owners and the like. They have permits of their own, since their commits may wait for
+/// a standby without end, and readers need not.
+pub(super) const CHANGES_MAX: usize = 3;
+
+/// How long a read or a change may take that a request waits for, and a claim with all that it asks: with waiting for a permit and connecting. Searches and sums have limits
+/// of their own, which are shorter.
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(20);
+
 /// What each session is told first. A lock that another session holds, whose client is gone, is not waited for without end.
 const HELLO: &str = "SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '30s'; SET client_min_messages = warning";
 
@@ -34,6 +43,8 @@ pub(super) struct Session {
     pub(super) client: Client,
     /// Statements by their text. They live as long as the connection.
     statements: HashMap<Cow<'static, str>, Statement>,
+    /// `PREPARE` statements that it has executed.
+    named: HashSet<&'static str>,
     /// How often the database has warned.
     warnings: Arc<AtomicU64>,
 }
@@ -58,6 +69,16 @@ impl Session {
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }
+
+    /// Executes the `PREPARE` statement `sql`, once for each connection. What it names can then be executed by its name, together with
+    /// other statements in one message.
+    pub(super) async fn prepare_named(&mut self, sql: &'static str) -> Result<(), tokio_postgres::Error> {
+        if !self.named.contains(sql) {
+            self.client.batch_execute(sql).await?;
+            self.named.insert(sql);
+        }
+        Ok(())
+    }
 }
 
 /// The way to the database: its address, the runtime, and connections that nobody uses. Shared by the log,
@@ -75,6 +96,10 @@ pub(super) struct Database {
     idle: Mutex<Vec<Session>>,
     /// A permit for each transaction that may run at a time, [`READERS_MAX`].
     readers: Arc<Semaphore>,
+    /// A permit for each change that may run at a time, [`CHANGES_MAX`].
+    changes: Semaphore,
+    /// How long one that a request waits for may take: [`ANSWER_MAX`].
+    answer_max: Duration,
 }
 
 impl std::fmt::Debug for Database {
@@ -87,6 +112,11 @@ impl Database {
     /// The way to `url`. Connects to nothing yet. Fails where the file of trusted certificates cannot be read
     /// or holds none.
     pub(super) fn new(url: PostgresUrl) -> Result<Arc<Self>, PostgresError> {
+        Self::with_limit(url, ANSWER_MAX)
+    }
+
+    /// The same, with another time than [`ANSWER_MAX`].
+    pub(super) fn with_limit(url: PostgresUrl, answer_max: Duration) -> Result<Arc<Self>, PostgresError> {
         let roots = url.roots.as_ref().map(std::fs::read).transpose();
         let roots =
             roots.map_err(|error| PostgresError::Url(format!("sslrootcert cannot be read: {error}")))?;
@@ -103,7 +133,16 @@ impl Database {
         let handle = runtime.handle().clone();
         let readers = Arc::new(Semaphore::new(READERS_MAX));
         let (runtime, idle) = (Mutex::new(Some(runtime)), Mutex::default());
-        Ok(Arc::new(Self { url, tls, runtime, handle, idle, readers }))
+        Ok(Arc::new(Self {
+            url,
+            tls,
+            runtime,
+            handle,
+            idle,
+            readers,
+            changes: Semaphore::new(CHANGES_MAX),
+            answer_max,
+        }))
     }
 
     /// Where it is, without the password.
@@ -124,31 +163,27 @@ impl Database {
         result.recv().ok()
     }
 
-    /// Does `work` on the calling thread, which must be none of a runtime, with the log's own runtime behind it.
-    pub(super) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
-        self.handle.block_on(work)
-    }
-
     /// Begins `work` on the log's own runtime. Nobody waits for it; it is broken off when the log ends.
     pub(super) fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
         drop(self.handle.spawn(work));
     }
 
-    /// A new connection. Fails where the database does not answer within the time of the URL, or refuses.
+    /// A new connection, which the runtime of the caller keeps going. Fails where the database does not answer within the time of the
+    /// URL, or refuses.
     pub(super) async fn connect(&self) -> Result<Session, tokio_postgres::Error> {
         let config = &self.url.config;
         let warnings = Arc::<AtomicU64>::default();
         let client = if let Some(tls) = &self.tls {
             let (client, connection) = config.connect(tls.clone()).await?;
-            self.handle.spawn(drive(connection, Arc::clone(&warnings)));
+            tokio::spawn(drive(connection, Arc::clone(&warnings)));
             client
         } else {
             let (client, connection) = config.connect(NoTls).await?;
-            self.handle.spawn(drive(connection, Arc::clone(&warnings)));
+            tokio::spawn(drive(connection, Arc::clone(&warnings)));
             client
         };
         client.batch_execute(HELLO).await?;
-        Ok(Session { client, statements: HashMap::new(), warnings })
+        Ok(Session { client, statements: HashMap::new(), named: HashSet::new(), warnings })
     }
 
     /// Asks the database to end the statement that runs on the connection of `token`. It may end a later one
@@ -163,23 +198,61 @@ impl Database {
         }
     }
 
-    /// Changes with `change`, in a transaction of its own. Where this fails, it may have been made all the same.
+    /// The time that a request waits which asks now, however often it has to ask the database.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.answer_max
+    }
+
+    /// Changes with `change`, in a transaction of its own. Where this fails, it may have been made all the same. Fails with
+    /// [`LogError::Failing`] after [`ANSWER_MAX`].
     pub(super) fn change<T, F>(self: &Arc<Self>, change: F) -> Result<T, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
+    {
+        self.change_until(self.deadline(), change)
+    }
+
+    /// The same, until `deadline`.
+    pub(super) fn change_until<T, F>(self: &Arc<Self>, deadline: Instant, change: F) -> Result<T, LogError>
     where
         T: Send + 'static,
         F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
     {
         let database = Arc::clone(self);
         let done = self.wait(async move {
-            let _permit = database.readers.acquire().await.map_err(unreadable)?;
-            let mut session = database.idle_or_new().await?;
-            let answer = inside(&mut session, CHANGES, &change).await;
-            if !session.client.is_closed() {
-                database.idle.lock().push(session);
+            let of = Arc::clone(&database);
+            // In a task of its own: a commit that waits for a standby has no end, and keeps its permit and its
+            // connection after the caller has gone. Given up, each caller would leave one more to the database.
+            let work = tokio::spawn(async move {
+                let database = of;
+                let _permit = database.changes.acquire().await.map_err(unreadable)?;
+                let mut session = database.idle_or_new().await?;
+                let begin = begin_in_time(CHANGES.0, deadline);
+                let answer = inside(&mut session, (&begin, CHANGES.1), &change).await;
+                database.give_back(session);
+                answer
+            });
+            match tokio::time::timeout_at(deadline.into(), work).await {
+                Ok(done) => done.unwrap_or_else(|error| Err(unreadable(error))),
+                Err(_elapsed) => Err(LogError::Failing(Arc::from(database.said_nothing()))),
             }
-            answer
         });
         done.unwrap_or_else(|| Err(unreadable("the log has ended")))
+    }
+
+    /// What is said where [`Self::answer_max`] is over. Whoever asked may be anybody, so where the database is stands in the trace alone.
+    fn said_nothing(&self) -> String {
+        let ms = self.answer_max.as_millis();
+        tracing::warn!(database = self.place(), ms, "the database of the log has not answered in time");
+        format!("the database has not answered within {ms} ms")
+    }
+
+    /// Takes a connection of the log's own runtime that nobody uses any more, to be used again unless it is closed.
+    pub(super) fn give_back(&self, session: Session) {
+        if !session.client.is_closed() {
+            self.idle.lock().push(session);
+        }
     }
 
     /// A connection that nobody uses.
@@ -192,37 +265,64 @@ impl Database {
     }
 
     /// Reads with `read`, on a connection that nobody else uses meanwhile. What it reads is as of one moment. A connection that is
-    /// found broken is replaced once.
+    /// found broken is replaced once. Fails with [`LogError::Unreadable`] after [`ANSWER_MAX`]; the connection is given up then.
     pub(super) fn read<T, F>(self: &Arc<Self>, read: F) -> Result<T, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
+    {
+        self.read_until(self.deadline(), read)
+    }
+
+    /// The same, until `deadline`.
+    pub(super) fn read_until<T, F>(self: &Arc<Self>, deadline: Instant, read: F) -> Result<T, LogError>
     where
         T: Send + 'static,
         F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
     {
         let database = Arc::clone(self);
         let done = self.wait(async move {
-            let permit = Arc::clone(&database.readers).acquire_owned().await.map_err(unreadable)?;
-            let known = database.idle.lock().pop().filter(|session| !session.client.is_closed());
-            let is_new = known.is_none();
-            let mut session = match known {
-                Some(session) => session,
-                None => database.connect().await.map_err(unreadable)?,
-            };
-            let mut answer = inside(&mut session, READS, &read).await;
-            if session.client.is_closed() && !is_new {
-                session = database.connect().await.map_err(unreadable)?;
-                answer = inside(&mut session, READS, &read).await;
-            }
-            if !session.client.is_closed() {
-                database.idle.lock().push(session);
-            }
-            drop(permit);
-            answer
+            let work = database.try_to_read(begin_in_time(READS.0, deadline), read);
+            let done = tokio::time::timeout_at(deadline.into(), work).await;
+            done.unwrap_or_else(|_elapsed| Err(unreadable(database.said_nothing())))
         });
         done.unwrap_or_else(|| Err(unreadable("the log has ended")))
     }
 
+    /// Reads as [`Database::read`] does, however long that takes: for what no request waits for, such as retention and packing.
+    pub(super) fn read_for_upkeep<T, F>(self: &Arc<Self>, read: F) -> Result<T, LogError>
+    where
+        T: Send + 'static,
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T> + Send + Sync + 'static,
+    {
+        let database = Arc::clone(self);
+        let done = self.wait(async move { database.try_to_read(READS.0.to_owned(), read).await });
+        done.unwrap_or_else(|| Err(unreadable("the log has ended")))
+    }
+
+    /// One reading, in a transaction that begins with `begin`.
+    async fn try_to_read<T, F>(&self, begin: String, read: F) -> Result<T, LogError>
+    where
+        F: for<'a> Fn(&'a mut Session) -> Reading<'a, T>,
+    {
+        let _permit = self.readers.acquire().await.map_err(unreadable)?;
+        let known = self.idle.lock().pop().filter(|session| !session.client.is_closed());
+        let is_new = known.is_none();
+        let mut session = match known {
+            Some(session) => session,
+            None => self.connect().await.map_err(unreadable)?,
+        };
+        let mut answer = inside(&mut session, (&begin, READS.1), &read).await;
+        if session.client.is_closed() && !is_new {
+            session = self.connect().await.map_err(unreadable)?;
+            answer = inside(&mut session, (&begin, READS.1), &read).await;
+        }
+        self.give_back(session);
+        answer
+    }
+
     /// Reads as [`Database::read`] does until `stop` is called, which ends the statement that runs; then there is no answer.
-    pub(super) fn read_until<T, F>(
+    pub(super) fn read_unless_stopped<T, F>(
         self: &Arc<Self>,
         stop: &QueryCancel,
         read: F,
@@ -284,6 +384,13 @@ const READS: (&str, &str) = ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",
 
 /// How one begins and ends that changes something.
 const CHANGES: (&str, &str) = ("BEGIN", "COMMIT");
+
+/// `begin`, and a limit for each statement of the transaction, so that the database does not go on with what nobody waits for any
+/// more. It ends a second after the waiting has.
+fn begin_in_time(begin: &str, deadline: Instant) -> String {
+    let ms = deadline.saturating_duration_since(Instant::now()).as_millis() + 1_000;
+    format!("{begin}; SET LOCAL statement_timeout = {ms}")
+}
 
 /// A reading that is under way.
 pub(super) type Reading<'a, T> = std::pin::Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;

@@ -13,7 +13,7 @@
 use std::time::{Duration, Instant};
 
 use model::frame::Durability;
-use tokio_postgres::Row;
+use tokio_postgres::{Row, SimpleQueryMessage};
 
 use super::database::Session;
 
@@ -21,9 +21,22 @@ use super::database::Session;
 /// to act on them, while a checkpoint is written.
 const SETTLES: Duration = Duration::from_secs(2);
 
+macro_rules! settings {
+    () => {
+        "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'), \
+         current_setting('synchronous_standby_names')"
+    };
+}
+
 /// The settings, as [`CommitGuarantee::of`] reads them.
-pub(super) const SETTINGS: &str = "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'), \
-                                   current_setting('synchronous_standby_names')";
+pub(super) const SETTINGS: &str = settings!();
+
+/// The same under the name `settings`, for [`COMMIT`].
+pub(super) const NAMED_SETTINGS: &str = concat!("PREPARE settings AS ", settings!());
+
+/// Commits. The settings before come with it in one message; those after must be asked for in another, since
+/// a session takes over new settings between two messages.
+pub(super) const COMMIT: &str = "EXECUTE settings; COMMIT";
 
 /// What the settings of the database make true of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,8 +60,17 @@ impl CommitGuarantee {
         Ok(Self::of_settings(setting(0)?, setting(1)?, setting(2)?, setting(3)?))
     }
 
+    /// What the answers to [`COMMIT`] make true; `None` if no settings are among them.
+    pub(super) fn of_answers(answers: &[SimpleQueryMessage]) -> Option<Self> {
+        let row = answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => Some(row),
+            _ => None,
+        })?;
+        Some(Self::of_settings(row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    }
+
     /// What these settings make true.
-    fn of_settings(commit: &str, fsync: &str, pages: &str, standbys: &str) -> Self {
+    pub(super) fn of_settings(commit: &str, fsync: &str, pages: &str, standbys: &str) -> Self {
         let settings = format!(
             "synchronous_commit={commit}, fsync={fsync}, full_page_writes={pages}, synchronous_standby_names={standbys:?}"
         );

@@ -9,9 +9,10 @@
 //! ```
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join3;
+use tokio::time::MissedTickBehavior;
 use tokio_postgres::types::ToSql;
 
 use super::database::Session;
@@ -37,7 +38,12 @@ pub(super) struct PostgresLife {
     /// How many conversations there are.
     pub(super) conversations: u64,
     pub(super) guarantee: CommitGuarantee,
+    /// When its beginning was sent to the database.
+    pub(super) sent: Instant,
 }
+
+/// How often a hub that starts looks for what others say, in the time of a lease.
+const LOOKS: u32 = 10;
 
 /// Lives with which this one cannot be at the same time: all of them for a hub that is alone on the database, else those that are.
 const ALIVE: &str = "SELECT 1 FROM life WHERE NOT over AND expires_at > clock_timestamp() AND ($1 OR address IS NULL) LIMIT 1";
@@ -46,10 +52,30 @@ const ALIVE: &str = "SELECT 1 FROM life WHERE NOT over AND expires_at > clock_ti
 const FORGET: &str = "UPDATE gone SET import = NULL WHERE import IS NOT NULL AND life IN (SELECT number FROM life WHERE over); \
                       DELETE FROM owner o USING life l WHERE l.number = o.life AND l.over AND NOT EXISTS (SELECT 1 FROM conversation WHERE id = o.conversation)";
 
+/// Notes whether a life has renewed its lease in time, which it is given again now. $LEASE: in milliseconds. Who was late by a third of it
+/// begins anew: the database may have been away, for other lives too.
+macro_rules! keep_steady {
+    ($lease:literal) => {
+        concat!(
+            "steady_since = CASE WHEN expires_at <= clock_timestamp() + ",
+            $lease,
+            "::bigint * interval '1 millisecond' / 3 THEN clock_timestamp() ELSE steady_since END, \
+             expires_at = clock_timestamp() + ",
+            $lease,
+            "::bigint * interval '1 millisecond'"
+        )
+    };
+}
+pub(super) use keep_steady;
+
+/// Says that a life goes on.
+const RENEW: &str =
+    concat!("UPDATE life SET ", keep_steady!("$2"), " WHERE number = $1 AND NOT over RETURNING commits");
+
 /// Begins a life, after whatever lives on the database has ended or is found dead. With an `address` it
 /// shares the database with other lives that have one. Fails with [`PostgresError::InUse`] where another
 /// lives that this one cannot share the database with, and with [`PostgresError::Newer`] where a later
-/// version wrote it. Takes up to a lease longer after a hub that died.
+/// version wrote it. Takes up to a lease longer after another hub that died.
 pub(super) async fn begin(
     session: &mut Session,
     lease: Duration,
@@ -57,6 +83,7 @@ pub(super) async fn begin(
 ) -> Result<PostgresLife, PostgresError> {
     schema::migrate(session).await?;
     await_the_dead(session, lease, address).await?;
+    let dead = find_dead(session, lease, address).await?;
     let guarantee = CommitGuarantee::ask(session).await?;
     let transaction = session.client.transaction().await?;
     // Whoever begins at the same moment waits here.
@@ -65,10 +92,10 @@ pub(super) async fn begin(
         return Err(PostgresError::InUse);
     }
     // One of the same address is one of this hub, whose process is gone; were it not, it would write nothing from here on.
-    let end =
-        "UPDATE life SET over = true WHERE NOT over AND (expires_at <= clock_timestamp() OR address = $1)";
-    transaction.execute(end, &[&address]).await?;
+    let end = "UPDATE life SET over = true WHERE NOT over AND (address = $1 OR number = ANY($2) AND expires_at <= clock_timestamp())";
+    transaction.execute(end, &[&address, &dead]).await?;
     transaction.batch_execute(FORGET).await?;
+    let sent = Instant::now();
     let insert = "INSERT INTO life (version, expires_at, address) \
                   VALUES ($1, clock_timestamp() + $2::bigint * interval '1 millisecond', $3) RETURNING number";
     let version = env!("CARGO_PKG_VERSION");
@@ -78,10 +105,10 @@ pub(super) async fn begin(
     let last_unsound = transaction.query_one(unsound, &[&number]).await?.try_get(0)?;
     let count: i64 = transaction.query_one("SELECT count(*) FROM conversation", &[]).await?.try_get(0)?;
     transaction.commit().await?;
-    Ok(PostgresLife { number, last_unsound, conversations: natural(count), guarantee })
+    Ok(PostgresLife { number, last_unsound, conversations: natural(count), guarantee, sent })
 }
 
-/// Waits until no life is alive. One that says something meanwhile is not dead: then this fails. It looks ten
+/// Waits until no life is alive with which this one cannot share the log: any, if either of the two has no address. One that says something meanwhile is not dead: then this fails. It looks ten
 /// times in a lease.
 async fn await_the_dead(
     session: &Session,
@@ -106,12 +133,39 @@ async fn await_the_dead(
             return Err(PostgresError::InUse);
         }
         seen = Some(alive);
-        tokio::time::sleep(lease / 10).await;
+        tokio::time::sleep(lease / LOOKS).await;
     }
 }
 
+/// The lives that are not over and say nothing, apart from those of the same address: the database may have been away, so those of other hubs
+/// have a lease of time to say something. It looks ten times.
+async fn find_dead(
+    session: &Session,
+    lease: Duration,
+    address: Option<&str>,
+) -> Result<Vec<i64>, PostgresError> {
+    let select = "SELECT number, address IS NOT NULL FROM life \
+                  WHERE NOT over AND expires_at <= clock_timestamp() AND (address IS NULL OR address IS DISTINCT FROM $1)";
+    let mut dead: Option<Vec<i64>> = None;
+    for look in 0..=LOOKS {
+        let rows = session.client.query(select, &[&address]).await?;
+        let silent = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<i64>, _>>()?;
+        let shares = rows.iter().map(|row| row.try_get(1)).collect::<Result<Vec<bool>, _>>()?;
+        let mut still = dead.take().unwrap_or_else(|| silent.clone());
+        still.retain(|life| silent.contains(life));
+        // For those that were alone on the database it was waited already.
+        let was_alone = address.is_none() && !shares.contains(&true);
+        if still.is_empty() || was_alone || look == LOOKS {
+            return Ok(still);
+        }
+        dead = Some(still);
+        tokio::time::sleep(lease / LOOKS).await;
+    }
+    Ok(Vec::new())
+}
+
 /// Milliseconds, as the database's numbers have them.
-fn millis(time: Duration) -> i64 {
+pub(super) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -120,8 +174,12 @@ fn millis(time: Duration) -> i64 {
 /// the lease; the writer's transactions renew it too.
 pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duration) {
     let mut session = None;
+    let every = lease / 3;
+    let mut due = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
+    // A commit that takes long must not make the next one late too.
+    due.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
-        tokio::time::sleep(lease / 3).await;
+        due.tick().await;
         if shared.queue.lifecycle() == LogLifecycle::Dropped {
             return;
         }
@@ -150,11 +208,9 @@ async fn renew(
     // In this order: the writer counts a transaction before it says what is stored with it.
     let written = shared.queue.progress().borrow().stored;
     let commits = shared.commits();
-    let update = "UPDATE life SET expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond' \
-                  WHERE number = $1 AND NOT over RETURNING commits";
-    let (update, settings) = (session.prepared(update).await?, session.prepared(SETTINGS).await?);
+    let (update, settings) = (session.prepared(RENEW).await?, session.prepared(SETTINGS).await?);
     let warnings = session.warnings();
-    let (client, lease) = (&session.client, millis(lease));
+    let (client, lease, sent) = (&session.client, millis(lease), Instant::now());
     let values: [&(dyn ToSql + Sync); 2] = [&number, &lease];
     // Sent in this order, without waiting between them.
     let (before, renewed, after) = join3(
@@ -166,6 +222,7 @@ async fn renew(
     let (before, renewed) = (CommitGuarantee::of(&before?)?, renewed?);
     let level = shared.learn(CommitGuarantee::of(&after?)?).min(before.durability);
     let Some(row) = renewed else { return Ok(renewal(0)) };
+    shared.own_lease.renewed(sent);
     // A database that has lost transactions says nothing of what was stored with them.
     if row.try_get::<_, i64>(0)? >= commits && session.warnings() == warnings {
         shared.queue.confirm(written, level);
@@ -174,8 +231,7 @@ async fn renew(
 }
 
 /// Why nothing is written any more by a life that is over.
-pub(super) const OVER: &str =
-    "another hub has taken over the database of the log; this one must be started again";
+pub(super) const OVER: &str = "another hub has taken over the database of the log; this one stores nothing more, hands its callers over and ends";
 
 /// Notes that the life is over: nothing more is written.
 pub(super) fn over(queue: &Queue) {

@@ -11,13 +11,16 @@ use std::sync::Arc;
 
 use model::limits::{MEASURE_HOURS_KEPT, MEASURE_SUMS_MAX, MEASURES_PER_SPAN_MAX};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::batch::Values;
 use super::database::{Database, Session};
 use super::known::WriterCache;
 use super::text::{escape, unescape};
 use super::unreadable;
-use crate::measure::{Facet, HOUR_MS, MeasureCounts, MeasureRow, MeasureSpan, OTHERS, SUM_MAX, Sums};
+use crate::measure::{
+    Facet, HOUR_MS, LatencyCounts, MeasureCounts, MeasureRow, MeasureSpan, OTHERS, SUM_MAX, Sums,
+};
 use crate::numbers::{integer, natural, size};
 use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, QueryCancel};
 
@@ -50,7 +53,15 @@ const FORGET: &str = "WITH old AS (DELETE FROM measure WHERE span = 0 AND metric
 const SELECT: &str = "SELECT metric, greatest(0, start * $1::bigint - $2::bigint) / $3::bigint, CASE WHEN $4::boolean THEN agent ELSE '' END, \
                       CASE WHEN $5::boolean THEN model ELSE '' END, CASE WHEN $6::boolean THEN tool ELSE '' END, detail, sum(amount)::text \
                       FROM measure WHERE span = $7::smallint AND metric = ANY($8::smallint[]) AND start >= $9::bigint AND start < $10::bigint \
-                      GROUP BY 1, 2, 3, 4, 5, 6 LIMIT $11::bigint";
+                      GROUP BY 1, 2, 3, 4, 5, 6 HAVING sum(amount) <> 0 LIMIT $11::bigint";
+
+/// Latencies in the same way, with all buckets of a sum in one row. At most $11 buckets are added up, and one more.
+const SELECT_LATENCIES: &str = "SELECT metric, step, agent, model, tool, array_agg(bucket), array_agg(amount) FROM \
+                      (SELECT metric, greatest(0, start * $1::bigint - $2::bigint) / $3::bigint AS step, CASE WHEN $4::boolean THEN agent ELSE '' END AS agent, \
+                      CASE WHEN $5::boolean THEN model ELSE '' END AS model, CASE WHEN $6::boolean THEN tool ELSE '' END AS tool, detail::bigint AS bucket, \
+                      greatest(-$12::bigint, least($12, sum(amount)))::bigint AS amount \
+                      FROM measure WHERE span = $7::smallint AND metric = ANY($8::smallint[]) AND start >= $9::bigint AND start < $10::bigint \
+                      AND detail ~ '^[0-9]{1,4}$' GROUP BY 1, 2, 3, 4, 5, 6 LIMIT $11::bigint) AS found GROUP BY 1, 2, 3, 4, 5";
 
 /// The statements that count what was measured in a transaction.
 pub(super) fn steps(counts: &MeasureCounts, known: &mut WriterCache) -> Vec<(&'static str, Values)> {
@@ -118,72 +129,132 @@ pub(super) fn measured(
     stop: &QueryCancel,
 ) -> Result<Measured, LogError> {
     let of = Facet::asked(query)?;
-    let asked = (query.clone(), numbers(of.iter().copied()));
-    let found = database.read_until(stop, move |session| {
-        let (query, numbers) = asked.clone();
-        Box::pin(async move { rows(session, &query, &numbers).await })
+    let (latencies, counts): (Vec<_>, Vec<_>) =
+        of.iter().copied().partition(|(metric, _)| metric.is_latency());
+    let asked = (query.clone(), numbers(counts), numbers(latencies));
+    let found = database.read_unless_stopped(stop, move |session| {
+        let (query, counts, latencies) = asked.clone();
+        Box::pin(async move { Rows::read(session, &query, &counts, &latencies).await })
     })?;
-    let Some((rows, since)) = found else { return Err(Sums::stopped()) };
+    let Some(found) = found else { return Err(Sums::stopped()) };
     let mut sums = Sums::new(query, stop);
-    for row in &rows {
-        add(&mut sums, row, query, &of)?;
+    let reader = RowReader { query, of: &of, is_whole: query.parts().len() < 2 };
+    for row in &found.counts {
+        reader.add(&mut sums, row)?;
     }
-    Ok(Measured { sums: sums.finish(), since })
+    for row in &found.latencies {
+        reader.add_latencies(&mut sums, row)?;
+    }
+    Ok(Measured { sums: sums.finish(), since: found.since })
 }
 
-/// The rows of an answer, one more than it may have, and since when all is counted.
-async fn rows(
-    session: &mut Session,
-    query: &MeasureQuery,
-    metrics: &[i16],
-) -> Result<(Vec<Row>, u64), tokio_postgres::Error> {
-    let span = query.span();
-    let by = |dimension: Dimension| query.by.contains(&dimension);
-    let (from, to) = (integer(query.from / span.ms()), integer(query.to.div_ceil(span.ms())));
-    let select = session.prepared(SELECT).await?;
-    let rows = session
-        .client
-        .query(
-            &select,
-            &[
-                &integer(span.ms()),
-                &integer(query.from),
-                &integer(query.step_ms.max(HOUR_MS)),
-                &by(Dimension::Agent),
-                &by(Dimension::Model),
-                &by(Dimension::Tool),
-                &small(span.number()),
-                &metrics,
-                &from,
-                &to,
-                &size(MEASURE_SUMS_MAX.saturating_add(1)),
-            ],
-        )
-        .await?;
-    let since = session.client.query_one("SELECT since, hours_since FROM measured", &[]).await?;
-    let (since, hours_since): (i64, i64) = (since.try_get(0)?, since.try_get(1)?);
-    let since = match span {
-        MeasureSpan::Day => since,
-        MeasureSpan::Hour => since.max(hours_since),
-    };
-    Ok((rows, natural(since)))
+/// The rows of an answer, one more than it may have.
+struct Rows {
+    counts: Vec<Row>,
+    latencies: Vec<Row>,
+    /// Since when all is counted, in milliseconds since 1970.
+    since: u64,
 }
 
-/// Adds a row of an answer. Fails for a number that stands for no metric that was asked for.
-fn add(sums: &mut Sums<'_>, row: &Row, query: &MeasureQuery, of: &[(Metric, Facet)]) -> Result<(), LogError> {
+impl Rows {
+    async fn read(
+        session: &mut Session,
+        query: &MeasureQuery,
+        counts: &[i16],
+        latencies: &[i16],
+    ) -> Result<Self, tokio_postgres::Error> {
+        let by = |dimension: Dimension| query.by.contains(&dimension);
+        let (from, step) = (integer(query.from), integer(query.step_ms.max(HOUR_MS)));
+        let (agent, model, tool) = (by(Dimension::Agent), by(Dimension::Model), by(Dimension::Tool));
+        let most = size(MEASURE_SUMS_MAX.saturating_add(1));
+        let (counts, latencies) = (&counts, &latencies);
+        let mut found = Self { counts: Vec::new(), latencies: Vec::new(), since: 0 };
+        for part in query.parts() {
+            let (length, number) = (integer(part.span.ms()), small(part.span.number()));
+            let (first, end) = (integer(part.first), integer(part.end));
+            if !counts.is_empty() {
+                let asked: [&(dyn ToSql + Sync); 11] =
+                    [&length, &from, &step, &agent, &model, &tool, &number, counts, &first, &end, &most];
+                let select = session.prepared(SELECT).await?;
+                found.counts.extend(session.client.query(&select, &asked).await?);
+            }
+            if !latencies.is_empty() {
+                let asked: [&(dyn ToSql + Sync); 12] = [
+                    &length, &from, &step, &agent, &model, &tool, &number, latencies, &first, &end, &most,
+                    &SUM_MAX,
+                ];
+                let select = session.prepared(SELECT_LATENCIES).await?;
+                found.latencies.extend(session.client.query(&select, &asked).await?);
+            }
+        }
+        let since = session.client.query_one("SELECT since, hours_since FROM measured", &[]).await?;
+        found.since = query.counted_since(natural(since.try_get(0)?), natural(since.try_get(1)?));
+        Ok(found)
+    }
+}
+
+/// Which metric a row is about. Fails for a number that stands for none that was asked for.
+fn metric_of(row: &Row, of: &[(Metric, Facet)]) -> Result<Metric, LogError> {
     let number: i16 = row.try_get(0).map_err(unreadable)?;
-    let Some((metric, _)) = of.iter().find(|(metric, facet)| small(facet.number(*metric)) == number) else {
-        return Err(unreadable(format!("a sum of the unknown metric {number}")));
-    };
-    let step = natural(row.try_get(1).map_err(unreadable)?);
-    let text = |column: usize| row.try_get::<_, &str>(column).map(unescape).map_err(unreadable);
-    sums.add(&MeasureRow {
-        at: query.from.saturating_add(step.saturating_mul(query.step_ms.max(HOUR_MS))),
-        metric: *metric,
-        agent: &text(2)?,
-        model: &text(3)?,
-        tool: &text(4)?,
-        detail: &text(5)?,
-        amount: row.try_get::<_, &str>(6).map_err(unreadable)?.parse().map_err(unreadable)?,
-    })
+    let known = of.iter().find(|(metric, facet)| small(facet.number(*metric)) == number);
+    known
+        .map(|(metric, _)| *metric)
+        .ok_or_else(|| unreadable(format!("a sum of the unknown metric {number}")))
+}
+
+/// Adds the rows of an answer to the sums of a question.
+struct RowReader<'a> {
+    query: &'a MeasureQuery,
+    /// What was asked for, with the facets that answer it.
+    of: &'a [(Metric, Facet)],
+    /// Whether the database has added up all that belongs together: not where a step is read in several parts.
+    is_whole: bool,
+}
+
+impl RowReader<'_> {
+    /// Adds a row of an answer.
+    fn add(&self, sums: &mut Sums<'_>, row: &Row) -> Result<(), LogError> {
+        let detail = row.try_get(5).map(unescape).map_err(unreadable)?;
+        let amount = row.try_get::<_, &str>(6).map_err(unreadable)?.parse().map_err(unreadable)?;
+        self.put(sums, row, (&detail, amount), None)
+    }
+
+    /// Adds a row of latencies.
+    fn add_latencies(&self, sums: &mut Sums<'_>, row: &Row) -> Result<(), LogError> {
+        let buckets: Vec<i64> = row.try_get(5).map_err(unreadable)?;
+        let amounts: Vec<i64> = row.try_get(6).map_err(unreadable)?;
+        let mut pairs: Vec<(i64, i64)> = buckets.into_iter().zip(amounts).collect();
+        pairs.sort_unstable();
+        let mut counts = LatencyCounts::default();
+        for (bucket, amount) in pairs {
+            counts.add(u32::try_from(bucket).unwrap_or(u32::MAX), amount);
+        }
+        self.put(sums, row, ("", 0), Some(counts))
+    }
+
+    /// Adds what a row says in the columns that both kinds of rows have, with what only one of them has.
+    fn put(
+        &self,
+        sums: &mut Sums<'_>,
+        row: &Row,
+        (detail, amount): (&str, i128),
+        counts: Option<LatencyCounts>,
+    ) -> Result<(), LogError> {
+        let step = natural(row.try_get(1).map_err(unreadable)?);
+        let text = |column: usize| row.try_get::<_, &str>(column).map(unescape).map_err(unreadable);
+        let row = MeasureRow {
+            at: self.query.from.saturating_add(step.saturating_mul(self.query.step_ms.max(HOUR_MS))),
+            metric: metric_of(row, self.of)?,
+            agent: &text(2)?,
+            model: &text(3)?,
+            tool: &text(4)?,
+            detail,
+            amount,
+        };
+        match counts {
+            counts if self.is_whole => sums.push(&row, counts.unwrap_or_default()),
+            Some(counts) => sums.add_latencies(&row, &counts),
+            None => sums.add(&row),
+        }
+    }
 }

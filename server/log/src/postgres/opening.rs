@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::claims::Claims;
 use super::database::Database;
 use super::guarantee::CommitPromise;
+use super::lease::OwnLease;
 use super::life::{self, PostgresLife};
 use super::writer::{CommitFence, PostgresWriter, WriterShared};
 use super::{PostgresError, PostgresLog, PostgresOptions, PostgresThreads, PostgresUrl, read};
@@ -33,11 +34,11 @@ impl PostgresLog {
             });
             begun.unwrap_or_else(|| Err(PostgresError::Url(String::from("the log has ended"))))?
         };
-        let PostgresLife { number, last_unsound, conversations, guarantee } = life;
+        let PostgresLife { number, last_unsound, conversations, guarantee, sent } = life;
         tracing::info!(database = database.place(), promise = guarantee.why, "the log is in PostgreSQL");
         let queue = Arc::new(Queue::new(options.queue_bytes, None));
         // There is no journal: what is stored is rows.
-        queue.journal_failed();
+        queue.go_without_journal();
         queue.offers(guarantee.durability);
         queue.sweep_after(Duration::ZERO);
         let shared = WriterShared {
@@ -47,6 +48,7 @@ impl PostgresLog {
             conversation_count: Arc::new(ConversationCount::new(conversations)),
             promise: Arc::new(Mutex::new(CommitPromise::new(guarantee))),
             commits: Arc::default(),
+            own_lease: Arc::new(OwnLease::new(options.lease, sent)),
         };
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -56,7 +58,10 @@ impl PostgresLog {
                 .map_err(PostgresError::Runtime)
         };
         let fences = if options.address.is_some() { CommitFence::Owners } else { CommitFence::Life };
-        let writer = PostgresWriter::new(shared.clone(), session, (number, fences), options.lease);
+        // The writer's connection lives on a runtime of its own.
+        database.give_back(session);
+        let writer = PostgresWriter::new(shared.clone(), (number, fences), options.lease);
+        let writer = writer.map_err(PostgresError::Runtime)?;
         let packing = {
             let shared = shared.clone();
             move || {
@@ -70,7 +75,7 @@ impl PostgresLog {
             packer: spawn("log-packer", Box::new(packing))?,
         };
         database.begin(life::keep_alive(shared.clone(), number, options.lease));
-        let sharing = options.address.is_some().then(|| Claims::new(number, last_unsound));
+        let sharing = options.address.is_some().then(|| Claims::new(number, options.lease, last_unsound));
         Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
     }
 }
@@ -82,10 +87,11 @@ pub(super) struct PostgresBlockSource {
 
 impl BlockSource for PostgresBlockSource {
     fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError> {
-        self.database.read(move |session| Box::pin(read::newest_first(session, key, limit)))
+        self.database.read_for_upkeep(move |session| Box::pin(read::newest_first(session, key, limit)))
     }
 
-    fn one(&mut self, key: i64, id: i64) -> Result<Vec<Envelope>, LogError> {
-        self.database.read(move |session| Box::pin(read::one(session, key, id)))
+    fn events(&mut self, key: i64, rows: &[Loose]) -> Result<Vec<Envelope>, LogError> {
+        let firsts: Vec<i64> = rows.iter().map(|row| row.id).collect();
+        self.database.read_for_upkeep(move |session| Box::pin(read::events_of(session, key, firsts.clone())))
     }
 }

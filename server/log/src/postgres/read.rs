@@ -352,14 +352,24 @@ pub(super) async fn newest_first(
     loose.map_err(unreadable)
 }
 
-/// The events of the block of a conversation that begins with `first`. Fails if there is none, because it was
-/// replaced meanwhile.
-pub(super) async fn one(session: &mut Session, key: i64, first: i64) -> Result<Vec<Envelope>, LogError> {
-    let select = session
-        .prepared("SELECT encoding, body FROM event WHERE conversation = $1 AND first = $2")
-        .await
-        .map_err(unreadable)?;
-    let row = session.client.query_one(&select, &[&key, &first]).await.map_err(unreadable)?;
-    let encoding: i16 = row.try_get(0).map_err(unreadable)?;
-    events(i64::from(encoding), row.try_get(1).map_err(unreadable)?)
+/// The events of the blocks of a conversation that begin with `firsts`, the oldest first, by one statement
+/// for all. Fails if one of them is gone, because it was replaced meanwhile.
+pub(super) async fn events_of(
+    session: &mut Session,
+    key: i64,
+    firsts: Vec<i64>,
+) -> Result<Vec<Envelope>, LogError> {
+    let select =
+        "SELECT encoding, body FROM event WHERE conversation = $1 AND first = ANY($2) ORDER BY first";
+    let select = session.prepared(select).await.map_err(unreadable)?;
+    let rows = session.client.query(&select, &[&key, &firsts]).await.map_err(unreadable)?;
+    if rows.len() != firsts.len() {
+        return Err(unreadable("a block was replaced meanwhile"));
+    }
+    let mut envelopes = Vec::new();
+    for row in rows {
+        let encoding: i16 = row.try_get(0).map_err(unreadable)?;
+        envelopes.extend(events(i64::from(encoding), row.try_get(1).map_err(unreadable)?)?);
+    }
+    Ok(envelopes)
 }

@@ -5,12 +5,15 @@ use tokio_postgres::error::SqlState;
 use super::{PostgresError, Session};
 
 /// How the schema came to be: the version of a database is how many of these it has seen. Never change one that was released.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
+    include_str!("schema/8.sql"),
 ];
 
 /// Where the version stands. The row is the lock of those who start at the same moment.

@@ -18,7 +18,7 @@ use crate::numbers::{integer, natural, size};
 use crate::search::narrow::{NarrowValue, Narrowing, Writing};
 use crate::search::words::{Term, has_all, lexeme};
 use crate::search::{query, snippet};
-use crate::{DocumentKind, LogError, QueryCancel, SearchHit, SearchQuery, SearchResults};
+use crate::{LogError, QueryCancel, SearchDocumentKind, SearchHit, SearchQuery, SearchResults};
 
 /// Documents that are looked at in one step. Each has at most [`model::limits::DOCUMENT_BYTES_MAX`].
 const STEP: usize = 64;
@@ -151,7 +151,7 @@ fn look_back(
     stop: &QueryCancel,
 ) -> Result<Option<SearchStep>, LogError> {
     let asked = wanted.clone();
-    let rows = database.read_until(stop, move |session| {
+    let rows = database.read_unless_stopped(stop, move |session| {
         let asked = asked.clone();
         Box::pin(async move { step(session, &asked).await })
     })?;
@@ -199,7 +199,7 @@ fn hit(row: &Row, text: &str, terms: &[Term]) -> Result<SearchHit, LogError> {
         id: natural(row.try_get(0).map_err(unreadable)?),
         conversation: read::conversation(row, 1)?,
         run: Some(run).filter(|run| !run.is_none()),
-        kind: documents::kind(&word(3)?).unwrap_or(DocumentKind::Text),
+        kind: documents::kind(&word(3)?).unwrap_or(SearchDocumentKind::Text),
         item: word(4)?.as_ref().into(),
         name: word(5)?.as_ref().into(),
         seq: natural(row.try_get(6).map_err(unreadable)?),

@@ -31,9 +31,9 @@ wait "$server"
 [ "$word" = keep ] || rm -rf "$dir"
 "#;
 
-/// A server. Dropping it ends it and removes its folder.
+/// A PostgreSQL server for tests and benches, in a folder of its own. Dropping it ends it and removes the folder.
 #[derive(Debug)]
-pub struct PostgresServer {
+pub struct TestPostgresServer {
     folder: PathBuf,
     programs: PathBuf,
     shell: Mutex<Option<Child>>,
@@ -46,13 +46,13 @@ pub struct PostgresPlace {
     url: String,
 }
 
-impl PostgresServer {
+impl TestPostgresServer {
     /// The server that all tests of this process share.
     ///
     /// # Panics
     /// When there is no PostgreSQL on this machine, or it does not start.
     pub fn shared() -> &'static Self {
-        static SHARED: OnceLock<PostgresServer> = OnceLock::new();
+        static SHARED: OnceLock<TestPostgresServer> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
@@ -61,7 +61,7 @@ impl PostgresServer {
     /// # Panics
     /// When there is no PostgreSQL on this machine, or it does not start.
     pub fn start() -> Self {
-        let programs = programs();
+        let programs = postgres_programs();
         let folder = tempfile::Builder::new().prefix("fanlight-postgres").tempdir().expect("a folder").keep();
         give_to_server_user(&folder);
         let server = Self { folder, programs, shell: Mutex::default(), places: AtomicU64::new(0) };
@@ -89,7 +89,7 @@ impl PostgresServer {
         command
     }
 
-    /// Starts a server that follows this one, which must be of [`PostgresServer::start`]. Whether it is waited
+    /// Starts a server that follows this one, which must be of [`TestPostgresServer::start`]. Whether it is waited
     /// for, the settings of this one say.
     ///
     /// # Panics
@@ -114,7 +114,7 @@ impl PostgresServer {
         self.signal_all(Signal::STOP);
     }
 
-    /// Lets the server go on after [`PostgresServer::pause`].
+    /// Lets the server go on after [`TestPostgresServer::pause`].
     pub fn wake(&self) {
         self.signal_all(Signal::CONT);
     }
@@ -126,7 +126,7 @@ impl PostgresServer {
         }
     }
 
-    /// Starts the server again after [`PostgresServer::kill`].
+    /// Starts the server again after [`TestPostgresServer::kill`].
     ///
     /// # Panics
     /// When it does not come up.
@@ -220,6 +220,32 @@ impl PostgresServer {
         psql.status().is_ok_and(|status| status.success())
     }
 
+    /// How long commits of one small row take, by PostgreSQL's own `pgbench`: each of `clients` connections makes one after the
+    /// other for `seconds` seconds. Shortest first. Waits meanwhile.
+    ///
+    /// # Panics
+    /// When `pgbench` does not run.
+    pub fn commits(&self, clients: usize, seconds: usize) -> Vec<Duration> {
+        assert!(self.sql("CREATE TABLE IF NOT EXISTS commits (at timestamptz)"), "{}", self.trace());
+        let folder = tempfile::tempdir().expect("a folder");
+        let script = folder.path().join("script");
+        std::fs::write(&script, "INSERT INTO commits VALUES (now());\n").expect("a file");
+        let (clients, seconds) = (clients.to_string(), seconds.to_string());
+        let mut bench = Command::new(self.programs.join("pgbench"));
+        bench.args(["-n", "-l", "-c", &clients, "-T", &seconds, "-U", "fanlight", "-h"]).arg(&self.folder);
+        bench.arg("-f").arg(&script).arg("postgres").current_dir(folder.path());
+        let ran = bench.output().expect("pgbench runs");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        // A line has the connection, the number of the transaction and its time in microseconds.
+        let time = |line: &str| line.split(' ').nth(2)?.parse().ok().map(Duration::from_micros);
+        let logs = std::fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.path());
+        let logs = logs.filter(|path| *path != script).filter_map(|path| std::fs::read_to_string(path).ok());
+        let mut times: Vec<Duration> =
+            logs.flat_map(|log| log.lines().filter_map(time).collect::<Vec<_>>()).collect();
+        times.sort_unstable();
+        times
+    }
+
     /// A new place for a log.
     ///
     /// # Panics
@@ -232,7 +258,7 @@ impl PostgresServer {
     }
 }
 
-impl Drop for PostgresServer {
+impl Drop for TestPostgresServer {
     fn drop(&mut self) {
         if let Some(shell) = self.shell.lock().take() {
             end(shell, "remove");
@@ -243,7 +269,7 @@ impl Drop for PostgresServer {
 impl PostgresPlace {
     /// The same schema, on this server or on `other`, whichever can be written.
     #[must_use]
-    pub fn on_either(&self, other: &PostgresServer) -> Self {
+    pub fn on_either(&self, other: &TestPostgresServer) -> Self {
         let socket = other.folder.display().to_string().replace('/', "%2F");
         Self { url: self.url.replacen("/postgres?", &format!(",{socket}/postgres?"), 1) }
     }
@@ -321,7 +347,10 @@ fn end(mut shell: Child, word: &str) {
 }
 
 /// Where the newest PostgreSQL of this machine has its programs.
-fn programs() -> PathBuf {
+///
+/// # Panics
+/// When there is none.
+pub fn postgres_programs() -> PathBuf {
     let versions =
         std::fs::read_dir("/usr/lib/postgresql").map(|folder| folder.flatten().collect::<Vec<_>>());
     let folders = versions.unwrap_or_default().into_iter().map(|version| version.path().join("bin"));

@@ -14,7 +14,7 @@ use crate::packer::BlockSource;
 use crate::{Health, blocks, reached};
 
 fn place() -> Box<dyn LogPlace> {
-    Box::new(PostgresServer::shared().place())
+    Box::new(TestPostgresServer::shared().place())
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn under_load(place: &PostgresPlace, disturb: impl FnOnce()) {
 }
 
 /// Waits until the log of `place` has as many more commits as `count`.
-fn until_commits(server: &PostgresServer, schema: &str, count: u32) {
+fn until_commits(server: &TestPostgresServer, schema: &str, count: u32) {
     let deadline = Instant::now() + Duration::from_mins(1);
     let grown = format!(
         "DO $$ BEGIN IF (SELECT max(commits) FROM {schema}.life) < {count} THEN RAISE EXCEPTION 'not yet'; END IF; END $$"
@@ -130,7 +130,7 @@ fn schema(place: &PostgresPlace) -> &str {
 
 #[test]
 fn i9_nothing_acked_is_lost_or_doubled_when_the_database_is_killed_under_load() {
-    let server = PostgresServer::start();
+    let server = TestPostgresServer::start();
     let place = server.place();
     let name = schema(&place);
     under_load(&place, || {
@@ -145,7 +145,7 @@ fn i9_nothing_acked_is_lost_or_doubled_when_the_database_is_killed_under_load() 
 
 #[test]
 fn i10_a_transaction_whose_answer_is_lost_is_made_once() {
-    let server = PostgresServer::start();
+    let server = TestPostgresServer::start();
     let place = server.place();
     let name = schema(&place);
     under_load(&place, || {
@@ -160,7 +160,7 @@ fn i10_a_transaction_whose_answer_is_lost_is_made_once() {
 
 #[test]
 fn i9_a_life_that_another_has_taken_over_writes_nothing() {
-    let server = PostgresServer::shared();
+    let server = TestPostgresServer::shared();
     let place = server.place();
     let paused = place.open_log();
     wait(&paused, append(&paused, "c", 0, &events(1, 3))).unwrap();
@@ -187,7 +187,7 @@ fn i9_a_life_that_another_has_taken_over_writes_nothing() {
 
 #[test]
 fn a_database_in_use_is_refused_and_one_of_the_dead_is_taken_over() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let log = place.open_log();
     let url: PostgresUrl = place.url().parse().unwrap();
     let second = PostgresLog::open(&url, &PostgresOptions::default());
@@ -199,7 +199,7 @@ fn a_database_in_use_is_refused_and_one_of_the_dead_is_taken_over() {
 
 #[test]
 fn a_database_of_a_later_version_is_refused() {
-    let server = PostgresServer::shared();
+    let server = TestPostgresServer::shared();
     let place = server.place();
     place.open_log().close().unwrap();
     assert!(server.sql(&format!("UPDATE {}.fanlight_schema SET version = 99", schema(&place))));
@@ -209,7 +209,7 @@ fn a_database_of_a_later_version_is_refused() {
 
 #[test]
 fn of_several_hosts_one_that_answers_is_taken() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (user, rest) = place.url().split_once('@').unwrap();
     let url: PostgresUrl = format!("{user}@%2Fnowhere,{rest}").parse().unwrap();
     let options = PostgresOptions { lease: Duration::from_millis(150), ..PostgresOptions::default() };
@@ -220,7 +220,7 @@ fn of_several_hosts_one_that_answers_is_taken() {
 
 #[test]
 fn a_run_that_ended_is_packed_into_few_blocks_and_reads_the_same() {
-    let log = PostgresServer::shared().place().open_log();
+    let log = TestPostgresServer::shared().place().open_log();
     let run = RunId::new("r1");
     let mut facts = vec![Event::new(&run, Kind::RunStart(RunStart::default()))];
     for number in 0..100 {
@@ -254,7 +254,7 @@ fn a_run_that_ended_is_packed_into_few_blocks_and_reads_the_same() {
 
 #[test]
 fn i9_blocks_that_were_joined_already_are_not_joined_again() {
-    let log = PostgresServer::shared().place().open_log();
+    let log = TestPostgresServer::shared().place().open_log();
     for seq in 1..=6 {
         wait(&log, append(&log, "c", seq - 1, &events(seq, seq))).unwrap();
     }
@@ -266,7 +266,7 @@ fn i9_blocks_that_were_joined_already_are_not_joined_again() {
         let key = key.unwrap().unwrap();
         let loose = source.newest_first(key, 10).unwrap();
         let some = loose.get(loose.len() - 4..).unwrap();
-        let all = some.iter().rev().flat_map(|it| source.one(key, it.id).unwrap()).map(Arc::new);
+        let all = source.events(key, some).unwrap().into_iter().map(Arc::new);
         Op::Compact(Box::new(CompactedBlocks {
             conversation: id("c"),
             key,
@@ -288,7 +288,7 @@ fn i9_blocks_that_were_joined_already_are_not_joined_again() {
 
 #[test]
 fn i8_while_the_database_is_away_events_are_taken_and_the_reason_is_said() {
-    let server = PostgresServer::start();
+    let server = TestPostgresServer::start();
     let log = server.place().open_log();
     wait(&log, append(&log, "c", 0, &events(1, 3))).unwrap();
     server.kill();
@@ -303,4 +303,5 @@ fn i8_while_the_database_is_away_events_are_taken_and_the_reason_is_said() {
     log.close().unwrap();
 }
 
+mod limited;
 mod shared;

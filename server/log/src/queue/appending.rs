@@ -129,9 +129,9 @@ impl Queue {
         let now = Instant::now();
         let wake = urgent
             || state.ops.is_empty()
-            || (write_path == WritePath::Rows && state.rows_since.is_none())
+            || (write_path == WritePath::Database && state.rows_since.is_none())
             || (before < state.rows_bytes && state.bytes >= state.rows_bytes);
-        if write_path == WritePath::Rows {
+        if write_path == WritePath::Database {
             state.rows_since.get_or_insert(now);
         }
         if write_path == WritePath::Journal {

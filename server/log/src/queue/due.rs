@@ -6,6 +6,8 @@
 //! events of a known conversation  journal    1 s, 8 MiB, or at once when somebody reads
 //! first events, synced, removals  as rows    20 ms, or at once when somebody waits
 //! states, rows of the list        not asked  with the others
+//!
+//! without a journal, as in PostgreSQL, all events are stored as rows
 //! ```
 
 use std::time::Instant;
@@ -79,7 +81,7 @@ impl QueueState {
         self.since = (!self.ops.is_empty()).then_some(now);
         self.urgent &= !self.ops.is_empty();
         if self.rows_since.is_some() {
-            let is_left = self.ops.iter().any(|queued| queued.write_path == WritePath::Rows);
+            let is_left = self.ops.iter().any(|queued| queued.write_path == WritePath::Database);
             self.rows_since = self.rows_since.filter(|_| is_left);
         }
         if self.entry_since.is_none()

@@ -93,9 +93,9 @@ impl Queue {
         self.done.notify_all();
     }
 
-    /// For the journal's thread: the journal cannot be written. Everything is stored as rows until a commit
-    /// succeeds.
-    pub(crate) fn journal_failed(&self) {
+    /// There is no journal, or it cannot be written. Everything is stored as rows until a commit succeeds; for ever, if no thread writes a
+    /// journal.
+    pub(crate) fn go_without_journal(&self) {
         let mut state = self.state.lock();
         state.journal_is_off = true;
         #[cfg(any(test, feature = "testkit"))]

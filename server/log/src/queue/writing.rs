@@ -65,6 +65,12 @@ impl Queue {
         }
     }
 
+    /// For a writer that a test drives: takes what waits, whether or not it is due.
+    #[cfg(any(test, feature = "testkit"))]
+    pub(crate) fn take_now(&self) -> Vec<Queued> {
+        self.state.lock().take()
+    }
+
     /// Plans the next step of deleting; the last one took `took`.
     pub(crate) fn sweep_after(&self, took: Duration) {
         // Deleting takes at most half of the time, so that what comes meanwhile waits for one step at most.

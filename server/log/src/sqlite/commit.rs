@@ -22,7 +22,7 @@ use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
 use crate::rows::active_at;
-use crate::{Attachment, Checkpoint, Document, ImportId, PublisherMark};
+use crate::{Attachment, Checkpoint, ImportId, PublisherMark, SearchDocument};
 
 /// How many blocks of one conversation may collect before they are packed together.
 const LOOSE_MAX: usize = 64;
@@ -77,7 +77,7 @@ struct ConversationBatch<'a> {
     /// The newest mark of each publisher, with the ticket that brought it.
     marks: IndexMap<&'a PublisherId, (&'a PublisherMark, u64)>,
     /// Texts that the events have completed.
-    documents: Vec<&'a Document>,
+    documents: Vec<&'a SearchDocument>,
     /// Large results of the events.
     attachments: Vec<&'a Attachment>,
 }

@@ -6,15 +6,15 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::schema::integer;
 use crate::documents::{clean, item};
 pub(super) use crate::documents::{kind, kind_name};
-use crate::{Document, DocumentKind};
+use crate::{SearchDocument, SearchDocumentKind};
 
 /// The words that the index has for a conversation and a kind, so that a search can be narrowed to them.
-pub(super) fn place(key: i64, kind: DocumentKind) -> String {
+pub(super) fn place(key: i64, kind: SearchDocumentKind) -> String {
     format!("c{key} k{}", kind_name(kind))
 }
 
 /// Stores a document in the place of an older one of the same item. Returns its bytes; 0 if it replaces one.
-pub(super) fn put(connection: &Connection, key: i64, document: &Document) -> rusqlite::Result<i64> {
+pub(super) fn put(connection: &Connection, key: i64, document: &SearchDocument) -> rusqlite::Result<i64> {
     let Some(item) = item(document) else { return Ok(0) };
     let (run, kind) = (document.run.as_str(), kind_name(document.kind));
     let select = "SELECT id FROM document WHERE conversation = ?1 AND run = ?2 AND kind = ?3 AND item = ?4";

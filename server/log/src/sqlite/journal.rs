@@ -37,7 +37,7 @@ use serde::{Deserialize, Serialize};
 use super::ops::QueuedEvents;
 use super::private;
 use super::watermark::WatermarkWriter;
-use crate::{Attachment, Document, EndedCall, Measurement, PublisherMark};
+use crate::{Attachment, EndedToolCall, Measurement, PublisherMark, SearchDocument};
 
 /// The suffixes of the two files, after the name of the database.
 pub(super) const SUFFIXES: [&str; 2] = [".journal.1", ".journal.2"];
@@ -108,9 +108,9 @@ struct AppendHeader<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mark: Option<std::borrow::Cow<'a, PublisherMark>>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    documents: std::borrow::Cow<'a, [Document]>,
+    documents: std::borrow::Cow<'a, [SearchDocument]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    calls: std::borrow::Cow<'a, [EndedCall]>,
+    calls: std::borrow::Cow<'a, [EndedToolCall]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
     measurements: std::borrow::Cow<'a, [Measurement]>,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]

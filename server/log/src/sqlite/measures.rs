@@ -1,34 +1,53 @@
 //! Sums of measurements as rows: one for each span, metric, agent, model, tool and detail. Each measurement counts in its hour and
-//! in its day; hours are kept for a quarter of a year.
+//! in its day; hours are kept for a quarter of a year. There are totals besides, and of calls sums by some names ([`Facet::summed`]).
+//! Latencies have a table of their own ([`latencies`]).
 //!
 //! ```text
 //! measure       span, metric, start, agent, model, tool, detail, amount   one row for each sum
+//! latency       span, metric, start, agent, model, tool, counts           one row for the counts of all buckets
 //! measure_span  span, start, rows                                          how many rows a span has, for the bound
 //! measured      since, hours_since                                         from when on all is counted
 //! ```
+
+use std::collections::BTreeMap;
 
 use model::limits::{MEASURE_HOURS_KEPT, MEASURES_PER_SPAN_MAX};
 use rusqlite::Connection;
 
 use super::blocks::unreadable;
 use super::schema::{integer, natural, size};
-use crate::measure::{Facet, MeasureCounts, MeasureKey, MeasureRow, MeasureSpan, SUM_MAX, Sums};
+use crate::measure::{
+    Facet, HOUR_MS, LatencyCounts, MeasureCounts, MeasureKey, MeasurePart, MeasureRow, MeasureSpan, SUM_MAX,
+    Sums,
+};
 use crate::{Dimension, LogError, MeasureQuery, Measured, Metric, QueryCancel};
 
+mod latencies;
+
+pub(super) use latencies::migrate as pack_latencies;
+
 /// Writes the measurements of one commit, in its transaction. A row that its span has no room for counts
-/// among the others, see [`MeasureKey::among_others`].
+/// among the others, see [`MeasureKey::among_others`]. The sums of [`Facet::summed`] follow the rows that were written, so that they are
+/// those of these rows; they are never more than these, and take none of the room.
 pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
-    for (span, key, amount) in counts.changes() {
-        if add_to_row(connection, span, key, amount)? {
-            continue;
+    let mut summed = BTreeMap::<(MeasureSpan, MeasureKey), i64>::new();
+    for (span, key, amount) in counts.changes().filter(|(_, key, _)| !key.metric.is_latency()) {
+        let others;
+        let mut written = key;
+        if !add_to_row(connection, span, key, amount)? {
+            if !has_room(connection, span, key)? {
+                others = key.among_others();
+                written = &others;
+            }
+            put(connection, span, written, amount)?;
         }
-        if has_room(connection, span, key)? {
-            put(connection, span, key, amount)?;
-        } else {
-            put(connection, span, &key.among_others(), amount)?;
+        for facet in Facet::summed(key.metric) {
+            let sum = summed.entry((span, written.by(*facet))).or_default();
+            *sum = sum.saturating_add(amount).clamp(-SUM_MAX, SUM_MAX);
         }
     }
-    Ok(())
+    summed.iter().try_for_each(|((span, key), amount)| put(connection, *span, key, *amount))?;
+    latencies::add(connection, counts)
 }
 
 /// Adds to a row that is there; false where there is none.
@@ -79,6 +98,10 @@ fn has_room(connection: &Connection, span: MeasureSpan, key: &MeasureKey) -> rus
 fn forget(connection: &Connection, hour: i64) -> rusqlite::Result<()> {
     let mut gone = 0;
     for (metric, facet) in Facet::all() {
+        if metric.is_latency() {
+            gone += latencies::forget(connection, facet.number(metric), hour)?;
+            continue;
+        }
         let delete = "DELETE FROM measure WHERE span = 0 AND metric = ?1 AND start < ?2";
         gone += connection.prepare_cached(delete)?.execute((facet.number(metric), hour))?;
     }
@@ -97,66 +120,122 @@ pub(super) fn measured(
     query: &MeasureQuery,
     stop: &QueryCancel,
 ) -> Result<Measured, LogError> {
-    let span = query.span();
     let mut sums = Sums::new(query, stop);
     let handle = connection.get_interrupt_handle();
     let _running = stop.attach(Box::new(move || handle.interrupt()));
-    for of in Facet::asked(query)? {
-        let added = add_up(connection, span, of, query, &mut sums);
-        // What an interruption says of itself is of the database.
-        added.map_err(|error| if stop.is_cancelled() { Sums::stopped() } else { error })?;
+    let parts = query.parts();
+    for (metric, facet) in Facet::asked(query)? {
+        let of = Selection::of(metric, facet, query, &parts);
+        for part in &parts {
+            let added = if metric.is_latency() {
+                latencies::add_up(connection, of, part, &mut sums)
+            } else {
+                add_up(connection, of, part, query, &mut sums)
+            };
+            // What an interruption says of itself is of the database.
+            added.map_err(|error| if stop.is_cancelled() { Sums::stopped() } else { error })?;
+        }
     }
-    let since = match span {
-        MeasureSpan::Day => "SELECT coalesce(max(since), 0) FROM measured",
-        MeasureSpan::Hour => "SELECT coalesce(max(since, hours_since), 0) FROM measured",
-    };
-    let since = connection.prepare_cached(since).and_then(|mut since| since.query_row([], |row| row.get(0)));
-    Ok(Measured { sums: sums.finish(), since: natural(since.map_err(unreadable)?) })
+    let mut since = connection
+        .prepare_cached("SELECT coalesce(max(since), 0), coalesce(max(hours_since), 0) FROM measured")
+        .map_err(unreadable)?;
+    let since: (i64, i64) = since.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(unreadable)?;
+    let since = query.counted_since(natural(since.0), natural(since.1));
+    Ok(Measured { sums: sums.finish(), since })
 }
 
-/// The statement that reads a metric within a time: start, agent, model, tool, detail, and the amount in two halves of 32 bits, since
-/// the sum of many rows may be larger than 64.
-///
-/// Names that the query does not tell apart are added up by the database, which takes a fraction of the time that it takes to hand out
-/// each row: a month of 300,000 calls has some 150,000 rows by agent, model and tool, and 30 sums by day. The columns that are left stand
-/// in the order of the key wherever these are the first ones of it, so that nothing is sorted.
-fn selection((metric, facet): (Metric, Facet), query: &MeasureQuery) -> String {
-    let time = "FROM measure WHERE span = ?1 AND metric = ?2 AND start >= ?3 AND start < ?4";
-    if facet != Facet::Every {
-        return format!("SELECT start, agent, model, tool, detail, amount >> 32, amount & 4294967295 {time}");
-    }
-    let names = [(Dimension::Agent, "agent"), (Dimension::Model, "model"), (Dimension::Tool, "tool")];
-    let named = names.map(|(dimension, name)| if query.by.contains(&dimension) { name } else { "''" });
-    let detail = if metric.has_detail() { "detail" } else { "''" };
-    let columns = [&["start"][..], &named, &[detail]].concat();
-    let groups: Vec<&str> = columns.iter().copied().filter(|column| *column != "''").collect();
-    let (columns, groups) = (columns.join(", "), groups.join(", "));
-    format!("SELECT {columns}, sum(amount >> 32), sum(amount & 4294967295) {time} GROUP BY {groups}")
+/// How one metric of a query is read.
+#[derive(Clone, Copy)]
+struct Selection {
+    metric: Metric,
+    facet: Facet,
+    /// Whether no two rows count in the same sum: steps are single spans, and the facet has no names beyond those of the query.
+    is_whole: bool,
 }
 
-/// Adds the rows of one metric within the query's time to `sums`.
+impl Selection {
+    fn of(metric: Metric, facet: Facet, query: &MeasureQuery, parts: &[MeasurePart]) -> Self {
+        let facet = match facet {
+            Facet::Every => Facet::summed_by(metric, &query.by).unwrap_or(facet),
+            _ => facet,
+        };
+        let is_step = |span: u64| query.step_ms.max(HOUR_MS) == span && query.from.is_multiple_of(span);
+        let is_whole = matches!(parts, [part] if is_step(part.span.ms()));
+        Self { metric, facet, is_whole }
+    }
+
+    /// The names that its rows have: agent, model, tool.
+    fn names(self, query: &MeasureQuery) -> [bool; 3] {
+        [Dimension::Agent, Dimension::Model, Dimension::Tool]
+            .map(|name| self.facet.tells_apart(name) && query.by.contains(&name))
+    }
+
+    /// The statement: start, agent, model, tool, detail, and the amount in two halves of 32 bits, since the sum of many rows may be larger
+    /// than 64.
+    ///
+    /// Of [`Facet::Every`] the database adds up the names that the query does not tell apart, which takes a fraction of the time that it takes
+    /// to hand out each row. The columns that are left stand in the order of the key wherever these are the first ones of it, so that
+    /// nothing is sorted. Rows of all other facets are such sums already.
+    fn statement(self, query: &MeasureQuery) -> String {
+        let [agent, model, tool] = self.names(query);
+        let column = |is_there: bool, name: &'static str| if is_there { name } else { "''" };
+        let mut columns = [
+            "start",
+            column(agent, "agent"),
+            column(model, "model"),
+            column(tool, "tool"),
+            column(self.metric.has_detail(), "detail"),
+        ];
+        let time = "FROM measure WHERE span = ?1 AND metric = ?2 AND start >= ?3 AND start < ?4";
+        let mut groups: Vec<&str> = columns.iter().copied().filter(|column| *column != "''").collect();
+        // Of one step the spans are added up too, where there is something else to group by.
+        let is_joined = query.is_one_step() && groups.len() > 1;
+        if is_joined {
+            columns[0] = "min(start)";
+            groups.remove(0);
+        }
+        let (columns, groups) = (columns.join(", "), groups.join(", "));
+        if self.facet == Facet::Every || is_joined {
+            format!("SELECT {columns}, sum(amount >> 32), sum(amount & 4294967295) {time} GROUP BY {groups}")
+        } else {
+            format!("SELECT {columns}, amount >> 32, amount & 4294967295 {time}")
+        }
+    }
+}
+
+/// Adds the rows of one metric within a part of the query's time to `sums`.
 fn add_up(
     connection: &Connection,
-    span: MeasureSpan,
-    (metric, facet): (Metric, Facet),
+    of: Selection,
+    part: &MeasurePart,
     query: &MeasureQuery,
     sums: &mut Sums<'_>,
 ) -> Result<(), LogError> {
-    let mut select = connection.prepare_cached(&selection((metric, facet), query)).map_err(unreadable)?;
-    let (from, to) = (integer(query.from / span.ms()), integer(query.to.div_ceil(span.ms())));
-    let mut rows = select.query((span.number(), facet.number(metric), from, to)).map_err(unreadable)?;
+    let mut select = connection.prepare_cached(&of.statement(query)).map_err(unreadable)?;
+    let (span, number) = (part.span, of.facet.number(of.metric));
+    let mut rows =
+        select.query((span.number(), number, integer(part.first), integer(part.end))).map_err(unreadable)?;
+    let [agent, model, tool] = of.names(query);
+    let has_detail = of.metric.has_detail();
     while let Some(row) = rows.next().map_err(unreadable)? {
-        let text = |column: usize| row.get_ref(column).and_then(|it| Ok(it.as_str()?)).map_err(unreadable);
+        // Of each row that is handed out only what it has is read: there may be 100,000.
+        let text = |is_there: bool, column: usize| {
+            if !is_there {
+                return Ok("");
+            }
+            row.get_ref(column).and_then(|it| Ok(it.as_str()?)).map_err(unreadable)
+        };
         let number = |column: usize| row.get::<_, i64>(column).map_err(unreadable);
-        sums.add(&MeasureRow {
+        let row = MeasureRow {
             at: natural(number(0)?).saturating_mul(span.ms()),
-            metric,
-            agent: text(1)?,
-            model: text(2)?,
-            tool: text(3)?,
-            detail: text(4)?,
+            metric: of.metric,
+            agent: text(agent, 1)?,
+            model: text(model, 2)?,
+            tool: text(tool, 3)?,
+            detail: text(has_detail, 4)?,
             amount: (i128::from(number(5)?) << 32) + i128::from(number(6)?),
-        })?;
+        };
+        if of.is_whole { sums.push(&row, LatencyCounts::default()) } else { sums.add(&row) }?;
     }
     Ok(())
 }

@@ -158,8 +158,12 @@ impl BlockSource for rusqlite::Connection {
         blocks::newest_first(self, key, limit).map_err(unreadable)
     }
 
-    fn one(&mut self, _key: i64, id: i64) -> Result<Vec<model::Envelope>, LogError> {
-        blocks::one(self, id)
+    fn events(&mut self, _key: i64, rows: &[crate::blocks::Loose]) -> Result<Vec<model::Envelope>, LogError> {
+        let mut events = Vec::new();
+        for row in rows.iter().rev() {
+            events.extend(blocks::one(self, row.id)?);
+        }
+        Ok(events)
     }
 }
 
@@ -174,13 +178,13 @@ fn open_journal(path: &Path, life: i64, marker: &Arc<Mutex<WatermarkWriter>>) ->
 
 /// The body of the thread that writes the journal; ends with the log.
 fn write_entries(queue: &Queue, journal: Option<&Journal>) {
-    let Some(journal) = journal else { return queue.journal_failed() };
+    let Some(journal) = journal else { return queue.go_without_journal() };
     while let Some(entry) = queue.next_entry() {
         match journal.write(&entry.appends, clock::now_ms()) {
             Ok(()) => queue.journaled(&entry),
             Err(error) => {
                 tracing::warn!(%error, "the journal of the log cannot be written");
-                queue.journal_failed();
+                queue.go_without_journal();
             }
         }
     }

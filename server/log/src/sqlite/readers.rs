@@ -66,7 +66,11 @@ impl Readers {
         drop(pool);
         let mut lent = PooledConnection { readers: self, connection: idle };
         if lent.connection.is_none() {
-            lent.connection = Some(schema::open_reader(&self.path).map_err(unreadable)?);
+            lent.connection = Some(schema::open_reader(&self.path).map_err(|error| {
+                // Whoever asked may be anybody, so where the file is stands in the trace alone.
+                tracing::warn!(path = %self.path.display(), %error, "the file of the log cannot be opened");
+                unreadable("its file cannot be opened")
+            })?);
         }
         Ok(lent)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::private;
+use super::{measures, private};
 pub(super) use crate::numbers::{integer, natural, size};
 
 /// Marks the file as a log of Fanlight, so that it is not taken for another program's database: "Fanl".
@@ -13,13 +13,19 @@ const APPLICATION: i32 = 0x4661_6e6c;
 
 /// The migrations. The version of a file is the number of those that it has seen. Never change one that was
 /// released.
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
     include_str!("schema/4.sql"),
     include_str!("schema/5.sql"),
+    include_str!("schema/6.sql"),
+    include_str!("schema/7.sql"),
+    include_str!("schema/8.sql"),
 ];
+
+/// The migration after whose statements rows are packed, which no statement can do.
+const PACKS_LATENCIES: usize = 7;
 
 /// How long a connection waits for another one of the same file.
 pub(super) const BUSY: Duration = Duration::from_secs(10);
@@ -195,6 +201,9 @@ fn migrate(connection: &mut Connection, version: usize) -> rusqlite::Result<()> 
     for (before, migration) in MIGRATIONS.iter().enumerate().skip(version) {
         let transaction = connection.transaction()?;
         transaction.execute_batch(migration)?;
+        if before + 1 == PACKS_LATENCIES {
+            measures::pack_latencies(&transaction)?;
+        }
         transaction.pragma_update(None, "application_id", APPLICATION)?;
         transaction.pragma_update(None, "user_version", i64::try_from(before + 1).unwrap_or(i64::MAX))?;
         transaction.commit()?;

@@ -162,7 +162,7 @@ fn hit(found: &Row<'_>, terms: &[Term]) -> rusqlite::Result<SearchHit> {
         id: natural(found.get(0)?),
         conversation: super::rows::conversation(found, 1)?,
         run: Some(run).filter(|run| !run.is_none()),
-        kind: documents::kind(found.get_ref(3)?.as_str()?).unwrap_or(crate::DocumentKind::Text),
+        kind: documents::kind(found.get_ref(3)?.as_str()?).unwrap_or(crate::SearchDocumentKind::Text),
         item: found.get_ref(4)?.as_str()?.into(),
         name: found.get_ref(5)?.as_str()?.into(),
         seq: natural(found.get(6)?),

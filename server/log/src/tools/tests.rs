@@ -20,9 +20,9 @@ proptest! {
 
     #[test]
     fn quantiles_come_within_six_percent(mut latencies in proptest::collection::vec(0_u64..600_000, 1..300)) {
-        let calls: Vec<EndedCall> = latencies
+        let calls: Vec<EndedToolCall> = latencies
             .iter()
-            .map(|ms| EndedCall { name: "run_sql".into(), failed: false, latency_ms: Some(*ms) })
+            .map(|ms| EndedToolCall { name: "run_sql".into(), failed: false, latency_ms: Some(*ms) })
             .collect();
         let mut counts = ToolCallCounts::default();
         counts.add(&calls);

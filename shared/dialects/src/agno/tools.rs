@@ -36,7 +36,7 @@ const HAND_OVER: [&str; 4] =
 #[derive(Debug, Default)]
 pub(super) struct AgnoCalls {
     /// The calls by the id that the writer has for them, oldest first.
-    pub(super) known: IndexMap<CompactString, AgnoCall>,
+    pub(super) known: IndexMap<CompactString, AgnoCallState>,
     /// Calls whose arguments are streamed, by what their pieces say of them: the id, else `#` with a place or
     /// name and the agent.
     writing: IndexMap<CompactString, OpenCall>,
@@ -46,7 +46,7 @@ pub(super) struct AgnoCalls {
 
 /// A call that was written.
 #[derive(Debug)]
-pub(super) struct AgnoCall {
+pub(super) struct AgnoCallState {
     name: CompactString,
     /// The agent that calls; nothing for the main one.
     pub(super) agent: Option<AgentId>,
@@ -173,7 +173,7 @@ impl AgnoMeaning {
             CompactString::new(opened.id())
         };
         let member = call.tool_args.object::<DelegationArguments<'_>>().member_id.word().unwrap_or_default();
-        let known = AgnoCall {
+        let known = AgnoCallState {
             name: CompactString::new(&name),
             agent: agent.cloned(),
             member: CompactString::new(&member),

@@ -5,7 +5,7 @@ use compact_str::{CompactString, format_compact};
 
 use super::calls::OpenAiShapedCall;
 use super::messages::{MessageMetadata, MessageSource};
-use super::spoken::CallChunk;
+use super::spoken::CallDelta;
 use super::wire::{LangChainBlock, LangChainMessage, usage};
 use super::{LangGraphMeaning, hash_of};
 use crate::Decoded;
@@ -95,11 +95,11 @@ impl LangGraphMeaning {
                 continue;
             }
             let function: LangChainBlock<'_> = call.function.object();
-            let piece = CallChunk {
+            let piece = CallDelta {
                 id: call.id,
                 name: function.name,
                 args: function.arguments,
-                ..CallChunk::default()
+                ..CallDelta::default()
             };
             spoken.call_piece(&piece, &mut self.stage, out);
         }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::spoken::{CallChunk, CallEntry, StreamedMessage};
+use super::spoken::{CallDelta, CallEntry, StreamedMessage};
 use super::stage::LangGraphWriter;
 use super::wire::{LangChainBlock, LangChainMessage};
 use crate::Decoded;
@@ -25,7 +25,7 @@ impl StreamedMessage {
     /// arguments. Pieces belong together by their index, else by their id, else to the last call.
     pub(super) fn call_piece(
         &mut self,
-        piece: &CallChunk<'_>,
+        piece: &CallDelta<'_>,
         stage: &mut LangGraphWriter,
         out: &mut Decoded,
     ) {
@@ -83,7 +83,7 @@ impl StreamedMessage {
     ) {
         let calls = message.body.tool_calls.list().into_iter();
         for call in calls.chain(message.body.invalid_tool_calls.list()) {
-            let piece: CallChunk<'_> = call.object();
+            let piece: CallDelta<'_> = call.object();
             let id = piece.id.words().unwrap_or_default();
             let name = piece.name.word().unwrap_or_default();
             if name.is_empty() || id.is_empty() || stage.knows(&id) {
@@ -108,7 +108,7 @@ impl StreamedMessage {
 
 /// The text of the arguments of the call `id` as the model wrote them so far; nothing if the message has only
 /// parsed ones.
-fn written_args(message: &LangChainMessage<'_>, id: &str, piece: &CallChunk<'_>) -> Option<String> {
+fn written_args(message: &LangChainMessage<'_>, id: &str, piece: &CallDelta<'_>) -> Option<String> {
     let blocks = message.body.content.list().into_iter().map(ForeignField::object::<LangChainBlock<'_>>);
     let mut texts = blocks
         .filter(|block| block.id.text().is_some_and(|known| known == id))

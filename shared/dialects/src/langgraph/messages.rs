@@ -418,5 +418,5 @@ fn is_block_event(value: ForeignField<'_>) -> bool {
 
 /// The id of a call.
 fn call_id(call: ForeignField<'_>) -> Option<String> {
-    call.object::<super::spoken::CallChunk<'_>>().id.words().map(std::borrow::Cow::into_owned)
+    call.object::<super::spoken::CallDelta<'_>>().id.words().map(std::borrow::Cow::into_owned)
 }

@@ -68,7 +68,7 @@ pub(super) struct CallEntry {
 /// A piece of a call, or a whole one: they have the same fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct CallChunk<'a> {
+pub(super) struct CallDelta<'a> {
     #[serde(borrow)]
     pub(super) index: ForeignField<'a>,
     #[serde(borrow)]
@@ -140,7 +140,7 @@ impl StreamedMessage {
         out: &mut Decoded,
     ) {
         for call in message.body.tool_calls.list() {
-            let call: CallChunk<'_> = call.object();
+            let call: CallDelta<'_> = call.object();
             let id = call.id.words().unwrap_or_default();
             let Some(name) = call.name.word() else { continue };
             let is_told =
@@ -155,7 +155,7 @@ impl StreamedMessage {
             return;
         }
         for call in message.body.invalid_tool_calls.list() {
-            let piece: CallChunk<'_> = call.object();
+            let piece: CallDelta<'_> = call.object();
             let id = piece.id.words().unwrap_or_default();
             if !id.is_empty() && !stage.knows(&id) && piece.name.word().is_some() {
                 self.call_piece(&piece, stage, out);

@@ -13,7 +13,7 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::messages::MessageSource;
-use super::spoken::CallChunk;
+use super::spoken::CallDelta;
 use super::stage::LangGraphCall;
 use super::wire::{LangChainMessage, MessageSpeaker};
 use super::{LangGraphMeaning, hash_of};
@@ -92,7 +92,7 @@ impl LangGraphMeaning {
         let answered: Vec<_> = messages.iter().filter_map(|it| it.body.tool_call_id.words()).collect();
         let calls = messages.iter().rev().take(LOOKED_BACK_MAX).flat_map(|it| it.body.tool_calls.list());
         for call in calls {
-            let call: CallChunk<'_> = call.object();
+            let call: CallDelta<'_> = call.object();
             let (id, name) = (call.id.words().unwrap_or_default(), call.name.word().unwrap_or_default());
             if !id.is_empty()
                 && !answered.contains(&id)

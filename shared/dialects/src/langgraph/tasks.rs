@@ -10,7 +10,7 @@ use compact_str::CompactString;
 use serde::Deserialize;
 
 use super::LangGraphMeaning;
-use super::spoken::CallChunk;
+use super::spoken::CallDelta;
 use super::stage::CallResult;
 use crate::Decoded;
 use crate::field::ForeignField;
@@ -76,7 +76,7 @@ impl LangGraphMeaning {
         let mut count = 0_usize;
         for item in input.list().into_iter().take(CALLS_PER_TASK_MAX) {
             let inner = item.object::<CallWithState<'_>>().tool_call;
-            let call: CallChunk<'_> = if inner.is_object() { inner.object() } else { item.object() };
+            let call: CallDelta<'_> = if inner.is_object() { inner.object() } else { item.object() };
             let Some(id) = call.id.words().filter(|id| !id.is_empty()) else { continue };
             if call.name.is_some() && self.ensure_written(&id, out) {
                 self.stage.run(&id, None, out);

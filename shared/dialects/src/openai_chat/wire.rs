@@ -9,13 +9,13 @@ use model::event::Usage;
 /// A chunk of a stream, a whole answer, or an error in the place of either.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ChatChunk<'a> {
+pub(super) struct ChatObject<'a> {
     /// `chat.completion.chunk`, `chat.completion`, `text_completion`, or `error`.
     #[serde(borrow)]
     pub(super) object: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) model: ForeignField<'a>,
-    /// A list of [`ChoiceChunk`]s; empty in a chunk that has only the usage, or a filter's result (Azure).
+    /// A list of [`ChatChoice`]s; empty in a chunk that has only the usage, or a filter's result (Azure).
     #[serde(borrow)]
     pub(super) choices: ForeignField<'a>,
     /// The tokens of the answer. Some vendors send them with each chunk.
@@ -54,7 +54,7 @@ pub(super) struct GroqFields<'a> {
 /// What a chunk says of one choice.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ChoiceChunk<'a> {
+pub(super) struct ChatChoice<'a> {
     /// The number of the choice, from 0; absent counts as 0.
     #[serde(borrow)]
     pub(super) index: ForeignField<'a>,

@@ -87,11 +87,6 @@ impl WholePart {
         self.part.replace(whole, writer, out);
     }
 
-    /// Whether the text is exactly `whole`.
-    pub(crate) fn is(&self, whole: &str) -> bool {
-        self.told.is(whole)
-    }
-
     /// The part itself.
     pub(crate) fn part(&self) -> &OpenPart {
         &self.part

@@ -7,7 +7,7 @@ use model::event::{Kind, RunStatus, ToolState};
 use model::fold::fold;
 use model::view::{NoteBody, RunView, View};
 
-use crate::own::own;
+use crate::own::fixtures;
 use crate::stream::Stream;
 
 /// The events folded.
@@ -20,7 +20,7 @@ fn viewed(all: &Decoded) -> View {
 }
 
 fn stream(name: &str) -> Stream {
-    own().into_iter().find(|stream| stream.dialect == "agno" && stream.name() == name).unwrap()
+    fixtures("agno").find(|stream| stream.name() == name).unwrap()
 }
 
 /// What the fixture `name` folds to, without anything odd in it.

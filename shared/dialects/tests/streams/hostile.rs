@@ -1,12 +1,11 @@
 //! Damaged and random streams: no panic, lawful events, and the same events however they are cut.
 
 use dialects::DecodeOptions;
-use model::dialect::DECODED;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
 use crate::lawful::assert_lawful;
-use crate::own::own;
+use crate::own::{own, tested};
 use crate::stream::decoded;
 
 /// What may happen to bytes on their way.
@@ -104,7 +103,8 @@ proptest! {
 
     #[test]
     fn random_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..600), which in any::<Index>()) {
-        let dialect = which.get(DECODED);
+        let dialects = tested();
+        let dialect = which.get(&dialects);
         let once = decoded(dialect, DecodeOptions::default(), std::iter::once(bytes.as_slice()));
         prop_assert!(decoded(dialect, DecodeOptions::default(), bytes.chunks(1)) == once);
     }

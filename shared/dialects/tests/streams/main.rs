@@ -9,6 +9,7 @@
 
 mod agno; // runs that pause, calls that fail, grow or are handed over
 mod corpus; // what the fuzzer found
+mod detected; // which dialect a stream has
 mod events; // events as lines that a person can read
 mod golden; // each fixture gives exactly its events
 mod hostile; // damaged and random streams

@@ -150,7 +150,7 @@ fn put_call(tool: &ToolView, out: &mut String) {
     head.extend(facts::latency(tool));
     let mut inner = String::new();
     if let Some(question) = tool.question.as_deref().filter(|_| tool.state == ToolState::Approval) {
-        paragraph(&format!("**Waits for consent:** {}", inline(&preview::one_line(question))), &mut inner);
+        paragraph(&format!("**Waits for approval:** {}", inline(&preview::one_line(question))), &mut inner);
     }
     let arguments = tool.arguments.text.trim();
     if !arguments.is_empty() && arguments != "{}" {

@@ -11,7 +11,7 @@ const PREFIX: &str = "Error:";
 
 /// How much of the answer of a run its caller received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum ReceivedAnswer {
     /// The caller was connected until the end.
     All,
     /// The caller hung up before the end.
@@ -20,7 +20,7 @@ pub enum Heard {
 
 /// Whether the caller of `run` may have `words` as the answer in its history, given how its door reports
 /// failures. Where the door only breaks the answer off, only the client knows what it shows.
-pub(super) fn is_answer(run: &RunView, words: &str, heard: Heard, telling: &Telling<'_>) -> bool {
+pub(super) fn is_answer(run: &RunView, words: &str, heard: ReceivedAnswer, telling: &Telling<'_>) -> bool {
     let answer = plain(&run.answer());
     if answer == words {
         return true;
@@ -44,8 +44,8 @@ pub(super) fn is_answer(run: &RunView, words: &str, heard: Heard, telling: &Tell
 }
 
 /// Whether the caller of a run may have less than all of the answer.
-pub(super) fn is_partial(run: &RunView, heard: Heard) -> bool {
-    heard == Heard::Part
+pub(super) fn is_partial(run: &RunView, heard: ReceivedAnswer) -> bool {
+    heard == ReceivedAnswer::Part
         || matches!(run.status, RunStatus::Error | RunStatus::Interrupted | RunStatus::Cancelled)
 }
 

@@ -11,7 +11,7 @@ fn known(asked: u64, name: &str) -> Known {
         run: RunId::new("r"),
         history,
         at: 0,
-        heard: Heard::All,
+        heard: ReceivedAnswer::All,
         has_gone_on: false,
         answer: None,
     }
@@ -82,4 +82,55 @@ fn a_thread_goes_on_in_its_newest_fork() {
     assert_eq!(memory.current(&id("t")).as_str(), "f2");
     assert_eq!(memory.family(&id("t")), [id("f2"), id("f1"), id("t")]);
     assert!(memory.is_fork(&id("f1")) && !memory.is_fork(&id("t")));
+}
+
+#[test]
+fn what_is_read_back_again_is_remembered_once_and_threads_go_on_where_they_last_did() {
+    let (mut memory, clue) = asked(&[]);
+    let id = |name: &str| ConversationId::parse(name).unwrap();
+    let messages = [Spoken { role: "user".into(), ..Spoken::user("How?") }];
+    let trace = Trace::of_history(("helper", &Caller::new("openai")), &messages, &id("c"), 1);
+    let found = |trace: Trace, at: u64| Found {
+        trace,
+        run: RunId::new("r"),
+        at,
+        heard: ReceivedAnswer::All,
+        is_running: false,
+    };
+    let fork = |name: &str, at: u64| found(Trace::goes_on_in(&id("t"), &id(name)), at);
+    memory.read_back(vec![found(trace.clone(), 1), fork("t-1", 2)]);
+    assert_eq!(memory.current(&id("t")), id("t-1"));
+    // Another hub has served them meanwhile.
+    memory.read_back(vec![found(trace, 1), fork("t-1", 2), fork("t-2", 3)]);
+    assert_eq!(names(&memory.open(&clue, 4)), ["c"]);
+    assert_eq!(memory.current(&id("t")), id("t-2"));
+    assert_eq!(memory.family(&id("t")), [id("t-2"), id("t-1"), id("t")]);
+}
+
+#[test]
+fn what_is_read_back_again_changes_nothing_that_this_hub_knows_better() {
+    let (mut memory, clue) = asked(&[]);
+    let id = |name: &str| ConversationId::parse(name).unwrap();
+    let run = RunId::new("r");
+    let messages = [Spoken { role: "user".into(), ..Spoken::user("How?") }];
+    let trace = Trace::of_history(("helper", &Caller::new("openai")), &messages, &id("c"), 1);
+    let fork = Trace::goes_on_in(&id("t"), &id("t-1"));
+    memory.remember(trace.clone(), &run, 1);
+    memory.remember(fork.clone(), &run, 2);
+    // A change of the thread's state, which no run notes.
+    memory.remember(Trace::goes_on_in(&id("t"), &id("t-2")), &RunId::none(), 3);
+    let of = |trace, at, is_running| Found {
+        trace,
+        run: run.clone(),
+        at,
+        heard: ReceivedAnswer::Part,
+        is_running,
+    };
+    memory.read_back(vec![of(trace.clone(), 1, true), of(fork, 2, false)]);
+    let known = memory.open(&clue, 4);
+    assert_eq!(known.first().map(|known| known.heard), Some(ReceivedAnswer::All), "the run goes on here");
+    assert_eq!(memory.current(&id("t")), id("t-2"), "the fork is older");
+    // Its hub broke off.
+    memory.read_back(vec![of(trace, 1, false)]);
+    assert_eq!(memory.open(&clue, 4).first().map(|known| known.heard), Some(ReceivedAnswer::Part));
 }

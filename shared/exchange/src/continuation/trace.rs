@@ -5,7 +5,7 @@ use model::view::{NoteBody, RunView};
 use model::{ConversationId, Json, RunId};
 use serde::{Deserialize, Serialize};
 
-use super::answers::Heard;
+use super::answers::ReceivedAnswer;
 use super::caller::Caller;
 use super::sides;
 use crate::spoken::Spoken;
@@ -95,7 +95,7 @@ impl Trace {
 }
 
 /// A run that a caller had begun, read back from its conversation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Found {
     /// How the caller is recognized.
     pub trace: Trace,
@@ -103,7 +103,9 @@ pub struct Found {
     pub(super) run: RunId,
     /// When it began the run, in milliseconds since 1970.
     pub at: u64,
-    pub(super) heard: Heard,
+    pub(super) heard: ReceivedAnswer,
+    /// Whether the run goes on, so that what its caller has heard is not known unless this hub serves it.
+    pub(super) is_running: bool,
 }
 
 /// The callers that began a run, from the traces in it. A caller that hung up has received a part of the
@@ -124,8 +126,8 @@ pub fn begun(id: &RunId, run: &RunView, stopped: &str) -> Vec<Found> {
     let traces = custom.clone().filter(|(_, name, _)| *name == CALLER);
     let traces = traces.filter_map(|(at, _, value)| Some((at, serde_json::from_str::<Trace>(value).ok()?)));
     let found = traces.map(|(at, trace)| {
-        let heard = if was_cut || has_left(&trace) { Heard::Part } else { Heard::All };
-        Found { trace, run: id.clone(), at, heard }
+        let heard = if was_cut || has_left(&trace) { ReceivedAnswer::Part } else { ReceivedAnswer::All };
+        Found { trace, run: id.clone(), at, heard, is_running: run.is_running() }
     });
     found.collect()
 }

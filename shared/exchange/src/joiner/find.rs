@@ -6,15 +6,18 @@
 //! 4. a request that is still being answered, sent again according to the client's count (`in_flight`)
 //! 5. a loop that failed, by the same evidence as in 3
 //! 6. a loop whose last answer is the end of this history (`tail`)
-//! 7. a point after which a loop went on differently (`fork`)
+//! 7. a loop whose history this is but for its last answer, which comes back in other words (`retold`)
+//! 8. a point after which a loop went on differently (`fork`)
 //!
-//! Loops are looked up by hash, so the time does not depend on how many other conversations are known.
+//! Loops are looked up by hash, so the time does not depend on how many other conversations are known. Rule 7 compares texts, of all loops that
+//! were asked the same, up to a bound in bytes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::asked::{RequestDigest, hash};
-use super::memory::{AgentLoop, LoopHead, LoopKey, LoopMemory, LoopPoint, LoopState};
+use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopPosition, LoopState};
+use super::retold::RetoldText;
 use super::{CallContext, PlacementReason};
 use crate::request::{MessagePiece, ModelRequest};
 use crate::turns::{TurnSide, after, is_telling};
@@ -107,6 +110,7 @@ impl LoopSearch<'_> {
             .or_else(|| self.in_flight(asked).map(again))
             .or_else(|| self.joined(asked, |state| state == LoopState::Failed))
             .or_else(|| self.tail(asked))
+            .or_else(|| self.retold(asked))
             .or_else(|| self.fork(asked))
             .unwrap_or(LoopMatch::Nothing)
     }
@@ -127,23 +131,35 @@ impl LoopSearch<'_> {
 
     /// The loop whose last request was this one and failed.
     fn retry(self, asked: &RequestDigest) -> Option<u64> {
-        // A client that counts attempts and says that this is the first makes a new call. In the middle of a
-        // conversation, the history says whose call it is.
+        // A client that counts attempts and says that this is the first makes a new call, unless it is in the session
+        // whose call failed: some clients count from 0 each time. In the middle of a conversation, the history says
+        // whose call it is.
         let has_answer = asked.has_answer() || self.request.previous.is_some();
-        if !has_answer && self.call.attempts_before == Some(0) {
-            return None;
-        }
+        let is_of = |known: &AgentLoop| self.is_session_of(known);
+        let is_first = !has_answer && self.call.attempts_before == Some(0);
         let body = asked.body?;
         let mut same = self.memory.find(self.scope, LoopKey::Body(body));
-        if let Some((id, _)) = same.find(|(_, known)| known.state == LoopState::Failed) {
+        let is_same = |known: &AgentLoop| known.state == LoopState::Failed && (!is_first || is_of(known));
+        if let Some((id, _)) = same.find(|(_, known)| is_same(known)) {
             return Some(id);
         }
-        if !has_answer {
-            return None;
-        }
         let ids = asked.result_ids(self.request);
+        let is_alike = |known: &AgentLoop| known.system == Some(asked.system) && known.tools == asked.tools;
         let mut failed = self.memory.find(self.scope, LoopKey::Failed(asked.whole()));
-        failed.find(|(_, known)| known.ask.ids == ids).map(|(id, _)| id)
+        failed
+            .find(|(_, known)| known.ask.ids == ids && (has_answer || (is_of(known) && is_alike(known))))
+            .map(|(id, _)| id)
+    }
+
+    /// Whether the request is of the session that a loop is of. Inside of a conversation that the call names itself,
+    /// only the session that the body names counts.
+    fn is_session_of(self, known: &AgentLoop) -> bool {
+        let in_body = || {
+            let session = self.request.session.as_deref().map(hash);
+            session.is_some() && session == known.session
+        };
+        let in_header = || self.call.session.is_some_and(is_telling) && self.call.conversation.is_none();
+        in_header() || in_body()
     }
 
     /// The loop that waits for these results, or whose history this request continues. Only loops in a state
@@ -188,7 +204,7 @@ impl LoopSearch<'_> {
         for (id, evidence) in found.iter_mut() {
             let head = self.memory.get(*id).and_then(|known| known.head);
             let is_there =
-                |head: &LoopHead| head.turns >= asked.news && asked.prefix(head.turns) == Some(head.full);
+                |head: &LoopPosition| head.turns >= asked.news && asked.prefix(head.turns) == Some(head.full);
             evidence.from = head.filter(is_there).map(|head| head.turns);
         }
         // A loop that has not received all that the model said is another one, which only began alike.
@@ -251,6 +267,21 @@ impl LoopSearch<'_> {
         let broken = || self.alone(asked, LoopKey::Failed(asked.prefix(answer)?), |_| true);
         let id = tail.or_else(said).or_else(answered).or_else(broken)?;
         Some(LoopMatch::Join { id, from: asked.news, why: PlacementReason::Tail })
+    }
+
+    /// The loop that said all of this history but for its last answer, which the client wrote anew. Nothing where
+    /// several loops fit: of two that said the same, none can be told from the other. Instructions and tools must be
+    /// the same too, since nothing else says that it is not another agent that was asked the same.
+    fn retold(self, asked: &RequestDigest) -> Option<LoopMatch> {
+        let answer = asked.news.checked_sub(1)?;
+        let key = LoopKey::Answered(asked.prefix(answer)?);
+        self.memory.find(self.scope, key).next()?;
+        let text = RetoldText::of(asked, self.request, answer)?;
+        let is_ours = |known: &AgentLoop| {
+            known.system == Some(asked.system) && known.tools == asked.tools && text.is_answer_of(known)
+        };
+        let id = self.alone(asked, key, is_ours).filter(|_| text.is_compared())?;
+        Some(LoopMatch::Join { id, from: asked.news, why: PlacementReason::Retold })
     }
 
     /// The only loop that `mark` finds, or the only one of several that has the same instructions.

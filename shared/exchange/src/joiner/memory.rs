@@ -7,6 +7,7 @@ use compact_str::CompactString;
 
 use super::asked::hash;
 use super::outputs::OutputContract;
+use super::retold::AnswerLetters;
 use crate::answer::HandedOverCall;
 use model::ids::{ConversationId, RunId, ToolCallId};
 use model::limits::{CALLS_AWAITED_MAX, FORK_POINTS_MAX, OFFERED_TOOLS_MAX};
@@ -17,6 +18,8 @@ use model::view::{RunView, ToolView};
 pub(super) enum LoopKey {
     /// Every loop of the scope has this key.
     Member,
+    /// Every loop of the scope whose run is open has this key.
+    Open,
     /// What was said, including the last answer of the loop.
     Full(u64),
     /// What was said before the last answer of the loop, if that did not fail.
@@ -54,6 +57,15 @@ pub(super) enum LoopState {
     GivenUp,
 }
 
+/// Whether a loop has given its conversation a title.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoopTitle {
+    /// It has not: another loop may.
+    Untold,
+    /// It has, or the conversation had one before the loop was known.
+    Told,
+}
+
 /// A tool call whose result a loop waits for.
 #[derive(Debug, Clone)]
 pub(super) struct AwaitedCall {
@@ -64,7 +76,7 @@ pub(super) struct AwaitedCall {
 
 /// The point in a loop after an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LoopHead {
+pub(super) struct LoopPosition {
     /// The hash of what was said up to here.
     pub(super) full: u64,
     /// The hash of what was said before the answer.
@@ -75,6 +87,8 @@ pub(super) struct LoopHead {
     pub(super) tail: u64,
     /// The print of the answer, if it is so specific that it identifies the loop.
     pub(super) said: Option<u64>,
+    /// The letters of the answer's text, if it has any.
+    pub(super) letters: Option<AnswerLetters>,
     /// The hash of the vendor's id of the answer.
     pub(super) response: Option<u64>,
 }
@@ -82,7 +96,7 @@ pub(super) struct LoopHead {
 /// A point after which the loop went on: another loop may branch off there.
 #[derive(Debug, Clone)]
 pub(super) struct LoopPoint {
-    pub(super) head: LoopHead,
+    pub(super) head: LoopPosition,
     pub(super) run: RunId,
 }
 
@@ -118,6 +132,8 @@ pub(super) struct AgentLoop {
     pub(super) messages: u64,
     pub(super) run: RunId,
     pub(super) is_open: bool,
+    /// Whether the conversation has its title from this loop.
+    pub(super) title: LoopTitle,
     /// The loop was read back from its conversation, and no call has joined it yet: its run may belong to
     /// another publisher.
     pub(super) is_recalled: bool,
@@ -125,7 +141,7 @@ pub(super) struct AgentLoop {
     /// The number of the last model call.
     pub(super) call: u64,
     pub(super) attempt: u32,
-    pub(super) head: Option<LoopHead>,
+    pub(super) head: Option<LoopPosition>,
     pub(super) ask: LatestRequest,
     pub(super) awaited: Vec<AwaitedCall>,
     /// The last answer may have been the end, although it calls a tool.
@@ -163,6 +179,7 @@ impl AgentLoop {
             messages: 0,
             run: RunId::new(name),
             is_open: false,
+            title: LoopTitle::Untold,
             is_recalled: false,
             state: LoopState::Asking,
             call: 0,
@@ -199,6 +216,7 @@ impl AgentLoop {
             run: id.clone(),
             is_open: run.is_running(),
             is_recalled: true,
+            title: LoopTitle::Told,
             state: LoopState::GivenUp,
             system: None,
             awaited: awaited.take(CALLS_AWAITED_MAX).collect(),
@@ -222,6 +240,7 @@ impl AgentLoop {
     /// The keys by which the loop is to be found in its present state.
     fn wanted(&self) -> Vec<LoopKey> {
         let mut marks = vec![LoopKey::Member];
+        marks.extend(self.is_open.then_some(LoopKey::Open));
         marks.extend(self.ask.body.map(LoopKey::Body));
         for point in &self.points {
             marks.push(LoopKey::Passed(point.head.full));

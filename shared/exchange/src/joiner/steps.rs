@@ -14,12 +14,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::asked::{RequestDigest, piece};
-use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopState};
+use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopState, LoopTitle};
+use super::retold::{appended, is_new_task, is_observation};
 use super::tell::{self, RequestRecorder};
-use super::title::title;
-use super::{CallContext, ForkPoint, Placement, PlacementReason, conversation_name};
+use super::title::{asks_for_title, title};
+use super::{CallContext, ForkPoint, Placement, PlacementReason, conversation_name, named_conversation};
 use crate::answer::{AnswerContext, AnswerReader, CallTicket};
-use crate::request::{MessagePiece, ModelRequest};
+use crate::request::{MessagePiece, ModelRequest, RequestRole};
 use crate::turns::{ComparedTurn, TurnSide};
 use dialects::Decoded;
 use model::event::RunStatus;
@@ -39,6 +40,16 @@ pub(super) struct PlacementStep<'a> {
     pub(super) scope: u64,
     /// The number of the call, which its answer brings back.
     pub(super) number: u64,
+}
+
+/// Where the words with which the user begins a run stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunBeginning {
+    /// Before its start.
+    Before,
+    /// Inside of it, after its start. Another run of the conversation goes on, in which they would stand if they named
+    /// none that is there.
+    Inside,
 }
 
 /// What a [`Placement`] has besides its loop.
@@ -80,16 +91,34 @@ impl<'a> PlacementStep<'a> {
         let is_inside = fork_of.as_ref().is_some_and(|fork| fork.conversation == conversation);
         let mut new = AgentLoop::new(self.scope, conversation, self.call.name);
         new.session = self.request.session.as_deref().map(super::hash);
+        let is_beside = is_named && memory.find(self.scope, LoopKey::Open).next().is_some();
         let mut teller = self.teller();
-        teller.system(&mut new);
+        let none = RunId::none();
+        if !is_beside {
+            teller.system(&mut new, &none);
+        }
         let (news, end) = (self.asked.news, self.asked.turns.len());
         if is_new {
-            teller.history(&mut new, 0..news);
+            teller.history(&mut new, 0..news, &none);
         }
         let history = 0..if is_named && is_new { teller.out.envelopes.len() } else { 0 };
-        teller.history(&mut new, if is_inside { from.max(news) } else { news }..end);
-        let title = is_new.then(|| self.title()).flatten();
+        let said = if is_inside { from.max(news) } else { news }..end;
+        if !is_beside {
+            teller.history(&mut new, said.clone(), &none);
+        }
+        let has_title = is_named
+            && memory.find(self.scope, LoopKey::Member).any(|(_, known)| known.title == LoopTitle::Told);
+        let title = if has_title { None } else { self.title() };
+        // Once the conversation has a title, no loop gives it another one, also when the one that gave it is forgotten.
+        if has_title || title.is_some() {
+            new.title = LoopTitle::Told;
+        }
         teller.start(&mut new, title);
+        if is_beside {
+            let run = new.run.clone();
+            teller.system(&mut new, &run);
+            teller.history(&mut new, said, &run);
+        }
         if let Some(fork) = &fork_of {
             teller.fork(&new.run, fork);
         }
@@ -133,9 +162,10 @@ impl<'a> PlacementStep<'a> {
         from: usize,
         why: PlacementReason,
     ) -> Placement {
+        let beginning = self.beginning(memory, id);
         let gone_on = memory.change(id, self.call.at, |known| {
             let before = known.run.clone();
-            let events = self.go_on(known, from);
+            let events = self.go_on(known, from, why, beginning);
             (events, (known.run != before).then_some(before))
         });
         let (events, ended) = gone_on.unwrap_or_default();
@@ -146,8 +176,25 @@ impl<'a> PlacementStep<'a> {
         )
     }
 
+    /// Where what begins the next run of the loop `id` stands.
+    fn beginning(self, memory: &LoopMemory, id: u64) -> RunBeginning {
+        let Some(known) = memory.get(id).filter(|_| named_conversation(self.call, self.request).is_some())
+        else {
+            return RunBeginning::Before;
+        };
+        let mut open = memory.find(self.scope, LoopKey::Open);
+        let is_beside = open.any(|(other, beside)| other != id && beside.conversation == known.conversation);
+        if is_beside { RunBeginning::Inside } else { RunBeginning::Before }
+    }
+
     /// Appends the results and news of the request to a loop, and ends its run if a new one begins.
-    fn go_on(self, known: &mut AgentLoop, from: usize) -> Decoded {
+    fn go_on(
+        self,
+        known: &mut AgentLoop,
+        from: usize,
+        why: PlacementReason,
+        beginning: RunBeginning,
+    ) -> Decoded {
         known.pass();
         known.attempt = 1;
         if known.state != LoopState::Failed {
@@ -156,19 +203,42 @@ impl<'a> PlacementStep<'a> {
         let waited = known.awaited.len();
         let awaited: Vec<_> = known.awaited.iter().map(|awaited| awaited.call.name.clone()).collect();
         let mut teller = self.teller();
-        let answered = teller.results(known, from, self.call.at);
+        let is_retold = why == PlacementReason::Retold;
+        let ends = known.awaited.iter().any(|awaited| known.ask.outputs.is_named(&awaited.call.name));
+        let answer = self.asked.news.saturating_sub(1);
+        let appended = is_retold.then(|| appended(known, self.asked, self.request, answer)).flatten();
+        let answered = if is_retold {
+            teller.results_in_words(known, self.call.at)
+        } else {
+            teller.results(known, from, self.call.at)
+        };
         let mut results = std::mem::take(&mut teller.out);
-        teller.system(known);
-        if self.begins_run(known, from, answered) {
+        teller.system(known, &RunId::none());
+        let begins = if is_retold && (answered > 0 || appended.is_some()) {
+            self.begins_task(from) || (ends && self.begins_run(known, from, 0))
+        } else {
+            self.begins_run(known, from, answered)
+        };
+        if begins {
             teller.out.envelopes.append(&mut results.envelopes);
+            if known.is_open {
+                let run = known.run.clone();
+                teller.appended(known, appended, &run);
+            }
             if std::mem::take(&mut known.is_open) {
                 let status = if answered == waited { RunStatus::Complete } else { RunStatus::Interrupted };
                 tell::end(&known.run, status, &mut teller.out);
             }
             known.run = RunId::new(self.call.name);
             known.used.clear();
-            teller.news(known, from, &RunId::none());
-            teller.start(known, None);
+            if beginning == RunBeginning::Inside {
+                teller.start(known, None);
+                let run = known.run.clone();
+                teller.news(known, from, &run);
+            } else {
+                teller.news(known, from, &RunId::none());
+                teller.start(known, None);
+            }
         } else {
             if answered > 0 {
                 known.note_executed(awaited.iter());
@@ -176,6 +246,7 @@ impl<'a> PlacementStep<'a> {
             teller.go_on(known);
             teller.out.envelopes.append(&mut results.envelopes);
             let run = known.run.clone();
+            teller.appended(known, appended, &run);
             teller.news(known, from, &run);
         }
         teller.tools(known);
@@ -192,7 +263,7 @@ impl<'a> PlacementStep<'a> {
         let mut said =
             news().filter(|(turn, print)| turn.side == TurnSide::User && !known.ask.told.contains(print));
         if answered == 0 {
-            return said.next().is_some();
+            return said.any(|(turn, _)| !is_observation(self.request, turn));
         }
         let of_results: BTreeSet<usize> = news()
             .filter(|(turn, _)| turn.side == TurnSide::Results)
@@ -202,6 +273,12 @@ impl<'a> PlacementStep<'a> {
             let is_apart = turn.pieces.iter().all(|(message, _)| !of_results.contains(message));
             is_apart && !self.has_file(turn)
         })
+    }
+
+    /// Whether the client says that there is another task.
+    fn begins_task(self, from: usize) -> bool {
+        let mut said = self.asked.turns.iter().skip(from).filter(|turn| turn.side == TurnSide::User);
+        said.any(|turn| is_new_task(self.request, turn))
     }
 
     /// Whether a turn brings a file.
@@ -269,12 +346,24 @@ impl<'a> PlacementStep<'a> {
         Placement { conversation, run, why, is_new, fork_of, attempt, events, history, ended, answer }
     }
 
-    /// The title of the conversation: the beginning of what the user said first.
+    /// The title of the conversation: the beginning of what the user says now, since what stands before may be
+    /// examples of the client; of what the user said first where the request has no word of the user. Nothing for a
+    /// request that only asks for a title.
     fn title(self) -> Option<String> {
-        let turn = self.asked.turns.iter().find(|turn| turn.side == TurnSide::User)?;
-        title(turn.pieces.iter().filter_map(|place| match piece(self.request, *place) {
-            Some(MessagePiece::Text(text)) => Some(text.as_str()),
-            _ => None,
-        }))
+        let is_said = |turn: &&ComparedTurn| turn.side == TurnSide::User;
+        let is_news = |turn: &&ComparedTurn| is_said(turn) && !is_observation(self.request, turn);
+        let news = self.asked.turns.get(self.asked.news..).unwrap_or_default();
+        let turn = news.iter().find(is_news).or_else(|| self.asked.turns.iter().find(is_said))?;
+        let texts = turn.pieces.iter().filter_map(|place| {
+            // Instructions stand with the turn, but the user did not say them.
+            let by_user = !matches!(self.request.messages.get(place.0)?.role, RequestRole::System);
+            match piece(self.request, *place)? {
+                MessagePiece::Text(text) if by_user => Some(text.as_str()),
+                _ => None,
+            }
+        });
+        let asks_for_title =
+            self.request.tools.is_empty() && texts.clone().next().is_some_and(asks_for_title);
+        if asks_for_title { None } else { title(texts) }
     }
 }

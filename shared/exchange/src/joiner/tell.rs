@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::ForkPoint;
 use super::asked::{RequestDigest, piece};
-use super::memory::{AgentLoop, AwaitedCall};
+use super::memory::{AgentLoop, AwaitedCall, LoopState};
 use crate::request::{MessagePiece, ModelRequest, OfferedTool, RequestRole};
 use crate::turns::{ComparedTurn, TurnSide};
 use dialects::Decoded;
@@ -74,21 +74,22 @@ impl<'a> RequestRecorder<'a> {
         Self { request, asked, out: Decoded::default() }
     }
 
-    /// Appends the system prompt if it is new. A changed prompt has the same id and replaces the old one.
-    pub(super) fn system(&mut self, known: &mut AgentLoop) {
+    /// Appends the system prompt if it is new, inside of `run` if that is one. A changed prompt has the same id and
+    /// replaces the old one where that stands.
+    pub(super) fn system(&mut self, known: &mut AgentLoop, run: &RunId) {
         if known.system.replace(self.asked.system).is_none_or(|told| told == self.asked.system) {
             return;
         }
         if let Some(text) = &self.request.system {
             let id = MessageId::new(&format!("{}-system", known.name));
-            self.message_as(id, "system", text.clone(), &RunId::none());
+            self.message_as(id, "system", text.clone(), run);
         }
     }
 
-    /// Appends the turns in `range` of all roles, as messages outside of runs.
-    pub(super) fn history(&mut self, known: &mut AgentLoop, range: Range<usize>) {
+    /// Appends the turns in `range` of all roles, as messages inside of `run` if that is one.
+    pub(super) fn history(&mut self, known: &mut AgentLoop, range: Range<usize>, run: &RunId) {
         let turns = self.asked.turns.get(range).unwrap_or_default();
-        self.messages(known, self.spoken(turns.iter()), &RunId::none());
+        self.messages(known, self.spoken(turns.iter()), run);
     }
 
     /// Appends what is said in the turns from `from` on, without results and without what was published with
@@ -121,7 +122,8 @@ impl<'a> RequestRecorder<'a> {
         }
     }
 
-    /// The messages of the request that the turns belong to, each with its pieces in these turns.
+    /// The messages of the request that the turns belong to, each with its pieces in these turns. Results are messages
+    /// of their own.
     fn spoken<'t>(&self, turns: impl Iterator<Item = &'t ComparedTurn>) -> Vec<SpokenTurns<'a>> {
         let mut spoken: Vec<(usize, SpokenTurns<'a>)> = Vec::new();
         for place in turns.flat_map(|turn| &turn.pieces) {
@@ -130,9 +132,14 @@ impl<'a> RequestRecorder<'a> {
             else {
                 continue;
             };
+            // Anthropic's API has results in messages of the user, who did not say them.
+            let role = match piece {
+                MessagePiece::Result { .. } => &RequestRole::Tool,
+                _ => &message.role,
+            };
             match spoken.last_mut() {
-                Some((at, said)) if *at == place.0 => said.pieces.push(piece),
-                _ => spoken.push((place.0, SpokenTurns { role: &message.role, pieces: vec![piece] })),
+                Some((at, said)) if *at == place.0 && said.role == role => said.pieces.push(piece),
+                _ => spoken.push((place.0, SpokenTurns { role, pieces: vec![piece] })),
             }
         }
         spoken.into_iter().map(|(_, said)| said).collect()
@@ -175,6 +182,33 @@ impl<'a> RequestRecorder<'a> {
             state(&known.run, call.tool, ToolState::Interrupted, &mut self.out);
         }
         answered
+    }
+
+    /// Appends that all calls that the loop waits for are over, where their results come as words of the client that
+    /// belong to none of them alone. Returns how many calls that are.
+    pub(super) fn results_in_words(&mut self, known: &mut AgentLoop, at: u64) -> usize {
+        let open = std::mem::take(&mut known.awaited);
+        let answered = open.len();
+        for AwaitedCall { call, since } in open {
+            if known.ask.outputs.is_named(&call.name) || known.state == LoopState::GivenUp {
+                // It was over at once, or its run ended while it was waited for.
+                continue;
+            }
+            let exec_ms = (!call.asks).then(|| at.saturating_sub(since));
+            let state = ToolState::Complete;
+            let change = ToolStateChange { tool: call.tool, state, queued_ms: None, exec_ms };
+            self.out.push(&known.run, Kind::ToolState(change));
+        }
+        answered
+    }
+
+    /// Appends what the client put behind the answer before, as a message of its tools.
+    pub(super) fn appended(&mut self, known: &mut AgentLoop, text: Option<String>, run: &RunId) {
+        if let Some(text) = text {
+            known.messages = known.messages.saturating_add(1);
+            let id = MessageId::new(&format!("{}-m{}", known.name, known.messages));
+            self.message_as(id, RequestRole::Tool.as_str(), text, run);
+        }
     }
 
     /// The ids that the client uses for the awaited calls, if it gave them other ids. They are taken from the

@@ -10,8 +10,11 @@ use model::view::NoteBody;
 
 mod again;
 mod before;
+mod beside;
 mod outputs;
 mod random;
+mod retold;
+mod titles;
 mod world;
 
 use world::{How, World, assistant, called, calls, gave, messages, runs, says, system, tools, user};

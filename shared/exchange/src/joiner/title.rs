@@ -1,8 +1,16 @@
-//! The title of a conversation: one line of what the user said first.
+//! The title of a conversation: one line of what the user says when it begins.
 
 use dialects::framing::excerpt;
 
-/// A title made of the pieces of what the user said first. Coding agents put what they know of the machine in
+/// What clients ask before anything else in a session, to name it themselves: opencode.
+const TITLE_REQUEST: &str = "Generate a title for this conversation";
+
+/// Whether a client says `text` to have a title made.
+pub(super) fn asks_for_title(text: &str) -> bool {
+    text.starts_with(TITLE_REQUEST)
+}
+
+/// A title made of the pieces of what the user said. Coding agents put what they know of the machine in
 /// front of it, in elements (`<system-reminder>…`). These are left out, unless there is nothing else. Nothing
 /// for empty pieces.
 pub(super) fn title<'a>(pieces: impl Iterator<Item = &'a str> + Clone) -> Option<String> {

@@ -5,6 +5,7 @@
 //! {"type": "text", "text": "…"}
 //! {"type": "image_url", "image_url": {"url": "data:image/png;base64,…"}}
 //! {"type": "image", "source": {"media_type": "image/png", "data": "…"}}
+//! {"type": "document", "document": {"data": "…"}}
 //! ```
 //!
 //! Files are not kept: of each only its kind, a name, its size and a hash of both ends.
@@ -81,6 +82,8 @@ fn words(kind: &str, fields: &ForeignFields<'_>) -> Option<String> {
         }
         "refusal" => fields.get("refusal").text().map(Cow::into_owned),
         "compaction" => fields.get("content").text().map(Cow::into_owned),
+        // Cohere's form of a tool's result; a document of Anthropic has its contents in `source`.
+        "document" => fields.get("document").fields().get("data").words().map(Cow::into_owned),
         _ => None,
     }
 }

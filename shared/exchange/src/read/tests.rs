@@ -91,6 +91,27 @@ fn chat_completions() {
 }
 
 #[test]
+fn documents_of_cohere_are_results_of_tools() {
+    let document = |data: Value| json!([{ "type": "document", "document": { "data": data } }]);
+    let body = json!({
+        "model": "command-a",
+        "messages": [
+            { "role": "user", "content": "Weather?" },
+            { "role": "assistant", "tool_calls": [
+                { "id": "c1", "type": "function", "function": { "name": "look", "arguments": "{}" } },
+                { "id": "c2", "type": "function", "function": { "name": "look", "arguments": "{}" } }] },
+            { "role": "tool", "tool_call_id": "c1", "content": document(json!("{\"degrees\": 21}")) },
+            { "role": "tool", "tool_call_id": "c2", "content": document(json!({ "degrees": 22 })) },
+        ],
+    });
+    let request = read(ModelApi::Cohere, &body);
+    let told = lines(&request);
+    assert_eq!(told.get(3).map(String::as_str), Some(r#"tool c1 {"degrees": 21} ok"#), "{told:?}");
+    assert_eq!(told.get(4).map(String::as_str), Some(r#"tool c2 {"degrees":22} ok"#), "{told:?}");
+    assert_eq!(request.anomalies, []);
+}
+
+#[test]
 fn responses() {
     let request = read(
         ModelApi::OpenAiResponses,

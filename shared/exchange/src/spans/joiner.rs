@@ -11,7 +11,7 @@
 //! agent, any other one a sub-agent, whose name is told when its own span comes. Where all spans of a trace come within
 //! that time, nothing is guessed, and every order and every split gives the same view (but for the order of items).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
@@ -59,10 +59,14 @@ pub struct SpanJoiner {
     /// The traces by their ids. The one that was silent longest is searched for: there are few enough.
     traces: IndexMap<TraceId, SpanTrace>,
     /// The hashes of the messages that each conversation has: requests repeat the whole history.
-    messages: IndexMap<ConversationId, BTreeSet<u64>>,
+    messages: IndexMap<ConversationId, KnownMessages>,
     /// The number of spans of all traces.
     spans: usize,
 }
+
+/// The hashes of the messages that a conversation has, each with the start of the model call that it was read
+/// from, in milliseconds since 1970.
+type KnownMessages = BTreeMap<u64, u64>;
 
 /// A span that is held until its place in its trace is known.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 //! What people make of a conversation to keep their list in order: a title that they gave, whether it is pinned or archived, tags,
-//! a note, and what they think of its runs. Only the hub writes these facts, when somebody gives it the command `label` or `rate`.
+//! a note, and what they think of its runs. Only the hub writes these events, when somebody gives it the command `label` or `rate`.
 //!
 //! ```json
 //! {"k": "label", "title": "Nightly import", "pinned": true, "tags": ["import", "prod"], "by": "ann"}

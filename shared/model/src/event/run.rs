@@ -1,4 +1,4 @@
-//! Facts about runs and agents.
+//! Events about runs and agents.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Facts about tool calls.
+//! Events about tool calls.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Facts about sub-agents.
+//! Events about sub-agents.
 
 use super::RunFold;
 use crate::anomaly::AnomalyCode;

@@ -1,4 +1,4 @@
-//! Facts that happen once: failures, and events of the agent's own.
+//! Events that happen once: failures, and events of the agent's own.
 
 use super::{RunFold, ViewChange, agent, loss};
 use crate::anomaly::AnomalyCode;

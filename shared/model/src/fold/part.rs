@@ -1,4 +1,4 @@
-//! Facts about streamed texts.
+//! Events about streamed texts.
 
 use super::{RunFold, agent};
 use crate::anomaly::AnomalyCode;

@@ -1,4 +1,4 @@
-//! Facts about the run itself.
+//! Events about the run itself.
 
 use super::{RunFold, agent, loss};
 use crate::event::{RunEnd, RunStart, RunStatus, RunUpdate, ToolState};

@@ -1,4 +1,4 @@
-//! Facts about tool calls. States only go forward; what comes after the end is an anomaly.
+//! Events about tool calls. States only go forward; what comes after the end is an anomaly.
 //!
 //! ```text
 //! tool.start, tool.args     tool.call    approval.request      tool.state, tool.output

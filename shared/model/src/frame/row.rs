@@ -45,7 +45,7 @@ pub struct ConversationRow {
     pub approvals: u64,
     /// Sub-agents of the newest run.
     pub agents: u64,
-    /// What was odd, in all.
+    /// How many anomalies there were, in all.
     pub anomalies: u64,
     /// How many watch.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Kinds of facts, as a viewer chooses among them. Kinds that change the same thing go together: a call of which only
+//! Kinds of events, as a viewer chooses among them. Kinds that change the same thing go together: a call of which only
 //! the result is known, or a text of which only the end is, would be another call and another text.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -22,7 +22,7 @@ pub(super) enum KindFamily {
     Custom,
     /// Events of a stream that no decoder has a better form for, and kinds of later versions.
     Raw,
-    /// Oddities of the stream.
+    /// What the stream did that it should not have done.
     Anomaly,
     /// Tokens per second.
     Rate,

@@ -12,8 +12,10 @@
 
 use std::sync::Arc;
 
+use super::effects::{
+    AGENT, EventEffects, HEARD, LATE, MOVES, REOPENS, RUN, THING, WRITTEN, part_of, tool_of,
+};
 use super::kinds::{KindFamily, family};
-use super::mark::{AGENT, EventEffects, HEARD, LATE, MOVES, REOPENS, RUN, THING, WRITTEN, part_of, tool_of};
 use super::{Lens, Level};
 use crate::envelope::Envelope;
 use crate::event::{AgentStart, Event, Kind, RunUpdate};
@@ -67,7 +69,7 @@ impl Lens {
         Some(passing.out)
     }
 
-    /// Whether an ephemeral fact passes.
+    /// Whether an ephemeral event passes.
     pub fn passes_ephemeral(&self, envelope: &Envelope, now: &View) -> bool {
         self.has_deltas()
             && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Visibility::Yes)
@@ -163,7 +165,7 @@ impl LensFilter<'_> {
         }
     }
 
-    /// Adds a fact in the place of `envelope`.
+    /// Adds an event in the place of `envelope`.
     fn add(&mut self, envelope: &Envelope, kind: Kind) {
         let event = Event { kind, ..envelope.event.clone() };
         self.out.push(Arc::new(Envelope { event, ..envelope.clone() }));

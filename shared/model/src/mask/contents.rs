@@ -69,7 +69,7 @@ impl Mask {
         self.pass(&self.narrowed(&Lens::default()), events, &[], now).unwrap_or_default()
     }
 
-    /// An ephemeral fact, as it is told.
+    /// An ephemeral event, as it is told.
     pub fn ephemeral(&self, envelope: &Arc<Envelope>, now: &View) -> Option<Arc<Envelope>> {
         let mut out = Vec::new();
         self.told(envelope, &EventEffects::default(), now.runs.get(&envelope.event.run), &mut out);
@@ -174,7 +174,7 @@ impl Mask {
         }
     }
 
-    /// Facts about runs and agents.
+    /// Events about runs and agents.
     fn frame(&self, kind: &Kind) -> MaskedEvent {
         let hides_costs = self.hides(Hideable::Costs);
         MaskedEvent::Instead(match kind {
@@ -192,7 +192,7 @@ impl Mask {
         })
     }
 
-    /// Facts about what a call was given.
+    /// Events about what a call was given.
     fn given(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
         let is_hidden = |tool: &ToolCallId| self.hides_arguments_of(name(run, tool));
         MaskedEvent::Instead(match kind {
@@ -216,7 +216,7 @@ impl Mask {
         })
     }
 
-    /// Facts about what a call gave back.
+    /// Events about what a call gave back.
     fn got(&self, kind: &Kind, run: Option<&RunView>) -> MaskedEvent {
         let is_hidden = |tool: &ToolCallId| self.hides_results_of(name(run, tool));
         MaskedEvent::Instead(match kind {

@@ -9,7 +9,7 @@ use crate::browser;
 use crate::calls::{self, earlier_attempts};
 use crate::format;
 use crate::store::use_store;
-use crate::whole::{Loaded, Side, lost};
+use crate::whole::{ResultLoad, Side, lost};
 
 /// A table of the times of a call: how long the model wrote it, how long it was queued, how long it ran, all
 /// together; and, above, how its earlier attempts ended. Times that nobody reported are left out.
@@ -57,7 +57,7 @@ pub(super) fn Timing(ids: Ids) -> impl IntoView {
 /// The times in short, and the button that copies what the tab shows: the arguments, the result, or both raw.
 /// If only the beginning of a result was kept anywhere, the button says so.
 #[component]
-pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<Loaded>) -> impl IntoView {
+pub(super) fn Foot(ids: Ids, tab: Memo<Tab>, loaded: RwSignal<ResultLoad>) -> impl IntoView {
     let store = use_store();
     let times =
         move || tool(store, ids, |tool| calls::times(tool, browser::moment_of_day)).unwrap_or_default();

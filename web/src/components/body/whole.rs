@@ -17,7 +17,7 @@ use crate::browser;
 use crate::format;
 use crate::route;
 use crate::store::{Store, use_store};
-use crate::whole::{self, Loaded, Side};
+use crate::whole::{self, ResultLoad, Side};
 
 /// Fetches the whole result of a call from the hub, as JSON. The error is a sentence for the reader. It fails
 /// if the result names no stored rest, as in a recording, and if the hub refuses.
@@ -32,20 +32,20 @@ async fn fetch(store: Store, run: &RunId, id: &ToolCallId) -> Result<Arc<str>, S
 
 /// Loads the whole result into `loaded`, for all components that show the call, and then calls `then`, also
 /// after a failure.
-pub(super) fn load(store: Store, ids: Ids, loaded: RwSignal<Loaded>, then: impl FnOnce() + 'static) {
+pub(super) fn load(store: Store, ids: Ids, loaded: RwSignal<ResultLoad>, then: impl FnOnce() + 'static) {
     let (run, id) = ids.get_value();
-    loaded.set(Loaded::Loading);
+    loaded.set(ResultLoad::Loading);
     spawn_local(async move {
         let answer = fetch(store, &run, &id).await;
         // The card may be closed by now.
-        loaded.try_set(answer.map_or_else(Loaded::Failed, Loaded::Yes));
+        loaded.try_set(answer.map_or_else(ResultLoad::Failed, ResultLoad::Yes));
         then();
     });
 }
 
 /// Copies a side of a call. If only the beginning of the result is here, the whole is loaded first. Browsers
 /// may refuse the clipboard so long after the click; `said` then says that nothing was copied.
-pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<Loaded>, said: CopyFeedback) {
+pub(super) fn copy(store: Store, ids: Ids, side: Side, loaded: RwSignal<ResultLoad>, said: CopyFeedback) {
     let text = move || {
         let known = loaded.try_get_untracked()?;
         untrack(|| tool(store, ids, |tool| whole::copied(tool, side, known.json().map(AsRef::as_ref))))?
@@ -85,25 +85,25 @@ pub(crate) fn copy_result(store: Store, run: RunId, id: ToolCallId) {
 /// A button that loads the whole result and says how large it is, shown until that is loaded. Nothing if the
 /// hub sent all of it.
 #[component]
-pub(super) fn Whole(ids: Ids, loaded: RwSignal<Loaded>) -> impl IntoView {
+pub(super) fn Whole(ids: Ids, loaded: RwSignal<ResultLoad>) -> impl IntoView {
     let store = use_store();
     let reference = Memo::new(move |_| tool(store, ids, |tool| tool.result_ref.clone()).flatten());
     let ask = move |_| load(store, ids, loaded, || {});
     move || {
         let bytes = format::bytes(reference.get()?.bytes);
         match loaded.get() {
-            Loaded::No => Some(view! {
+            ResultLoad::No => Some(view! {
                 <button type="button" class="more" data-t="load-all" on:click=ask>{format!("Load all ({bytes})")}</button>
             }
             .into_any()),
-            Loaded::Loading => Some(view! { <p class="none meta">{format!("Loading {bytes}…")}</p> }.into_any()),
-            Loaded::Failed(why) => Some(view! {
+            ResultLoad::Loading => Some(view! { <p class="none meta">{format!("Loading {bytes}…")}</p> }.into_any()),
+            ResultLoad::Failed(why) => Some(view! {
                 <p class="none err">{why} " "
                     <button type="button" class="link" on:click=ask>"Try again"</button>
                 </p>
             }
             .into_any()),
-            Loaded::Yes(_) => None,
+            ResultLoad::Yes(_) => None,
         }
     }
 }

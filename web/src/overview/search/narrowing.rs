@@ -52,7 +52,7 @@ pub(super) fn Narrowing(state: SearchState) -> impl IntoView {
             <Removable state=state key="in" />
             {move || state.terms.with(|terms| terms.as_ref().is_ok_and(terms::SearchTerms::has_conditions)).then(|| view! {
                 <button type="button" class="link" data-t="search-clear"
-                    on:click=move |_| state.text.update(|text| *text = terms::words_of(text))>"Clear filters"</button>
+                    on:click=move |_| state.clear()>"Clear filters"</button>
             })}
         </div>
     }
@@ -139,7 +139,11 @@ fn Time(state: SearchState) -> impl IntoView {
         view! {
             <label class="meta">{label} " "
                 <input type="date" class="chip" data-key=key prop:value=day
-                    on:change=move |event| state.put(key, &event_target_value(&event)) /></label>
+                    on:change=move |event| {
+                        // Both fields stay while one of them is being emptied.
+                        wants_dates.set(true);
+                        state.put(key, &event_target_value(&event));
+                    } /></label>
         }
     };
     view! {
@@ -166,7 +170,7 @@ fn Removable(state: SearchState, key: &'static str) -> impl IntoView {
             };
             view! {
                 <button type="button" class="chip removable" aria-pressed="true" title="Take this condition out" data-key=key
-                    on:click=move |_| state.put(key, "")>{words} " ✕"</button>
+                    on:click=move |_| state.put_from_button(key, "")>{words} " ✕"</button>
             }
         })
     }

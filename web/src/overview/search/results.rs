@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use model::ConversationId;
 use web_sys::KeyboardEvent;
 
-use super::{FIELD, SearchState, Step, focus_hit};
+use super::{FIELD, SearchState, Step, focus_hit, focus_hit_of};
 use crate::components::{StateIcon, shape_of};
 use crate::link::Status;
 use crate::overview::hits::{self, HITS_OF_ONE, SearchFound};
@@ -66,7 +66,12 @@ fn Told(state: SearchState) -> impl IntoView {
     let trouble = move || {
         let said = wrong.get().or_else(|| state.refusal.get().map(|why| format!("Not searched. {why}")))?;
         let again = state.refusal.with(Option::is_some).then(|| {
-            view! { " " <button type="button" class="link" on:click=move |_| state.search()>"Try again"</button> }
+            let again = move |_| {
+                browser::focus(FIELD);
+                // Only the older hits are missing where there is an answer already.
+                if state.is_answered.get_untracked() { state.search_on() } else { state.search() }
+            };
+            view! { " " <button type="button" class="link" data-t="search-again" on:click=again>"Try again"</button> }
         });
         Some(view! { <p class="err" role="alert" data-t="search-trouble">{said} {again}</p> })
     };
@@ -143,10 +148,19 @@ fn Group(state: SearchState, name: String) -> impl IntoView {
     let href = id.as_ref().map(route::path_of);
     let only = {
         let name = name.clone();
-        move |_| state.put("in", &name)
+        move |_| state.put_from_button("in", &name)
     };
     let has_one = move || !state.value("in").is_empty();
     let for_link = id;
+    let show_all = {
+        let name = name.clone();
+        move |_| {
+            is_whole.set(true);
+            let name = name.clone();
+            // The button is gone then: the focus goes on to the first hit that it brought.
+            browser::before_paint(move || focus_hit_of(&name, HITS_OF_ONE));
+        }
+    };
     view! {
         <section class="group" data-t="search-group" data-conversation=name data-state=move || head.with(|it| it.as_ref().map_or("", |it| it.state))>
             <header>
@@ -162,7 +176,7 @@ fn Group(state: SearchState, name: String) -> impl IntoView {
                 </For>
             </ul>
             {move || (hidden() > 0).then(|| view! {
-                <button type="button" class="link more" data-t="search-more-of-one" on:click=move |_| is_whole.set(true)>
+                <button type="button" class="link more" data-t="search-more-of-one" on:click=show_all.clone()>
                     {move || format!("{} more here", hidden())}</button>
             })}
         </section>
@@ -221,7 +235,7 @@ fn Hints(state: SearchState) -> impl IntoView {
                     <li>"Words are found whole: type " <code>"fail*"</code> " to find " <q>"failed"</q> "."</li>
                     <li>"What is being written is found once it is complete. Of each text the first 256 KiB are searched."</li>
                     {move || has_conditions().then(|| view! {
-                        <li><button type="button" class="link" on:click=move |_| state.text.update(|text| *text = terms::words_of(text))>
+                        <li><button type="button" class="link" on:click=move |_| state.clear()>
                             "Search without filters"</button></li>
                     })}
                 </ul>

@@ -84,7 +84,7 @@ fn the_last_words_are_those_that_are_being_written() {
 #[test]
 fn many_rows_are_summed_up() {
     let rows = [row("a", &usage(999, "1")), row("b", &usage(0, "0.5"))];
-    let told = summary(rows.iter(), 9, 2_000);
+    let told = RowSums::of(rows.iter()).words(9);
     assert!(told.starts_with("2 of 9 conversations · 2 running · ") && told.contains("tokens"), "{told}");
-    assert_eq!(summary([].iter(), 0, 0), "0 of 0 conversations");
+    assert_eq!(RowSums::default().words(0), "0 of 0 conversations");
 }

@@ -94,3 +94,21 @@ fn values_are_offered_for_the_condition_that_is_typed() {
     assert_eq!(of("x s"), ["x state:", "x since:"]);
     assert_eq!((of(""), of("x "), of("x tool:grep"), of("xyz")), (vec![], vec![], vec![], vec![]));
 }
+
+#[test]
+fn a_quote_that_is_open_is_closed_before_a_condition_is_added() {
+    let cases = [
+        ("\"exit code", "\"exit code\" tool:run_sql"),
+        ("\"exit code ", "\"exit code\" tool:run_sql"),
+        ("x agent:\"night cod", "x agent:\"night cod\" tool:run_sql"),
+        ("\"exit code\" x", "\"exit code\" x tool:run_sql"),
+        // One of the same key goes, open or not.
+        ("x tool:\"a b", "x tool:run_sql"),
+    ];
+    for (text, wanted) in cases {
+        let put = with_condition(text, "tool", "run_sql");
+        assert_eq!(put, wanted, "{text}");
+        assert_eq!(condition_of(&put, "tool"), "run_sql", "{text}");
+    }
+    assert_eq!(with_condition("\"exit code", "tool", ""), "\"exit code\"");
+}

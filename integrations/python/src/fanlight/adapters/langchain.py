@@ -60,7 +60,7 @@ class _Step:
 
 
 class FanlightCallback(BaseCallbackHandler):
-    """See the module. One may serve any number of calls at once."""
+    """Publishes what chains, models and tools do. One may serve any number of calls at once."""
 
     # On the loop of the agent, in order; nothing here waits.
     run_inline = True

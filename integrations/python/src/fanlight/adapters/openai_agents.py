@@ -62,7 +62,7 @@ class _Told:
 
 
 class FanlightTracing(TracingProcessor):
-    """See the module. One serves any number of traces."""
+    """Publishes what agents, models and tools do. One serves any number of traces."""
 
     def __init__(self, publisher: Offers) -> None:
         self.voice = Voice(publisher)

@@ -5,7 +5,7 @@ use access::{NewToken, Secret, SecretKind};
 use super::*;
 
 fn command(number: usize) -> Audited {
-    Audited::new(Deed::Command, "ann").about("c").with(format!("stop {number}"))
+    Audited::new(AuditedAction::Command, "ann").about("c").with(format!("stop {number}"))
 }
 
 fn log(folder: &Path) -> AuditLog {
@@ -41,7 +41,10 @@ fn a_change_is_found_and_said_when_the_hub_starts_again() {
     assert!(file.ends_with(NEWEST) && line == 5, "the line behind the changed one: {file}:{line}");
     let again = log(place.path());
     let newest = again.page(u64::MAX, 1).unwrap().entries.remove(0);
-    assert_eq!((newest.what.deed, newest.what.failed.as_deref()), (Deed::Start, Some("audit_broken")));
+    assert_eq!(
+        (newest.what.deed, newest.what.failed.as_deref()),
+        (AuditedAction::Start, Some("audit_broken"))
+    );
     assert_eq!(verify(place.path()).unwrap().fault.unwrap().1, 5, "it stays to be seen");
 }
 
@@ -95,7 +98,8 @@ fn i7_parts_are_closed_at_their_size_and_the_oldest_goes() {
 fn i7_refusals_do_not_fill_the_log() {
     let place = tempfile::tempdir().unwrap();
     let log = log(place.path());
-    (0..10_000).for_each(|_| log.write(Audited::new(Deed::Refused, "").with("GET /v1/conversations")));
+    (0..10_000)
+        .for_each(|_| log.write(Audited::new(AuditedAction::Refused, "").with("GET /v1/conversations")));
     log.write(command(0));
     let written = verify(place.path()).unwrap().entries;
     // The minute may change once meanwhile.
@@ -129,7 +133,11 @@ fn tokens_that_come_and_go_are_noted_also_while_no_hub_runs() {
     let told = again.page(u64::MAX, 10).unwrap().entries;
     let told: Vec<_> = told.iter().map(|entry| (entry.what.deed, entry.what.detail.as_deref())).collect();
     let (bob, ann) = (Some("bob"), Some("ann"));
-    let expected =
-        [(Deed::RevokeToken, ann), (Deed::CreateToken, bob), (Deed::Start, None), (Deed::CreateToken, ann)];
+    let expected = [
+        (AuditedAction::RevokeToken, ann),
+        (AuditedAction::CreateToken, bob),
+        (AuditedAction::Start, None),
+        (AuditedAction::CreateToken, ann),
+    ];
     assert_eq!(told[..4], expected);
 }

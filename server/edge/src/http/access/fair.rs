@@ -37,15 +37,23 @@ pub(super) fn barred<'a>(shared: &'a Shared, parts: &Parts) -> Option<&'a Counte
 /// not looked at now. Only requests that show or send a credential are tries.
 pub(super) fn may_try(shared: &Shared, parts: &Parts) -> Result<(), Problem> {
     let shows = [header::AUTHORIZATION, TOKEN].iter().any(|name| parts.headers.contains_key(name));
-    let logs_in =
-        matches!(parts.uri.path(), "/login" | "/login/callback" | "/v1/ws") && parts.method != "HEAD";
-    let is_try = shows || (logs_in && (parts.method == "POST" || parts.uri.path() != "/login"));
+    let path = parts.uri.path();
+    let logs_in = matches!(path, "/login" | "/login/callback" | "/v1/ws") && parts.method != "HEAD";
+    let is_try =
+        shows || path.starts_with("/s/") || (logs_in && (parts.method == "POST" || path != "/login"));
     let Some(counted) = is_try.then(|| barred(shared, parts)).flatten() else { return Ok(()) };
     let detail = format!(
         "{} logins from this address have failed within a minute; another one may be tried in a moment",
         counted.quotas.failed_logins_per_minute
     );
     Err(Problem::busy(detail))
+}
+
+/// Whether the sender's address may begin a login at a provider of identities now; it is counted.
+pub(super) fn may_begin_login(shared: &Shared, parts: &Parts) -> bool {
+    let counted = shared.gate.counted();
+    let from = address(shared, &parts.headers, &parts.extensions);
+    counted.zip(from).is_none_or(|(counted, from)| counted.may_begin_login(from))
 }
 
 /// Counts a login that failed. A request without any credential is none.

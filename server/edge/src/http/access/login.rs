@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use access::{Denial, cookie};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
@@ -122,6 +122,7 @@ pub(super) fn word(denial: Denial) -> &'static str {
         Denial::Unknown | Denial::UnknownRole | Denial::UnknownKey | Denial::Unmapped => "unknown",
         Denial::Untrusted | Denial::ForgedIdentity => "untrusted",
         Denial::Forbidden | Denial::Hidden => "forbidden",
+        Denial::Unavailable => "unavailable",
     }
 }
 
@@ -149,12 +150,14 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     let next = if is_path(field("next")) { field("next") } else { "/" };
     let came = shared.gate.log_in(field("token").trim()).await;
     let who = came.as_ref().map_or("", |(_, admission)| admission.principal.name());
-    let told = Audited::new(Deed::LogIn, who).at(&peer(&parts).to_string());
+    let told = Audited::new(AuditedAction::LogIn, who).at(&peer(&parts).to_string());
     blocking(|| {
         shared.gate.audit(match &came {
             Ok(_) => told,
             // Whoever guesses is refused, and bounded as such.
-            Err(denial) => Audited { deed: Deed::Refused, ..told.with("POST /login").failed(word(*denial)) },
+            Err(denial) => {
+                Audited { deed: AuditedAction::Refused, ..told.with("POST /login").failed(word(*denial)) }
+            }
         });
     });
     match came {
@@ -173,9 +176,11 @@ pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request)
     let channel = channel(&shared, &parts);
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     if let Ok(Some(session)) = cookie::session(cookies, channel)
-        && let Some(who) = shared.gate.log_out(&session)
+        && let Some(who) = shared.gate.log_out(&session).await
     {
-        blocking(|| shared.gate.audit(Audited::new(Deed::LogOut, &who).at(&peer(&parts).to_string())));
+        blocking(|| {
+            shared.gate.audit(Audited::new(AuditedAction::LogOut, &who).at(&peer(&parts).to_string()));
+        });
     }
     to("/login", Some(cookie::clear(channel)))
 }

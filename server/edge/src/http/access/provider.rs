@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use access::cookie::{self, Channel};
 use access::oidc::LOGIN_MS;
-use access::{Secret, SecretKind};
+use access::{Denial, Secret, SecretKind};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -22,8 +22,8 @@ use axum::response::Response;
 use event_log::blocking;
 use serde::Deserialize;
 
-use super::channel;
 use super::login::{self, again, is_path, peer, to};
+use super::{channel, fair};
 use crate::access::LoginFault;
 use crate::http::params::Query;
 use crate::state::Shared;
@@ -51,16 +51,20 @@ pub(crate) struct Brought {
 }
 
 /// `GET /login/oidc?next`: begins a login and sends the browser to the provider with 303. 401 with the form
-/// if the provider cannot be used now; 303 to the form if no provider is set.
+/// if the provider cannot be used now, 503 with it if the database that hubs share does not answer, 429 with it if the address begins too many;
+/// 303 to the form if no provider is set.
 pub(crate) async fn begin_login(
     State(shared): State<Arc<Shared>>,
     Query(wanted): Query<Wanted>,
     request: Request,
 ) -> Response {
-    let Some(provider) = shared.gate.provider() else { return to("/login", None) };
     let (parts, _) = request.into_parts();
     let next = if is_path(&wanted.next) { wanted.next.as_str() } else { "/" };
-    match provider.begin(&shared.egress, next).await {
+    if shared.gate.provider().is_some() && !fair::may_begin_login(&shared, &parts) {
+        return refused(&shared, &parts, &LoginFault::TooMany);
+    }
+    let Some(begun) = shared.gate.begin_login(&shared.egress, next).await else { return to("/login", None) };
+    match begun {
         Ok((address, state)) => {
             to(&address, Some(cookie::set_login(&state, channel(&shared, &parts), LOGIN_MS / 1000)))
         }
@@ -109,7 +113,7 @@ async fn finish(
     }
     let code = brought.code.as_deref().ok_or(LoginFault::NoLogin)?;
     let (session, admission, next) = shared.gate.finish_login(&shared.egress, &state, code).await?;
-    let told = Audited::new(Deed::LogIn, admission.principal.name()).at(&peer(parts).to_string());
+    let told = Audited::new(AuditedAction::LogIn, admission.principal.name()).at(&peer(parts).to_string());
     blocking(|| shared.gate.audit(told.with("at the provider of identities")));
     let mut response = again(StatusCode::OK, &next);
     let set =
@@ -125,13 +129,32 @@ async fn finish(
 
 /// The form, with what went wrong; the audit log notes it.
 fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
-    tracing::info!(%fault, "a login at the provider of identities failed");
+    if let LoginFault::Log(cause) = fault {
+        tracing::warn!(%cause, "a login at the provider of identities failed: the log does not answer");
+    } else {
+        tracing::info!(%fault, "a login at the provider of identities failed");
+    }
+    if matches!(fault, LoginFault::NoLogin) {
+        // Whoever guesses states makes the database look for them.
+        fair::failed(shared, parts, Denial::Unknown);
+    }
     let word = match fault {
         LoginFault::Denied(denial) => login::word(*denial),
         LoginFault::NoLogin => "unknown",
         LoginFault::Provider(_) => "provider",
+        LoginFault::Log(_) | LoginFault::Busy => "unavailable",
+        LoginFault::TooMany => "too_many",
     };
-    let told = Audited::new(Deed::Refused, "").at(&peer(parts).to_string());
-    blocking(|| shared.gate.audit(told.with("GET /login/callback").failed(word)));
-    login::page(shared, StatusCode::UNAUTHORIZED, "/", Some(&fault.to_string()))
+    let told = Audited::new(AuditedAction::Refused, "").at(&peer(parts).to_string());
+    blocking(|| shared.gate.audit(told.with(format!("GET {}", parts.uri.path())).failed(word)));
+    let status = match fault {
+        LoginFault::Log(_) | LoginFault::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        LoginFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::UNAUTHORIZED,
+    };
+    let mut page = login::page(shared, status, "/", Some(&fault.to_string()));
+    if status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE {
+        page.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    page
 }

@@ -7,11 +7,11 @@
 //! ```
 //!
 //! The secret is told once, in the answer that makes the link; the hub keeps its hash. Links are stored
-//! beside the log, so they outlive a restart; the sessions that came by them do not.
+//! beside the log, so they outlive a restart; the sessions that came by them do not. Hubs that share a log keep both there.
 
 use std::sync::Arc;
 
-use access::audit::{Audited, Deed};
+use access::audit::{Audited, AuditedAction};
 use access::{Right, Share, cookie};
 use axum::Json;
 use axum::extract::{Request, State};
@@ -25,7 +25,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
 use super::login::{peer, problem, to, word};
-use super::{Caller, channel};
+use super::{Caller, channel, fair};
 use crate::access::ShareFault;
 use crate::http::body;
 use crate::http::params::{self, Path};
@@ -96,7 +96,14 @@ impl From<ShareFault> for Problem {
             ShareFault::Off => Self::bad_request(fault.to_string()),
             ShareFault::Share(access::ShareError::Full) => Self::new(ErrorCode::TooMany, fault.to_string()),
             ShareFault::Share(error) => Self::bad_request(error.to_string()),
-            ShareFault::Store(error) => Self::new(ErrorCode::Internal, error.to_string()),
+            ShareFault::Log(ref cause) => {
+                tracing::warn!(%cause, "links cannot be made or revoked: the log does not answer");
+                Self::new(ErrorCode::LogUnavailable, fault.to_string())
+            }
+            ShareFault::Store(error) => {
+                tracing::error!(%error, "the file of links cannot be written");
+                Self::new(ErrorCode::Internal, "the hub cannot write its links down")
+            }
         }
     }
 }
@@ -154,7 +161,7 @@ pub(crate) async fn share(
         })
     })?;
     let id = secret.hash().short();
-    let told = Audited::new(Deed::Share, caller.0.name()).about(wanted.conversation.as_str());
+    let told = Audited::new(AuditedAction::Share, caller.0.name()).about(wanted.conversation.as_str());
     blocking(|| shared.gate.audit(told.with(format!("link {id}"))));
     let made =
         Made { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
@@ -163,7 +170,7 @@ pub(crate) async fn share(
 
 /// `GET /v1/shares`: the links that the caller may revoke: their own, and all of them for `admin`.
 pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) -> Json<Rows> {
-    let shares = shared.gate.shares(|share| is_of(&caller, share));
+    let shares = blocking(|| shared.gate.shares(|share| is_of(&caller, share)));
     let rows = shares.into_iter().map(|share| Row {
         id: share.id(),
         conversation: share.conversation,
@@ -184,7 +191,7 @@ pub(crate) async fn unshare(
 ) -> Result<StatusCode, Problem> {
     let was_there = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
     if was_there {
-        let told = Audited::new(Deed::Unshare, caller.0.name()).with(format!("link {id}"));
+        let told = Audited::new(AuditedAction::Unshare, caller.0.name()).with(format!("link {id}"));
         blocking(|| shared.gate.audit(told));
         shared.sockets.wake_due(true);
         return Ok(StatusCode::NO_CONTENT);
@@ -193,7 +200,8 @@ pub(crate) async fn unshare(
 }
 
 /// `GET /s/{secret}`: begins a session for the one conversation of the link, and redirects the browser to it
-/// with 303. Each answer of that kind uses up one view. 401 for a link that is unknown, expired or used up.
+/// with 303. Each answer of that kind uses up one view. 401 for a link that is unknown, expired or used up, which counts as a failed login; 429
+/// for an address of which too many have failed.
 pub(crate) async fn follow(
     State(shared): State<Arc<Shared>>,
     Path(secret): Path<String>,
@@ -206,17 +214,21 @@ pub(crate) async fn follow(
     }
     let (parts, _) = request.into_parts();
     let channel = channel(&shared, &parts);
-    let followed = blocking(|| {
-        let followed = shared.gate.follow(&secret);
-        let told = Audited::new(Deed::Follow, "").at(&peer(&parts).to_string());
+    let followed = shared.gate.follow(&secret).await;
+    let told = Audited::new(AuditedAction::Follow, "").at(&peer(&parts).to_string());
+    blocking(|| {
         shared.gate.audit(match &followed {
             Ok((_, share)) => told.about(share.conversation.as_str()).with(format!("link {}", share.id())),
-            Err(denial) => Audited { deed: Deed::Refused, ..told.with("a link").failed(word(*denial)) },
+            Err(denial) => {
+                Audited { deed: AuditedAction::Refused, ..told.with("a link").failed(word(*denial)) }
+            }
         });
-        followed
     });
     match followed {
-        Err(denial) => problem(denial),
+        Err(denial) => {
+            fair::failed(&shared, &parts, denial);
+            problem(denial)
+        }
         Ok((session, share)) => {
             let name = utf8_percent_encode(share.conversation.as_str(), NON_ALPHANUMERIC);
             let lives_s = share.expires.saturating_sub(clock::now_ms()) / 1000;

@@ -11,8 +11,9 @@
 //! ```
 //!
 //! `messages` is the history, of which only what is new is said; `role: "tool"` are results of the client's
-//! tools; `resume` answers calls that wait for a person. `state`, `context` and `forwardedProps` have no
-//! place in the hub: the header `Fanlight-Left-Out` names them.
+//! tools; `resume` answers calls that wait for a person. Fields of `forwardedProps` such as `temperature` are for
+//! the model (`sampling`). All else of these, `state` and `context` have no place in the hub: the header
+//! `Fanlight-Left-Out` names them.
 
 use std::sync::Arc;
 
@@ -27,13 +28,13 @@ use model::{Json, MessageId, RunId, ToolCallId};
 use serde_json::Value;
 
 use super::answer::{AnswerStyle, DoorRequest, answer};
-use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read};
+use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read, sampling};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Answer;
 use agents::Refusal;
-use agents::Spoken;
+use agents::{Spoken, Terms};
 
 /// The media type of the protocol's binary form, which is not served.
 const BINARY: &str = "application/vnd.ag-ui.event+proto";
@@ -76,10 +77,11 @@ async fn wish(agent: &str, headers: &HeaderMap, request: Request) -> Result<Door
     if headers.get(header::ACCEPT).is_some_and(|accepted| accepted == BINARY) {
         return Err(Refusal::new(ErrorCode::BadRequest, "events are sent as server-sent events alone"));
     }
-    let Input { thread, run, messages, results, tools, consents, left_out } =
-        Input::of(&object(&read(headers, request).await?)?)?;
+    let fields = object(&read(headers, request).await?)?;
+    let terms = Terms { sampling: sampling::given(fields.get("forwardedProps"))?, ..Terms::default() };
+    let Input { thread, run, messages, results, tools, consents, left_out } = Input::of(&fields)?;
     let asked = TurnRequest::new("ag-ui", agent.into(), Thread::Named(of_thread(&thread)), messages);
-    let asked = TurnRequest { results, tools, consents, run: Some(RunId::new(&run)), ..asked };
+    let asked = TurnRequest { results, tools, consents, terms, run: Some(RunId::new(&run)), ..asked };
     let style = AnswerStyle { thread: Some(thread.into()), ..AnswerStyle::default() };
     Ok(DoorRequest { asked, dialect: "ag-ui", style, left_out })
 }
@@ -110,7 +112,9 @@ impl Input {
         input.tools = tools.into_iter().flatten().filter_map(offered).collect();
         let resume = fields.get("resume").and_then(Value::as_array).into_iter().flatten();
         input.consents = resume.map(consent).collect::<Result<_, _>>()?;
-        let nowhere = ["state", "context", "forwardedProps"].into_iter().filter(|name| has(name));
+        let is_told = |name: &str| name == "forwardedProps" && sampling::is_all(fields.get(name));
+        let nowhere = ["state", "context", "forwardedProps"].into_iter();
+        let nowhere = nowhere.filter(|name| has(name) && !is_told(name));
         input.left_out.extend(nowhere.map(str::to_owned));
         Ok(input)
     }

@@ -11,7 +11,7 @@
 //!
 //! Of a message, parts of type `text` are what was said. Parts of tools count where they have a result
 //! (`output-available`, `output-error`) or a person's answer (`approval-responded`). Files are replaced by
-//! their names.
+//! their names. Fields such as `temperature` that a page adds to the body are for the model (`sampling`).
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ use serde_json::Value;
 
 use super::ag_ui::offered;
 use super::answer::{self, AnswerStyle, DoorRequest};
-use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read};
+use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read, sampling};
 use crate::http::params::Path;
 use crate::http::problem::Problem;
 use crate::http::stream;
 use crate::state::Shared;
 use agents::Answer;
 use agents::Refusal;
-use agents::Spoken;
+use agents::{Spoken, Terms};
 
 /// The dialect of its answers.
 const DIALECT: &str = "ai-sdk";
@@ -67,10 +67,11 @@ pub(super) async fn send(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Problem> {
-    let Chat { id, messages, results, tools, consents, left_out, answer } =
-        Chat::of(&object(&read(&headers, request).await?)?)?;
+    let fields = object(&read(&headers, request).await?)?;
+    let terms = Terms { sampling: sampling::given(Some(&fields))?, ..Terms::default() };
+    let Chat { id, messages, results, tools, consents, left_out, answer } = Chat::of(&fields)?;
     let asked = TurnRequest::new(DIALECT, agent.into(), Thread::Named(of_thread(&id)), messages);
-    let asked = TurnRequest { results, tools, consents, ..asked };
+    let asked = TurnRequest { results, tools, consents, terms, ..asked };
     let style =
         AnswerStyle { caller: Caller { message: answer, ..Caller::default() }, ..AnswerStyle::default() };
     let wish = DoorRequest { asked, dialect: DIALECT, style, left_out };
@@ -91,8 +92,9 @@ pub(super) async fn resume(
     State(shared): State<Arc<Shared>>,
     Path(place): Path<ChatPath>,
 ) -> Result<Response, Problem> {
-    shared.threads.remembered(&shared.hub).await;
-    let id = shared.threads.current(&of_thread(&place.chat));
+    let chat = of_thread(&place.chat);
+    shared.threads.remembered(&shared.hub, shared.peers.as_ref().map(|_| &chat)).await;
+    let id = shared.threads.current(&chat);
     let found = shared.hub.find(&id)?;
     let goes_on = |run: &(&model::RunId, &model::view::RunView)| run.1.is_running();
     let run = found

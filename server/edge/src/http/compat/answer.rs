@@ -82,11 +82,11 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), style: AnswerSty
     let options = EncodeOptions { conversation, caller: Some(style.caller), ..EncodeOptions::default() };
     let encoder = encoding.encoder(&options);
     let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
-    let Begun { seat, started, has_waited, attended, .. } = begun;
-    let ping = seat.shared.config.ping(encoding, Some(door));
-    let is_waiting = seat.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
+    let Begun { viewer, started, has_waited, attended, .. } = begun;
+    let ping = viewer.shared.config.ping(encoding, Some(door));
+    let is_waiting = viewer.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
     let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
-    let reader = Reader::answering(seat, encoder, encoding, &started, answering);
+    let reader = Reader::answering(viewer, encoder, encoding, &started, answering);
     let mut reader = reader.with_prologue(snapshot).with_ping(ping);
     let first = if has_waited { Some(reader.go_on().await) } else { None };
     let first = stream::iter(first.map(Ok));
@@ -131,7 +131,7 @@ impl AnswerStream {
 /// Everything that was said before the run, for a client that does not have all of it. It is an event of the
 /// encoder alone, which makes AG-UI's `MESSAGES_SNAPSHOT` of it; it is in no log.
 fn snapshot(begun: &Begun) -> Kind {
-    let mut view = begun.seat.conversation.view();
+    let mut view = begun.viewer.conversation.view();
     view.items.retain(|item| !matches!(item, TopItem::Run(run) if run == begun.run()));
     view.runs.shift_remove(begun.run());
     Kind::Custom { name: "messages_snapshot".into(), value: Json::of(&ag_ui_messages(&view, "fanlight-")) }

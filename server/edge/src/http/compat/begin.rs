@@ -17,25 +17,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use compact_str::CompactString;
 use dialects::Decoded;
 use event_log::blocking;
 use exchange::OfferedTool;
-use exchange::continuation::{Placing, Trace, place};
+use exchange::continuation::{Caller, Extent, Placing, Trace, place};
 use model::code::ErrorCode;
 use model::event::{Kind, ToolResult, ToolState};
 use model::view::{RunView, TopItem};
-use model::{Position, RunId, Seq, ToolCallId, View};
+use model::{ConversationId, Position, RunId, Seq, ToolCallId, View};
 
-use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh};
+use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh, sampling};
 use crate::fork::{Cut, fork};
-use crate::http::conversations::Seat;
+use crate::http::conversations::HttpViewer;
+use crate::http::hubs::asked::{self, Learn};
+use crate::sharing::stand_in;
 use crate::state::Shared;
 use agents::ConsentAnswer;
 use agents::Refusal;
 use agents::RunAddress;
-use agents::{Started, Terms, Turn};
+use agents::{Spoken, Started, Terms, Turn};
 use event_log::clock;
-use hub::{Conversation, EventOrigin, Publication};
+use hub::{Conversation, EventOrigin, OpenError, Publication};
+use tokio::time::Instant;
 
 /// Most events that are read at once in search of a place in a conversation.
 const EVENTS_AT_ONCE: usize = 2_000;
@@ -47,11 +51,18 @@ const HEARD_WITHIN: Duration = Duration::from_secs(10);
 /// How long a run that was told to stop is waited for.
 const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 
+/// How long a caller waits at most for what another hub has told it to be seen here.
+const CAUGHT_UP_WITHIN: Duration = Duration::from_millis(500);
+
+/// How often it is looked for meanwhile.
+const CAUGHT_UP_LOOK: Duration = Duration::from_millis(10);
+
 /// Begins what a caller asks for. Only one begins at a time in the whole hub, because a caller that sends the
 /// same twice at once must not start two runs.
 ///
-/// Fails with `shutting_down` when the hub drains, with `bad_conversation` if a fresh name is not allowed,
-/// with `gone` if the log no longer has the place of a fork, with `not_running` if none of the answered calls
+/// Fails with `elsewhere` if another hub serves the caller or has the conversation, to which the request is then passed on, with
+/// `shutting_down` when the hub drains, with `bad_conversation` if a fresh name is not allowed, with `bad_request` for a form of the answer
+/// that the agent's model does not have, with `gone` if the log no longer has the place of a fork, with `not_running` if none of the answered calls
 /// waits, and with whatever the registry of agents refuses. What was begun before a failure stays: results
 /// that were appended, or a fork.
 pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Begun, Refusal> {
@@ -59,19 +70,9 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
         return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops; come back in a moment"));
     }
     let TurnRequest { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
+    at_home(shared, &thread).await?;
     let one_begins = shared.threads.one().await;
-    shared.threads.remembered(&shared.hub).await;
-    let id = match &thread {
-        Thread::Named(id) => shared.threads.current(id),
-        Thread::Told(caller) => {
-            let takes = !results.is_empty();
-            let fits = |view: &View| matches!(place(view, &messages, (extent, takes)), Placing::Rest(_));
-            let joined = blocking(|| shared.threads.find(&shared.hub, (&agent, caller), &messages, fits));
-            joined.map_or_else(|| fresh(&agent), Ok)?
-        }
-    };
-    let found =
-        blocking(|| shared.hub.find(&id)).map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    let (id, found) = continued(shared, (&agent, &thread), &messages, (extent, !results.is_empty())).await?;
     if !consents.is_empty() {
         // A run that is slow to hear must not keep other callers from beginning. An answer is taken only
         // once.
@@ -80,7 +81,8 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
         let attended = Attended::new(shared, door, &started.place, None);
         return begun(shared, started, attended, true);
     }
-    let (tools, left_out) = takes(shared, &agent, tools, &terms);
+    let (tools, mut left_out) = takes(shared, &agent, tools, &terms);
+    left_out.extend(sampling::left_out(shared, &agent, &terms.sampling)?);
     if let Some(found) = &found {
         stopped(shared, found).await;
     }
@@ -123,6 +125,76 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
     Ok(Begun { left_out, has_gap, ..begun(shared, started, attended, false)? })
 }
 
+/// The conversation that stands for the caller: the one that it names, or one for all of its kind.
+fn home(thread: &Thread) -> ConversationId {
+    match thread {
+        Thread::Named(id) => id.clone(),
+        Thread::Told(caller) => stand_in("callers", caller.print()),
+    }
+}
+
+/// Fails with `elsewhere` if another hub serves the caller and has not decided yet where it goes on.
+async fn at_home(shared: &Arc<Shared>, thread: &Thread) -> Result<(), Refusal> {
+    if asked::decided().is_some() { Ok(()) } else { asked::at_home(shared, &home(thread)).await }
+}
+
+/// The conversation in which the caller of `agent` goes on, and what there is of it. Only one caller may be looked for at a time. Fails with
+/// `elsewhere` if another hub has it.
+async fn continued(
+    shared: &Arc<Shared>,
+    (agent, thread): (&CompactString, &Thread),
+    messages: &[Spoken],
+    (extent, takes): (Extent, bool),
+) -> Result<(ConversationId, Option<Arc<Conversation>>), Refusal> {
+    let home = home(thread);
+    // Where another hub has decided, it has the caller and goes on to serve it.
+    let served = shared.peers.as_ref().filter(|_| asked::decided().is_none()).map(|_| &home);
+    shared.threads.remembered(&shared.hub, served).await;
+    let id = match (asked::decided(), thread) {
+        (Some(decided), _) => decided,
+        (None, Thread::Named(id)) => shared.threads.current(id),
+        (None, Thread::Told(caller)) => {
+            catch_up(shared, (agent, caller), messages).await;
+            let fits = |view: &View| matches!(place(view, messages, (extent, takes)), Placing::Rest(_));
+            let joined = blocking(|| shared.threads.find(&shared.hub, (agent, caller), messages, fits));
+            joined.map_or_else(|| fresh(agent), Ok)?
+        }
+    };
+    match blocking(|| shared.hub.find(&id)) {
+        Ok(found) if found.as_ref().is_none_or(|found| !found.is_followed()) => Ok((id, found)),
+        Ok(_) | Err(OpenError::Elsewhere { .. }) => {
+            Err(asked::go_to(&id, Some(learn(shared, thread, agent, messages))))
+        }
+        Err(error) => Err(Refusal::new(error.code(), error.to_string())),
+    }
+}
+
+/// Waits until this hub has seen the end of what another hub runs for this caller, for [`CAUGHT_UP_WITHIN`] at most: a caller who goes on at
+/// once would not be recognised.
+async fn catch_up(shared: &Arc<Shared>, caller: (&CompactString, &Caller), messages: &[Spoken]) {
+    let (agent, caller) = caller;
+    let deadline = Instant::now() + CAUGHT_UP_WITHIN;
+    while shared.peers.is_some()
+        && Instant::now() < deadline
+        && blocking(|| shared.threads.is_behind(&shared.hub, (agent, caller), messages))
+    {
+        tokio::time::sleep(CAUGHT_UP_LOOK).await;
+    }
+}
+
+/// What this hub remembers of a caller whose conversation another hub has, once that one has begun the run.
+fn learn(shared: &Arc<Shared>, thread: &Thread, agent: &str, messages: &[Spoken]) -> Learn {
+    let (shared, thread, agent) = (Arc::clone(shared), thread.clone(), CompactString::new(agent));
+    let messages = messages.to_vec();
+    Box::new(move |there, run| {
+        let trace = match thread {
+            Thread::Named(name) => Trace::goes_on_in(&name, there),
+            Thread::Told(caller) => Trace::of_history((&agent, &caller), &messages, there, clock::random()),
+        };
+        shared.threads.remember(trace, run, clock::now_ms());
+    })
+}
+
 /// The caller's tools that the agent can be offered, and what of the request it cannot take into account:
 /// `tools`, `enable_tools`. All of the tools are offered or none.
 fn takes(
@@ -151,12 +223,12 @@ async fn stopped(shared: &Shared, conversation: &Conversation) {
     };
     let all = async {
         loop {
-            let mut moved = std::pin::pin!(conversation.moved());
-            moved.as_mut().enable();
+            let mut appended = std::pin::pin!(conversation.appended());
+            appended.as_mut().enable();
             if !conversation.read_view(|view| view.runs.iter().any(is_stopping)) {
                 return;
             }
-            moved.await;
+            appended.await;
         }
     };
     // A run that does not stop in time goes on beside the new one.
@@ -173,8 +245,8 @@ pub(super) fn begun(
 ) -> Result<Begun, Refusal> {
     let conversation = shared.hub.enter(&started.place.conversation);
     let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let seat = Seat::new(shared, conversation);
-    Ok(Begun { seat, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
+    let viewer = HttpViewer::new(shared, conversation);
+    Ok(Begun { viewer, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
 }
 
 /// How many messages of persons the conversation has.
@@ -235,13 +307,13 @@ async fn heard(shared: &Shared, conversation: &Conversation, place: &RunAddress,
     };
     let mut patience = std::pin::pin!(tokio::time::sleep(HEARD_WITHIN));
     loop {
-        let mut moved = std::pin::pin!(conversation.moved());
-        moved.as_mut().enable();
+        let mut appended = std::pin::pin!(conversation.appended());
+        appended.as_mut().enable();
         if !conversation.read_view(|view| view.runs.get(&place.run).is_some_and(waits)) {
             return;
         }
         tokio::select! {
-            () = moved => {}
+            () = appended => {}
             () = shared.drain.cancelled() => return,
             () = &mut patience => return,
         }

@@ -9,6 +9,7 @@ use axum::http::HeaderMap;
 use exchange::continuation::Caller;
 use serde_json::Value;
 
+use crate::http::hubs::known::ORIGIN;
 use crate::proxy::keys;
 
 /// Headers, besides those with keys, that differ between callers: the program, the page, and the person
@@ -26,6 +27,8 @@ pub(super) fn caller(door: &'static str, headers: &HeaderMap, fields: &Value) ->
     for name in HEADERS {
         headers.get_all(name).iter().for_each(|value| caller.mark(name, value.as_bytes()));
     }
+    // Another hub that passes a request on has checked the page and does not send it as such.
+    headers.get_all(ORIGIN).iter().for_each(|value| caller.mark("origin", value.as_bytes()));
     for name in FIELDS {
         if let Some(value) = fields.get(name).and_then(Value::as_str) {
             caller.mark(name, value.as_bytes());

@@ -22,7 +22,7 @@ use model::code::ErrorCode;
 use serde_json::{Value, json};
 
 use super::answer::{DoorRequest, answer};
-use super::{Thread, TurnRequest, behind, caller, history, object, of_header, read};
+use super::{Thread, TurnRequest, behind, caller, history, object, of_header, read, sampling};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
@@ -77,7 +77,7 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
         None => Thread::Told(caller("forge", headers, &fields)),
     };
     let without_tools = fields.get("enable_tools") == Some(&Value::Bool(false));
-    let terms = Terms { without_tools, ..Terms::default() };
+    let terms = Terms { without_tools, sampling: sampling::given(Some(&fields))?, ..Terms::default() };
     let asked = TurnRequest { terms, ..TurnRequest::new("forge", agent, thread, messages) };
     Ok(DoorRequest { left_out, ..DoorRequest::new(asked, "forge") })
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use encode::Caller;
@@ -24,7 +24,7 @@ use model::view::RunView;
 use serde_json::{Value, json};
 
 use super::answer::{self, AnswerStyle, told, with_left_out};
-use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read};
+use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read, sampling};
 use crate::http::params::Path;
 use crate::state::Shared;
 use agents::{Refusal, Terms};
@@ -37,6 +37,44 @@ use request::ChatRequest;
 
 /// The header that asks for calls of the agent's own tools, with the value `show`.
 const TOOLS: &str = "fanlight-tools";
+
+/// What clients of OpenAI's API may call below `/v1` and the hub does not serve. Each stands for the paths below
+/// it too.
+const UNSERVED: [&str; 14] = [
+    "responses",
+    "completions",
+    "chat",
+    "embeddings",
+    "moderations",
+    "images",
+    "audio",
+    "videos",
+    "files",
+    "uploads",
+    "batches",
+    "assistants",
+    "threads",
+    "realtime",
+];
+
+/// The refusal of a path of OpenAI's API that is not served: 404 `unknown_url` in OpenAI's form, which names
+/// what is served. `None` for any other path.
+pub(crate) fn unserved(method: &Method, path: &str) -> Option<Response> {
+    let first = path.strip_prefix("/v1/")?.split('/').next()?;
+    UNSERVED.contains(&first).then(|| {
+        let hint = if first == "responses" {
+            "; clients that take the Responses API by default have a setting for chat completions"
+        } else {
+            ""
+        };
+        let message = format!(
+            "{method} {path}: only chat completions are served here: POST /v1/chat/completions, \
+             GET /v1/models and GET /v1/models/{{model}}{hint}"
+        );
+        let fault = Fault::new(StatusCode::NOT_FOUND, "unknown_url", &message);
+        Fault { is_final: true, ..fault }.into_response()
+    })
+}
 
 /// `POST /v1/chat/completions`: starts a run of the agent that the model names. Answers 200 with a stream or
 /// an object; 400 with `invalid_json` or `invalid_value` and the field, or with `context_length_exceeded` if
@@ -82,24 +120,12 @@ async fn answer(
         },
     };
     let refused = shared.agents.refuses_of_sampling(&agent, &wish.sampling);
-    if refused.contains(&"response_format") && !is_text(wish.sampling.get("response_format")) {
-        let why = format!(
-            "the agent {agent} passes no form of the answer on: its model has none in its API, or it runs elsewhere"
-        );
+    if let Some(why) = sampling::no_form(&agent, &refused, &wish.sampling) {
         return Err(Fault::of_field("response_format", &why));
     }
     let ChatRequest {
-        messages,
-        results,
-        tools,
-        streams,
-        wants_usage,
-        shows_tools,
-        sampling,
-        mut left_out,
-        ..
+        messages, results, tools, streams, wants_usage, shows_tools, sampling, left_out, ..
     } = wish;
-    left_out.extend(refused.into_iter().map(ToOwned::to_owned));
     let terms = Terms { sampling, ..Terms::default() };
     let shows = is_bernard || shows_tools || headers.get(TOOLS).is_some_and(|value| value == "show");
     let mut caller = Caller { wants_usage, ..Caller::default() };
@@ -118,11 +144,6 @@ async fn answer(
     let answer = whole(&begun, &caller).await;
     begun.attended.over();
     Ok(with_left_out(answer?, &left_out))
-}
-
-/// Whether a `response_format` asks for plain text, as every answer is.
-fn is_text(format: Option<&Value>) -> bool {
-    format.and_then(|format| format.get("type")?.as_str()) == Some("text")
 }
 
 /// The agent that the model names. Fails with `invalid_value` without a model and with `model_not_found` if

@@ -6,7 +6,7 @@
 //!  "user_id": "u1", "chat_id": "c1"}
 //! ```
 //!
-//! `user_id` and `chat_id` are Ralph's. `stream: false` is named as ignored. Both kinds of clients send the
+//! `user_id` and `chat_id` are Ralph's. Fields such as `temperature` are for the model (`sampling`). `stream: false` is named as ignored. Both kinds of clients send the
 //! whole chat each time, so a changed first question begins the conversation anew.
 
 use std::sync::Arc;
@@ -20,7 +20,9 @@ use model::print::Fingerprint;
 use serde_json::Value;
 
 use super::answer::{DoorRequest, answer};
-use super::{Extent, Thread, TurnRequest, behind, caller, history, object, of_header, of_thread, read};
+use super::{
+    Extent, Thread, TurnRequest, behind, caller, history, object, of_header, of_thread, read, sampling,
+};
 use crate::http::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
@@ -64,11 +66,8 @@ async fn wish(
         (None, Some(chat)) => (Thread::Named(of_thread(&chat.name())), Extent::All),
         (None, None) => (Thread::Told(caller(dialect, headers, &fields)), Extent::All),
     };
-    let terms = chat.map_or_else(Terms::default, |chat| Terms {
-        user: Some(chat.user),
-        chat: Some(chat.chat),
-        ..Terms::default()
-    });
+    let (user, chat) = chat.map(|chat| (chat.user, chat.chat)).unzip();
+    let terms = Terms { user, chat, sampling: sampling::given(Some(&fields))?, ..Terms::default() };
     if fields.get("stream") == Some(&Value::Bool(false)) {
         left_out.push(String::from("stream: false"));
     }

@@ -32,7 +32,7 @@ mod wire;
 
 /// The door of a request: its key in `[compat]`.
 #[derive(Debug, Clone, Copy)]
-struct Door(&'static str);
+struct DoorName(&'static str);
 
 /// The routes, below each address where clients look for them. Bernard's page has a server of its own in
 /// front, at `/api`.
@@ -84,5 +84,5 @@ fn paths(door: &'static str) -> Router<Arc<Shared>> {
         .route("/runs/stream", post(runs::stream))
         .route("/runs/wait", post(runs::wait));
     let all = assistants.merge(threads).merge(runs);
-    all.layer(Extension(Door(door))).layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
+    all.layer(Extension(DoorName(door))).layer(DefaultBodyLimit::max(REQUEST_BYTES_MAX))
 }

@@ -1,9 +1,7 @@
 //! The figures that can be asked for, and what of the log each is made of. What each means is in
 //! docs/protocol.md, section 10.
 
-use std::collections::BTreeMap;
-
-use event_log::measure::quantile;
+use event_log::measure::LatencyCounts;
 use event_log::{MeasureSum, Metric};
 use serde::Serialize;
 
@@ -148,6 +146,14 @@ impl Figure {
         }
     }
 
+    /// Whether the values of `other` are added up as its own are, and only told otherwise.
+    pub(super) fn has_values_of(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Latency(own, _), Self::Latency(of, _)) => own == of,
+            _ => self == other,
+        }
+    }
+
     /// Whether `sum` belongs to it.
     pub(super) fn takes(self, sum: &MeasureSum) -> bool {
         self.metrics().contains(&sum.metric) && !(self == Self::Failures && sum.detail == "complete")
@@ -160,42 +166,38 @@ impl Figure {
 pub(super) struct Value {
     /// The sum of everything but latencies. Subtracted are the parts of a whole that the log counts too.
     amount: i128,
-    /// For latencies: how many values fell into each bucket of the histogram.
-    buckets: BTreeMap<u32, i128>,
+    /// For latencies: how many values fell into each bucket.
+    latencies: LatencyCounts,
 }
 
 impl Value {
     /// Adds a sum that belongs to `figure`.
     pub(super) fn add(&mut self, figure: Figure, sum: &MeasureSum) {
         match figure {
-            Figure::Latency(..) => {
-                // A file that is damaged may name a bucket that is none.
-                if let Ok(bucket) = sum.detail.parse() {
-                    *self.buckets.entry(bucket).or_default() += sum.amount;
-                }
-            }
+            Figure::Latency(..) => self.latencies.plus(&sum.latencies),
             Figure::FreshTokens if sum.metric == Metric::CachedTokens => self.amount -= sum.amount,
             Figure::AnswerTokens if sum.metric == Metric::ReasoningTokens => self.amount -= sum.amount,
             _ => self.amount = self.amount.saturating_add(sum.amount),
         }
     }
 
+    /// Adds another value of the same figure.
+    pub(super) fn plus(&mut self, other: &Self) {
+        self.amount = self.amount.saturating_add(other.amount);
+        self.latencies.plus(&other.latencies);
+    }
+
     /// How large it is among others: the amount, or the number of values of a latency. Lines are sorted by
     /// it.
     pub(super) fn weight(&self) -> i128 {
-        self.amount.saturating_add(self.buckets.values().sum())
+        self.amount.saturating_add(self.latencies.total())
     }
 
     /// The number that is told; nothing for a percentile of none.
     pub(super) fn told(&self, figure: Figure) -> Option<i64> {
         let bounded = |number: i128| i64::try_from(number).unwrap_or(i64::MAX);
         match figure {
-            Figure::Latency(_, percent) => {
-                let count = |count: &i128| u64::try_from(*count).unwrap_or(0);
-                let buckets: Vec<(u32, u64)> =
-                    self.buckets.iter().map(|(bucket, n)| (*bucket, count(n))).collect();
-                quantile(&buckets, percent).map(|ms| bounded(i128::from(ms)))
-            }
+            Figure::Latency(_, percent) => self.latencies.quantile(percent).map(|ms| bounded(i128::from(ms))),
             Figure::Cost => Some(bounded(self.amount / 1_000_000)),
             _ => Some(bounded(self.amount)),
         }

@@ -2,10 +2,11 @@
 //! `SERIES_GROUPS_MAX` groups of a figure the largest have lines of their own, and the rest is one line
 //! `(others)`.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use event_log::measure::OTHERS;
-use event_log::{MeasureQuery, MeasureSum, Measured};
+use event_log::{MeasureQuery, MeasureSum, Measured, Metric};
 use model::limits::SERIES_GROUPS_MAX;
 use serde::Serialize;
 
@@ -65,21 +66,64 @@ struct Key {
     currency: Option<String>,
 }
 
-impl Key {
-    /// The line to which `sum` belongs. Only figures about ended runs have a reason.
-    fn of(figure: Figure, groups: &[Group], sum: &MeasureSum) -> Self {
-        let name = |group: Group, text: &str| groups.contains(&group).then(|| text.to_owned());
+/// A [`Key`] that borrows the names of a sum; those that are not told apart are empty.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Names<'a> {
+    agent: &'a str,
+    model: &'a str,
+    tool: &'a str,
+    reason: &'a str,
+    currency: &'a str,
+}
+
+/// What the lines of a figure are told apart by.
+#[derive(Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each name of a line")]
+struct Apart {
+    agent: bool,
+    model: bool,
+    tool: bool,
+    reason: bool,
+    currency: bool,
+}
+
+impl Apart {
+    /// Only figures about ended runs have a reason, and money of two currencies is no sum.
+    fn of(figure: Figure, groups: &[Group]) -> Self {
         let is_ended = matches!(figure, Figure::Failures | Figure::Ended);
         Self {
-            agent: name(Group::Agent, &sum.agent),
-            model: name(Group::Model, &sum.model),
-            tool: name(Group::Tool, &sum.tool),
-            reason: name(Group::Reason, &sum.detail).filter(|_| is_ended),
-            // Money of two currencies is no sum.
-            currency: (figure == Figure::Cost).then(|| sum.detail.to_string()),
+            agent: groups.contains(&Group::Agent),
+            model: groups.contains(&Group::Model),
+            tool: groups.contains(&Group::Tool),
+            reason: groups.contains(&Group::Reason) && is_ended,
+            currency: figure == Figure::Cost,
         }
     }
 
+    /// The line to which `sum` belongs.
+    fn names(self, sum: &MeasureSum) -> Names<'_> {
+        Names {
+            agent: if self.agent { &sum.agent } else { "" },
+            model: if self.model { &sum.model } else { "" },
+            tool: if self.tool { &sum.tool } else { "" },
+            reason: if self.reason { &sum.detail } else { "" },
+            currency: if self.currency { &sum.detail } else { "" },
+        }
+    }
+
+    fn key(self, names: Names<'_>) -> Key {
+        let name = |is_told: bool, text: &str| is_told.then(|| text.to_owned());
+        Key {
+            agent: name(self.agent, names.agent),
+            model: name(self.model, names.model),
+            tool: name(self.tool, names.tool),
+            reason: name(self.reason, names.reason),
+            currency: name(self.currency, names.currency),
+        }
+    }
+}
+
+impl Key {
     /// The line of those that have none of their own.
     fn others(&self) -> Self {
         let others = |name: &Option<String>| name.as_ref().map(|_| OTHERS.to_owned());
@@ -102,59 +146,103 @@ impl Series {
         measured: &Measured,
     ) -> Self {
         let steps = usize::try_from((query.to - query.from).div_ceil(query.step_ms.max(1))).unwrap_or(0);
-        let metrics = figures.iter().map(|figure| MetricSeries {
-            metric: figure.name(),
-            unit: figure.unit(),
-            series: lines(*figure, groups, query, &measured.sums, steps),
-        });
-        Self {
-            from: query.from,
-            to: query.to,
-            step_ms: query.step_ms,
-            since: measured.since,
-            metrics: metrics.collect(),
+        let mut sums = BTreeMap::<Metric, Vec<&MeasureSum>>::new();
+        for sum in &measured.sums {
+            sums.entry(sum.metric).or_default().push(sum);
+        }
+        // Percentiles of the same latency are told of the same lines: these are added up once.
+        let mut added = Vec::<(Figure, Vec<AddedLine>)>::new();
+        let mut metrics = Vec::with_capacity(figures.len());
+        for figure in figures {
+            let of = added.iter().position(|(known, _)| known.has_values_of(*figure)).unwrap_or_else(|| {
+                let own = figure.metrics().iter().filter_map(|metric| sums.get(metric)).flatten().copied();
+                let own = own.filter(|sum| figure.takes(sum)).collect::<Vec<_>>();
+                added.push((*figure, lines(*figure, groups, query, &own, steps)));
+                added.len() - 1
+            });
+            let lines = added.get(of).map_or(&[][..], |(_, lines)| lines);
+            let series = lines.iter().map(|line| line.told(*figure)).collect();
+            metrics.push(MetricSeries { metric: figure.name(), unit: figure.unit(), series });
+        }
+        Self { from: query.from, to: query.to, step_ms: query.step_ms, since: measured.since, metrics }
+    }
+}
+
+/// A line that is added up, before its numbers are told.
+struct AddedLine {
+    of: Key,
+    total: Value,
+    values: Vec<Value>,
+}
+
+impl AddedLine {
+    fn told(&self, figure: Figure) -> Line {
+        Line {
+            of: self.of.clone(),
+            total: self.total.told(figure),
+            values: self.values.iter().map(|value| value.told(figure)).collect(),
         }
     }
 }
 
-/// The lines of one figure. Two passes: the first finds the largest groups by their totals, the second adds
-/// up the steps of those and puts all others together.
+/// The lines of one figure, of `sums`, which are its own. Two passes: the first finds the largest groups by their totals, the second
+/// adds up the steps of those and puts all others together.
 fn lines(
     figure: Figure,
     groups: &[Group],
     query: &MeasureQuery,
-    sums: &[MeasureSum],
+    sums: &[&MeasureSum],
     steps: usize,
-) -> Vec<Line> {
-    let sums: Vec<&MeasureSum> = sums.iter().filter(|sum| figure.takes(sum)).collect();
-    let mut totals = BTreeMap::<Key, Value>::new();
-    for sum in &sums {
-        totals.entry(Key::of(figure, groups, sum)).or_default().add(figure, sum);
-    }
-    let mut ranked: Vec<(&Key, i128)> = totals.iter().map(|(key, value)| (key, value.weight())).collect();
-    ranked.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
-    let own: Vec<Key> = ranked.iter().take(SERIES_GROUPS_MAX).map(|(key, _)| (*key).clone()).collect();
-    let mut lines = BTreeMap::<Key, (Value, Vec<Value>)>::new();
+) -> Vec<AddedLine> {
+    let apart = Apart::of(figure, groups);
+    // The number of each sum's group, and the groups with their totals.
+    let mut numbers = HashMap::<Names<'_>, usize>::new();
+    let mut totals = Vec::<(Key, Value)>::new();
+    let mut of_sum = Vec::with_capacity(sums.len());
     for sum in sums {
-        let key = Key::of(figure, groups, sum);
-        let key = if own.contains(&key) { key } else { key.others() };
-        let (total, values) =
-            lines.entry(key).or_insert_with(|| (Value::default(), vec![Value::default(); steps]));
-        total.add(figure, sum);
-        let step = usize::try_from(sum.start.saturating_sub(query.from) / query.step_ms.max(1))
-            .unwrap_or(usize::MAX);
-        if let Some(value) = values.get_mut(step) {
+        let names = apart.names(sum);
+        let number = *numbers.entry(names).or_insert_with(|| {
+            totals.push((apart.key(names), Value::default()));
+            totals.len() - 1
+        });
+        if let Some((_, total)) = totals.get_mut(number) {
+            total.add(figure, sum);
+        }
+        of_sum.push(number);
+    }
+    let mut ranked: Vec<usize> = (0..totals.len()).collect();
+    let place = |number: &usize| totals.get(*number).map(|(key, total)| (Reverse(total.weight()), key));
+    ranked.sort_by(|left, right| place(left).cmp(&place(right)));
+    // The groups beyond the limit share the line of the others.
+    let mut homes = BTreeMap::<Key, usize>::new();
+    let mut lines = Vec::<AddedLine>::new();
+    let mut line_of = vec![0; totals.len()];
+    for (rank, number) in ranked.into_iter().enumerate() {
+        let Some((key, total)) = totals.get(number) else { continue };
+        let of = if rank < SERIES_GROUPS_MAX { key.clone() } else { key.others() };
+        let line = *homes.entry(of.clone()).or_insert_with(|| {
+            let values = vec![Value::default(); steps];
+            lines.push(AddedLine { of, total: Value::default(), values });
+            lines.len() - 1
+        });
+        if let Some(line) = lines.get_mut(line) {
+            line.total.plus(total);
+        }
+        if let Some(home) = line_of.get_mut(number) {
+            *home = line;
+        }
+    }
+    for (sum, number) in sums.iter().zip(of_sum) {
+        let step = usize::try_from(sum.start.saturating_sub(query.from) / query.step_ms.max(1));
+        let line = line_of.get(number).and_then(|line| lines.get_mut(*line));
+        let value = line.zip(step.ok()).and_then(|(line, step)| line.values.get_mut(step));
+        if let Some(value) = value {
             value.add(figure, sum);
         }
     }
     // The largest first, as they are drawn and read.
-    let mut lines: Vec<(i128, Line)> = lines
-        .into_iter()
-        .map(|(of, (total, values))| {
-            let told = values.iter().map(|value| value.told(figure)).collect();
-            (total.weight(), Line { of, total: total.told(figure), values: told })
-        })
-        .collect();
-    lines.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
-    lines.into_iter().map(|(_, line)| line).collect()
+    lines.sort_by(|left, right| {
+        right.total.weight().cmp(&left.total.weight()).then_with(|| left.of.cmp(&right.of))
+    });
+    lines
 }

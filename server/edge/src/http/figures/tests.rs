@@ -1,12 +1,20 @@
 //! Tests of what is asked for and what comes of it.
 
+use event_log::measure::LatencyCounts;
 use event_log::{MeasureSum, Measured, Metric};
 
 use super::*;
 
 fn sum(metric: Metric, start: u64, agent: &str, detail: &str, amount: i128) -> MeasureSum {
-    let (agent, detail) = (agent.into(), detail.into());
-    MeasureSum { metric, start, agent, model: "".into(), tool: "".into(), detail, amount }
+    let (agent, detail, latencies) = (agent.into(), detail.into(), LatencyCounts::default());
+    MeasureSum { metric, start, agent, model: "".into(), tool: "".into(), detail, amount, latencies }
+}
+
+fn calls(agent: &str, bucket: u32, count: i64) -> MeasureSum {
+    MeasureSum {
+        latencies: LatencyCounts::of(bucket, count),
+        ..sum(Metric::CallMs, 0, agent, "", i128::from(count))
+    }
 }
 
 fn told(figures: &[Figure], groups: &[Group], sums: Vec<MeasureSum>) -> serde_json::Value {
@@ -61,7 +69,7 @@ fn tokens_are_divided_and_reasons_are_told_apart() {
 
 #[test]
 fn percentiles_are_those_of_all_that_is_together_and_of_none_there_are_none() {
-    let sums = vec![sum(Metric::CallMs, 0, "a", "10", 99), sum(Metric::CallMs, 0, "b", "20", 1)];
+    let sums = vec![calls("a", 10, 99), calls("b", 20, 1)];
     let series = told(&[Figure::parse("tool_p50").unwrap(), Figure::parse("tool_p99").unwrap()], &[], sums);
     let values = |n: usize| series["metrics"][n]["series"][0]["values"].clone();
     assert_eq!(values(0), serde_json::json!([10, null, null]));

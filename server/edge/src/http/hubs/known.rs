@@ -3,8 +3,11 @@
 //!
 //! ```text
 //! Fanlight-On-Behalf: %7B%22name%22%3A%22ann%22%2C%22grants%22%3A%5B…%5D%7D     (JSON, percent-encoded)
+//! Fanlight-For: the%20conversation                                               (whose owner is asked)
 //! Authorization: Bearer TOKEN-OF-THE-HUBS
 //! ```
+//!
+//! At a door and at the proxy that token is in `Fanlight-Token`, and `Authorization` is that of whoever asked the first hub.
 
 use std::sync::Arc;
 
@@ -14,6 +17,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
+use model::ConversationId;
 use model::code::ErrorCode;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
@@ -24,8 +28,27 @@ use crate::state::Shared;
 /// The header that says for whom another hub asks.
 pub(super) const ON_BEHALF: HeaderName = HeaderName::from_static("fanlight-on-behalf");
 
-/// The header with the token of a call through the proxy, whose `Authorization` is the vendor's.
+/// The header with the token of the hubs.
 pub(super) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
+
+/// The header that names the conversation for which another hub asks, percent-encoded.
+pub(super) const FOR: HeaderName = HeaderName::from_static("fanlight-for");
+
+/// The header of a request whose caller goes on in that conversation, as the first hub has decided.
+pub(super) const CONTINUES: HeaderName = HeaderName::from_static("fanlight-continues");
+
+/// The `Origin` of a request that another hub has passed on.
+pub(crate) const ORIGIN: HeaderName = HeaderName::from_static("fanlight-origin");
+
+/// For which conversation another hub asks. [`recognise`] puts it into the request as an extension; nobody else
+/// can.
+#[derive(Debug, Clone)]
+pub(super) struct PassedFor {
+    /// This hub has it, or refuses the request.
+    pub(super) conversation: ConversationId,
+    /// Whether the caller goes on in it, so that nothing is to be decided here.
+    pub(super) is_decided: bool,
+}
 
 /// The request is made by another hub of the log, for this principal if one is named. [`recognise`] puts it
 /// into the request as an extension; nobody else can.
@@ -78,6 +101,14 @@ fn told(value: &HeaderValue, shared: &Shared) -> Result<(Principal, Option<Passe
     Ok((Principal::new(&told.name, told.grants, mask), told.token))
 }
 
+/// For which conversation another hub asks; takes the headers that say it. `None` without them.
+fn asked_for(headers: &mut HeaderMap) -> Option<PassedFor> {
+    let is_decided = headers.remove(CONTINUES).is_some();
+    let named = headers.remove(FOR)?;
+    let named = percent_decode_str(named.to_str().ok()?).decode_utf8().ok()?;
+    Some(PassedFor { conversation: ConversationId::parse(&named).ok()?, is_decided })
+}
+
 /// Whether `headers` show the token of the hubs.
 fn shows(headers: &HeaderMap, token: &Secret) -> bool {
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
@@ -97,7 +128,13 @@ pub(crate) async fn recognise(
     next: Next,
 ) -> Response {
     let said = request.headers_mut().remove(ON_BEHALF);
+    let asked_for = asked_for(request.headers_mut());
     let is_hub = shared.peers.as_ref().is_some_and(|peers| shows(request.headers(), &peers.token));
+    if is_hub {
+        asked_for.map(|asked_for| request.extensions_mut().insert(asked_for));
+    } else {
+        request.headers_mut().remove(ORIGIN);
+    }
     match (is_hub, said) {
         (false, None) => {}
         (false, Some(_)) => {

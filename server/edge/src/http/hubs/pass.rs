@@ -10,49 +10,46 @@
 //!           ask again who has it, for up to `PATIENCE`, then 503 `elsewhere`
 //! ```
 //!
-//! A request that changes something is sent again only if it certainly did not arrive. Only paths below
-//! `/v1/` with a conversation in them and calls through the proxy that name one are passed on; sockets are
-//! followed by `crate::peers`.
+//! A request that changes something is sent again only if it certainly did not arrive. Which conversation it is about its head says
+//! (`home`) or, at a door, its body (`asked`). Viewers and publishers over sockets are followed and passed on by `crate::peers`.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use access::{Admission, Principal};
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequestParts as _, RawPathParams, Request, State};
+use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use event_log::{Owner, Purpose};
 use http_body_util::BodyExt as _;
-use model::ConversationId;
+use hyper::upgrade::OnUpgrade;
 use model::code::ErrorCode;
-use model::command::{Command, Done};
-use serde::Deserialize;
+use model::limits::REQUEST_BYTES_MAX;
+use model::{ConversationId, RunId};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use upstream::{Api, Egress, SendError, Sender, Upstream};
 
 use super::super::access::{Caller, KeyPlace};
+use super::super::compat;
+use super::super::passed::Passed as FromUpstream;
 use super::super::problem::Problem;
-use super::known::{FromHub, ON_BEHALF, PassedToken, TOKEN, on_behalf};
+use super::asked::{self, Asker, Elsewhere};
+use super::home;
+use super::known::{CONTINUES, FOR, FromHub, ON_BEHALF, ORIGIN, PassedFor, PassedToken, TOKEN, on_behalf};
 use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
 use crate::proxy;
 use crate::sharing::{PassedBody, Peers};
 use crate::state::Shared;
-use agents::Refusal;
 
 /// Bodies up to this are kept, so that the request can be sent again to the next owner when the first cannot be reached.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
 
 /// How often it is looked whether a hub that has not answered still has the conversation.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-
-/// Most bytes of the answer to a command.
-const ANSWER_BYTES_MAX: usize = 1 << 20;
-
-/// The header that names the conversation of a call through the proxy.
-const CONVERSATION: &str = "fanlight-conversation";
 
 /// Headers that concern one connection, or that only a browser's page sends: the first hub has checked those.
 const LEFT_OUT: [HeaderName; 11] = [
@@ -69,59 +66,139 @@ const LEFT_OUT: [HeaderName; 11] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// The middleware: passes a request about a conversation of another hub on to it. What another hub has passed
-/// on is served here or refused with `elsewhere`, never passed on again.
+/// Marks the answer of a hub that was passed a request and does not have its conversation. The hub that passed it asks again who has it.
+const NOT_HERE: HeaderName = HeaderName::from_static("fanlight-not-here");
+
+/// The middleware: passes a request on to the hub that has its conversation. What another hub has passed
+/// on is served here or refused with `elsewhere`. It is passed on once more only where this hub has decided in which conversation
+/// its caller goes on, and another one has that.
 pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     if shared.peers.is_none() {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
-    let Some(conversation) = conversation(&mut parts).await else {
-        return next.run(Request::from_parts(parts, body)).await;
+    let passed = parts.extensions.get::<PassedFor>().cloned();
+    let home = match &passed {
+        Some(passed) => Some(passed.conversation.clone()),
+        None => home::of(&shared, &mut parts).await,
     };
-    // What is deleted is not made first.
-    let is_found = matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE);
-    let purpose = if is_found { Purpose::Find } else { Purpose::Make };
+    let caller = parts.extensions.get::<Caller>().cloned();
     if parts.extensions.get::<FromHub>().is_some() {
-        // The other hub looks again who the owner is.
-        return match owner_now(&shared, &conversation, purpose).await {
-            Ok(Owner::Here) => next.run(Request::from_parts(parts, body)).await,
-            Ok(Owner::Elsewhere(_)) => {
-                Problem::new(ErrorCode::Elsewhere, "this hub does not have the conversation").into_response()
+        let decided = passed.filter(|passed| passed.is_decided).map(|passed| passed.conversation);
+        if let Some(home) = &home
+            && let Err(problem) = is_here(&shared, home, purpose(&parts)).await
+        {
+            let mut refused = problem.into_response();
+            refused.headers_mut().insert(NOT_HERE, HeaderValue::from_static("1"));
+            return refused;
+        }
+        return match caller {
+            Some(Caller(principal)) if decided.is_none() && home::is_door(parts.uri.path()) => {
+                let served = at_door(&shared, (Asker::Hub, &principal), (parts, body), next).await;
+                served.unwrap_or_else(Problem::into_response)
             }
-            Err(error) => Problem::from(error).into_response(),
+            _ => asked::of_hub(decided, next.run(Request::from_parts(parts, body))).await,
         };
     }
-    let Some(Caller(principal)) = parts.extensions.get::<Caller>().cloned() else {
+    let Some(Caller(principal)) = caller else {
         return next.run(Request::from_parts(parts, body)).await;
     };
     let uri = parts.uri.clone();
-    match to_owner(&shared, &conversation, purpose, &principal, (parts, body)).await {
-        Ok(Passed::There(response)) => response,
-        Ok(Passed::Here(parts, body)) => next.run(Request::from_parts(*parts, body)).await,
-        Err(problem) => proxy::told(&shared, &uri, problem).into_response(),
+    let (parts, body) = match home {
+        None => (parts, body),
+        Some(home) => match to_owner(&shared, &home, &principal, (parts, body)).await {
+            Ok(Passed::There(response)) => return response,
+            Ok(Passed::Here(parts, body)) => (*parts, body),
+            Err(problem) => return proxy::told(&shared, &uri, problem).into_response(),
+        },
+    };
+    if !home::is_door(uri.path()) {
+        return next.run(Request::from_parts(parts, body)).await;
+    }
+    let served = at_door(&shared, (Asker::Client, &principal), (parts, body), next).await;
+    served.unwrap_or_else(Problem::into_response)
+}
+
+/// Serves a request at a door here, unless its body shows that it is for a conversation of another hub: then it is passed on
+/// as a whole. Nothing was done for it then.
+async fn at_door(
+    shared: &Arc<Shared>,
+    (asker, principal): (Asker, &Principal),
+    (parts, body): (Parts, Body),
+    next: Next,
+) -> Result<Response, Problem> {
+    let kept = Arc::new(Mutex::new(Vec::<u8>::new()));
+    let copy = Arc::clone(&kept);
+    let body = Body::new(body.map_frame(move |frame| {
+        let mut copy = copy.lock();
+        // Copied, since a piece of few bytes holds the whole buffer that it was read into. Of more than a door takes nothing is
+        // passed on.
+        match frame.data_ref() {
+            Some(piece) if copy.len() + piece.len() <= REQUEST_BYTES_MAX => copy.extend_from_slice(piece),
+            Some(_) => *copy = Vec::new(),
+            None => {}
+        }
+        drop(copy);
+        frame
+    }));
+    let mut again = parts.clone();
+    let (response, elsewhere) =
+        asked::undecided(asker, next.clone().run(Request::from_parts(parts, body))).await;
+    let Some(Elsewhere { conversation, decided }) = elsewhere else { return Ok(response) };
+    if decided.is_some() {
+        again.headers.insert(CONTINUES, HeaderValue::from_static("1"));
+    }
+    let whole = std::mem::take(&mut *kept.lock());
+    // It can be sent again if it is small.
+    again.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(whole.len()));
+    match to_owner(shared, &conversation, principal, (again, Body::from(whole))).await? {
+        Passed::There(response) => {
+            if let Some(learn) = decided
+                && let Some((conversation, run)) = begun(&response)
+            {
+                learn(&conversation, &run);
+            }
+            Ok(response)
+        }
+        // It has become this hub's since.
+        Passed::Here(mut parts, body) => {
+            parts.headers.remove(CONTINUES);
+            let decided = decided.is_some().then_some(conversation);
+            Ok(asked::of_hub(decided, next.run(Request::from_parts(*parts, body))).await)
+        }
     }
 }
 
-/// The conversation that a request is about: the one in its path, or that a call through the proxy names.
-async fn conversation(parts: &mut Parts) -> Option<ConversationId> {
-    let path = parts.uri.path();
-    if path.starts_with("/proxy/") {
-        let named = parts.headers.get(CONVERSATION)?.to_str().ok()?;
-        let is_plain = !parts.headers.contains_key(header::UPGRADE);
-        return ConversationId::parse(named).ok().filter(|_| is_plain);
+/// Where a run is, as the answer of a door says it.
+fn begun(response: &Response) -> Option<(ConversationId, RunId)> {
+    let text = |name: &str| response.headers().get(name)?.to_str().ok();
+    let conversation = ConversationId::parse(text(compat::CONVERSATION)?).ok()?;
+    Some((conversation, RunId::new(text("fanlight-run")?)))
+}
+
+/// Fails with `elsewhere` if this hub does not have `conversation`: the other hub looks again who has it.
+async fn is_here(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    purpose: Purpose,
+) -> Result<(), Problem> {
+    match owner_now(shared, conversation, purpose).await? {
+        Owner::Here => Ok(()),
+        Owner::Elsewhere(_) => {
+            Err(Problem::new(ErrorCode::Elsewhere, "this hub does not have the conversation"))
+        }
     }
-    if !path.starts_with("/v1/") {
-        return None;
-    }
-    let params = RawPathParams::from_request_parts(parts, &()).await.ok()?;
-    let named = params.iter().find(|(name, _)| *name == "conversation").map(|(_, value)| value.to_owned())?;
-    // What is no name is refused by whoever serves the path.
-    ConversationId::parse(&named).ok()
+}
+
+/// What a request does with a conversation: what is deleted or read is not made first.
+fn purpose(parts: &Parts) -> Purpose {
+    let is_found = matches!(parts.method, Method::GET | Method::HEAD | Method::DELETE);
+    // A socket through the proxy says things.
+    if is_found && !parts.uri.path().starts_with("/proxy/") { Purpose::Find } else { Purpose::Make }
 }
 
 /// Where a request went.
-enum Passed {
+pub(super) enum Passed {
     /// This hub has the conversation.
     Here(Box<Parts>, Body),
     /// Another one has answered.
@@ -149,25 +226,36 @@ impl Outgoing {
 /// Sends a request to the owner of `conversation`, and to the next one where it cannot be reached. Fails with
 /// `elsewhere` (503) if no owner was reached within [`PATIENCE`], if the hub drains, or if it is not known
 /// whether the request was carried out. Dropping the future drops the connection.
-async fn to_owner(
+pub(super) async fn to_owner(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
-    purpose: Purpose,
     principal: &Principal,
-    (parts, body): (Parts, Body),
+    (mut parts, body): (Parts, Body),
 ) -> Result<Passed, Problem> {
+    let purpose = purpose(&parts);
     let Some(peers) = &shared.peers else { return Ok(Passed::Here(Box::new(parts), body)) };
     let mut address = match owner(shared, conversation, purpose).await? {
         Owner::Here => return Ok(Passed::Here(Box::new(parts), body)),
         Owner::Elsewhere(address) => address,
     };
     let mut outgoing = kept(&parts.headers, body).await?;
+    // Any request with a header `Upgrade` has one.
+    let socket = parts
+        .extensions
+        .remove::<OnUpgrade>()
+        .filter(|_| parts.uri.path().starts_with("/proxy/") && proxy::wants_socket(&parts.headers));
     let is_repeatable = matches!(parts.method, Method::GET | Method::HEAD);
     let deadline = Instant::now() + PATIENCE;
     let token = token(shared, &parts);
     loop {
         let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
-        let answer = peers.send(&address, &parts, body, (principal, token));
+        let request = peers.request(&address, &parts, body, (conversation, principal, token))?;
+        let answer = async {
+            match &socket {
+                Some(socket) => proxy::open_there(shared, &address, request, (socket.clone(), &parts)).await,
+                None => peers.send(&address, request).await,
+            }
+        };
         let moved = moved(shared, conversation, &address);
         // Cancelling the request ends its connection; whether it was carried out is not known then.
         let answer = tokio::select! {
@@ -179,6 +267,10 @@ async fn to_owner(
             }
         };
         let why = match answer {
+            // It is not the owner any more, as when it has started again under the same address: nothing was done.
+            Ok(response) if response.headers().contains_key(NOT_HERE) => {
+                String::from("it does not have it any more")
+            }
             Ok(response) => return Ok(Passed::There(response)),
             Err(why) => why,
         };
@@ -190,6 +282,7 @@ async fn to_owner(
         address = match owner(shared, conversation, purpose).await? {
             Owner::Here => {
                 let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
+                socket.map(|socket| parts.extensions.insert(socket));
                 return Ok(Passed::Here(Box::new(parts), body));
             }
             Owner::Elsewhere(address) => address,
@@ -254,15 +347,14 @@ impl Peers {
         Ok(sender)
     }
 
-    /// Sends a request to the hub at `address` for `principal` with its token. The inner error says why it was not reached; the outer one is for a
-    /// request that may have been carried out.
-    async fn send(
+    /// The request as the hub at `address` gets it: for the owner of a conversation, and for `principal` with its token.
+    fn request(
         &self,
         address: &Arc<str>,
         parts: &Parts,
         body: Body,
-        (principal, token): (&Principal, Option<PassedToken>),
-    ) -> Result<Result<Response, String>, Problem> {
+        (conversation, principal, token): (&ConversationId, &Principal, Option<PassedToken>),
+    ) -> Result<Request<PassedBody>, Problem> {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let uri: Uri =
             format!("{address}{path}").parse().map_err(|_no_uri| unreachable("its address is no URL"))?;
@@ -274,19 +366,41 @@ impl Peers {
         for name in LEFT_OUT {
             headers.remove(name);
         }
-        let value = HeaderValue::from_str(&format!("Bearer {}", self.token.reveal()));
-        let (Ok(mut value), Ok(of_hubs)) = (value, HeaderValue::from_str(self.token.reveal())) else {
+        let secret = self.token.reveal();
+        let bearer = HeaderValue::from_str(&format!("Bearer {secret}"));
+        let (Ok(mut bearer), Ok(mut of_hubs)) = (bearer, HeaderValue::from_str(secret)) else {
             return Err(unreachable("the token of the hubs is no header"));
         };
-        value.set_sensitive(true);
-        if parts.uri.path().starts_with("/proxy/") {
+        bearer.set_sensitive(true);
+        of_hubs.set_sensitive(true);
+        let path = parts.uri.path();
+        if path.starts_with("/proxy/") || home::is_door(path) {
+            // `Authorization` is the vendor's, or one by which a door knows its caller.
             headers.insert(TOKEN, of_hubs);
         } else {
-            headers.insert(header::AUTHORIZATION, value);
+            // The owner would take one that the client sent for the hubs'.
+            headers.remove(TOKEN);
+            headers.insert(header::AUTHORIZATION, bearer);
+        }
+        if let Some(origin) = parts.headers.get(header::ORIGIN) {
+            headers.insert(ORIGIN, origin.clone());
+        }
+        if let Ok(named) = HeaderValue::from_str(&escaped(conversation)) {
+            headers.insert(FOR, named);
         }
         if let Some(told) = on_behalf(principal, token) {
             headers.insert(ON_BEHALF, told);
         }
+        Ok(request)
+    }
+
+    /// Sends a request to the hub at `address`. The inner error says why it was not reached; the outer one is for a
+    /// request that may have been carried out.
+    async fn send(
+        &self,
+        address: &Arc<str>,
+        request: Request<PassedBody>,
+    ) -> Result<Result<Response, String>, Problem> {
         match self.sender(address)?.send(request).await {
             Ok(answer) => Ok(Ok(answered(answer.map(Body::new)))),
             Err(SendError::Unreachable(why)) => Ok(Err(why)),
@@ -300,69 +414,13 @@ fn answered(mut response: Response) -> Response {
     for name in [header::CONNECTION, header::TRANSFER_ENCODING, HeaderName::from_static("keep-alive")] {
         response.headers_mut().remove(name);
     }
+    // The other hub has added the headers of the page's policy, or left an upstream's answer as it is.
+    response.extensions_mut().insert(FromUpstream);
     response
 }
 
-/// What another hub says of a command that it refuses.
-#[derive(Deserialize)]
-struct RefusedThere {
-    code: ErrorCode,
-    #[serde(default)]
-    detail: String,
-}
-
-/// Where a command is carried out.
-#[derive(Debug)]
-pub(crate) enum Carried {
-    /// This hub has the conversation, and gets the command back.
-    Here(Box<Command>),
-    /// Another hub has answered.
-    There(Result<Done, Refusal>),
-}
-
-/// Has a command carried out by the hub that has the conversation; a socket's commands come here. A repeated
-/// command gets the answer that the owner remembers.
-pub(crate) async fn command(
-    shared: &Arc<Shared>,
-    principal: &Principal,
-    conversation: &ConversationId,
-    command: Command,
-) -> Carried {
-    if shared.peers.is_none() {
-        return Carried::Here(Box::new(command));
-    }
-    let refused = |why: String| Carried::There(Err(Refusal::new(ErrorCode::Elsewhere, why)));
-    let path = format!(
-        "/v1/conversations/{}/commands",
-        percent_encoding::utf8_percent_encode(conversation.as_str(), percent_encoding::NON_ALPHANUMERIC)
-    );
-    let Ok(json) = serde_json::to_vec(&command) else { return Carried::Here(Box::new(command)) };
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(path)
-        .header(header::CONTENT_TYPE, "application/json")
-        .header(header::CONTENT_LENGTH, json.len())
-        .body(Body::from(json));
-    let Ok(request) = request else { return Carried::Here(Box::new(command)) };
-    let passed = to_owner(shared, conversation, Purpose::Make, principal, request.into_parts()).await;
-    let response = match passed {
-        Ok(Passed::Here(..)) => return Carried::Here(Box::new(command)),
-        Ok(Passed::There(response)) => response,
-        Err(problem) => return Carried::There(Err(problem.into())),
-    };
-    let is_done = response.status().is_success();
-    let body = match axum::body::to_bytes(response.into_body(), ANSWER_BYTES_MAX).await {
-        Ok(body) => body,
-        Err(error) => return refused(error.to_string()),
-    };
-    if is_done {
-        return match serde_json::from_slice(&body) {
-            Ok(done) => Carried::There(Ok(done)),
-            Err(error) => refused(error.to_string()),
-        };
-    }
-    match serde_json::from_slice::<RefusedThere>(&body) {
-        Ok(there) => Carried::There(Err(Refusal::new(there.code, there.detail))),
-        Err(error) => refused(error.to_string()),
-    }
+/// The name of a conversation in a path or a header.
+pub(super) fn escaped(conversation: &ConversationId) -> String {
+    percent_encoding::utf8_percent_encode(conversation.as_str(), percent_encoding::NON_ALPHANUMERIC)
+        .to_string()
 }

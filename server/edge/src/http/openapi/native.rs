@@ -230,7 +230,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation::new("GET", "/v1/ws", "conversations", "Makes the connection a WebSocket")
         .about("Subprotocol fanlight.v1; the frames are in schema/client-frame.json and schema/server-frame.json.")
         .answers(&[Answer::new(101, "The connection is a WebSocket now.", &[])])
-        .fails(&[ShuttingDown, TooMany, ErrorCode::Unauthenticated]),
+        .fails(&[ErrorCode::LogUnavailable, ShuttingDown, TooMany, ErrorCode::Unauthenticated]),
     Operation::new("POST", "/v1/traces", "conversations", "Takes spans of OpenTelemetry")
         .headers(&[DURABILITY])
         .takes(&[

@@ -2,8 +2,8 @@
 
 use model::code::ErrorCode::{BodyTimeout, Elsewhere, OverBudget, UnsupportedEncoding};
 use model::code::ErrorCode::{
-    NotFound, ShuttingDown, TooLarge, TooMany, Unauthenticated, UnknownUpstream, UpgradeRefused,
-    UpstreamFailed, UpstreamUnreachable,
+    LogUnavailable, NotFound, ShuttingDown, TooLarge, TooMany, Unauthenticated, UnknownUpstream,
+    UpgradeRefused, UpstreamFailed, UpstreamUnreachable,
 };
 
 use super::operation::{Answer, Content, FailureForm, Operation, Parameter, Shape};
@@ -88,7 +88,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation::new("GET", "/login/oidc", "page", "Sends a browser to the provider of identities")
         .query(&[NEXT])
         .answers(&[ELSEWHERE])
-        .fails(&[Unauthenticated])
+        .fails(&[LogUnavailable, TooMany, Unauthenticated])
         .form(FailureForm::Page),
     Operation::new("GET", "/login/callback", "page", "Where the provider sends the browser back to")
         .query(&[
@@ -98,12 +98,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Parameter::new("error", "Why there is no code.", Shape::Text),
         ])
         .answers(&[Answer::new(200, "A document that leads on, with the cookie of the session.", &[HTML])])
-        .fails(&[TooMany, Unauthenticated])
+        .fails(&[LogUnavailable, TooMany, Unauthenticated])
         .form(FailureForm::Page),
     Operation::new("POST", "/logout", "page", "Ends the session of a browser").answers(&[ELSEWHERE]),
     Operation::new("GET", "/s/{secret}", "sharing", "Follows a link to one conversation")
         .answers(&[ELSEWHERE])
-        .fails(&[NotFound, TooMany, Unauthenticated]),
+        .fails(&[LogUnavailable, NotFound, TooMany, Unauthenticated]),
     proxied("/proxy/{upstream}"),
     proxied("/proxy/{upstream}/{*path}"),
 ];

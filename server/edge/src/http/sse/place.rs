@@ -7,7 +7,7 @@ use model::frame::{ServerFrame, SubscriptionId};
 use model::limits::BATCH_BYTES_TARGET;
 use model::{Lens, Mask, Position, Seq};
 
-use crate::http::conversations::Seat;
+use crate::http::conversations::HttpViewer;
 use hub::wire;
 use hub::{Conversation, Cursor, Slice};
 use hub::{FrameCache, Snapshot, SnapshotNeed};
@@ -32,7 +32,7 @@ impl Event {
 #[derive(Debug)]
 pub(super) struct StreamPosition {
     /// The conversation, entered as a viewer.
-    seat: Seat,
+    viewer: HttpViewer,
     /// The index of the conversation in the stream.
     sub: SubscriptionId,
     /// What is shared with viewers who look through the same lens.
@@ -49,26 +49,26 @@ impl StreamPosition {
     /// Begins after the client's position, if the conversation can be continued from it, otherwise with the
     /// snapshot.
     pub(super) fn new(
-        seat: Seat,
+        viewer: HttpViewer,
         sub: SubscriptionId,
         (lens, mask): (&Lens, Option<&Arc<Mask>>),
         after: Option<&Position>,
     ) -> Self {
-        let frame_cache = seat.conversation.frame_caches.of(lens, mask);
-        let known = after.filter(|after| after.epoch == *seat.conversation.epoch());
-        let known = known.filter(|after| after.seq <= seat.conversation.head());
+        let frame_cache = viewer.conversation.frame_caches.of(lens, mask);
+        let known = after.filter(|after| after.epoch == *viewer.conversation.epoch());
+        let known = known.filter(|after| after.seq <= viewer.conversation.head());
         let cursor = known.map(|after| Cursor { seq: after.seq, tick: 0 });
         let told = known.map_or(0, |after| after.seq);
-        Self { seat, sub, frame_cache, cursor, told, presence: 0 }
+        Self { viewer, sub, frame_cache, cursor, told, presence: 0 }
     }
 
     pub(super) fn conversation(&self) -> Arc<Conversation> {
-        Arc::clone(&self.seat.conversation)
+        Arc::clone(&self.viewer.conversation)
     }
 
     /// The position of the client once it has what was sent; `None` before the first snapshot.
     pub(super) fn position(&self) -> Option<Position> {
-        let epoch = self.seat.conversation.epoch().clone();
+        let epoch = self.viewer.conversation.epoch().clone();
         self.cursor.map(|_| Position { epoch, seq: self.told })
     }
 
@@ -77,7 +77,7 @@ impl StreamPosition {
     /// has what follows (I2).
     pub(super) fn news(&mut self) -> Vec<(Event, bool)> {
         let mut news = Vec::new();
-        let conversation = &self.seat.conversation;
+        let conversation = &self.viewer.conversation;
         let told = conversation.presence.told();
         let (key, names) = told.for_role(self.frame_cache.mask().map(AsRef::as_ref));
         let is_counted = conversation.presence.times() > 0 && !conversation.presence.is_stale();
@@ -91,7 +91,7 @@ impl StreamPosition {
             ));
         }
         loop {
-            let conversation = &self.seat.conversation;
+            let conversation = &self.viewer.conversation;
             let near = |cursor: &Cursor| {
                 self.frame_cache.snapshot_need(conversation, cursor.seq) == SnapshotNeed::No
             };
@@ -127,7 +127,7 @@ impl StreamPosition {
     /// The events of the snapshot, one for each piece. Only the last has the position as its id: a client
     /// that was cut between two pieces gets the snapshot again.
     fn snapshot(&mut self, news: &mut Vec<(Event, bool)>) {
-        let conversation = &self.seat.conversation;
+        let conversation = &self.viewer.conversation;
         let Snapshot { seq, pieces } = self.frame_cache.snapshot(conversation);
         self.cursor = Some(Cursor { seq, tick: 0 });
         self.told = seq;

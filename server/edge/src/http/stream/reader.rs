@@ -18,7 +18,7 @@ use model::unfold::unfold;
 use model::{Envelope, Mask, RunId, Seq, View};
 use tokio::sync::watch;
 
-use crate::http::conversations::{Seat, masked};
+use crate::http::conversations::{HttpViewer, masked};
 use crate::work::Task;
 use agents::Started;
 use event_log::clock;
@@ -61,7 +61,7 @@ pub(super) enum Wanted {
 #[derive(Debug)]
 pub(in crate::http) struct Reader {
     /// The conversation, entered as a viewer.
-    seat: Seat,
+    viewer: HttpViewer,
     encoder: Box<dyn Encode>,
     encoding: &'static EncoderSpec,
     wanted: Wanted,
@@ -89,15 +89,15 @@ impl Reader {
     /// A reader at the beginning of the conversation. Call [`Reader::join`] first for the short form of what
     /// there is.
     pub(super) fn new(
-        seat: Seat,
+        viewer: HttpViewer,
         encoder: Box<dyn Encode>,
         encoding: &'static EncoderSpec,
         wanted: Wanted,
         ends_with_run: bool,
     ) -> Self {
-        let ping = seat.shared.config.ping(encoding, None);
+        let ping = viewer.shared.config.ping(encoding, None);
         Self {
-            seat,
+            viewer,
             encoder,
             encoding,
             wanted,
@@ -123,7 +123,7 @@ impl Reader {
     fn told(&self, envelopes: Vec<Arc<Envelope>>) -> Vec<Arc<Envelope>> {
         match &self.mask {
             None => envelopes,
-            Some(mask) => self.seat.conversation.read_view(|view| mask.read(&envelopes, view)),
+            Some(mask) => self.viewer.conversation.read_view(|view| mask.read(&envelopes, view)),
         }
     }
 
@@ -140,12 +140,12 @@ impl Reader {
             StartAt::Beginning => None,
             StartAt::GoesOn => Some(self.go_on().await),
             StartAt::Now => {
-                let head = self.seat.conversation.head();
+                let head = self.viewer.conversation.head();
                 self.cursor = Some(Cursor { seq: head, tick: 0 });
                 self.replay(head, &mut Vec::new()).await;
                 let Wanted::Run(run) = &self.wanted else { return None };
                 let is_over = |view: &View| view.runs.get(run).is_none_or(|run| !run.is_running());
-                self.is_over = self.seat.conversation.read_view(|view| view.seq <= head && is_over(view));
+                self.is_over = self.viewer.conversation.read_view(|view| view.seq <= head && is_over(view));
                 None
             }
             StartAt::Behind { seq, told } => {
@@ -160,14 +160,14 @@ impl Reader {
 
     /// A reader of the run that its caller has started, from its beginning to its end.
     pub(in crate::http) fn answering(
-        seat: Seat,
+        viewer: HttpViewer,
         encoder: Box<dyn Encode>,
         encoding: &'static EncoderSpec,
         started: &Started,
         answering: Answering,
     ) -> Self {
         let wanted = Wanted::Run(started.place.run.clone());
-        let reader = Self::new(seat, encoder, encoding, wanted, true);
+        let reader = Self::new(viewer, encoder, encoding, wanted, true);
         let cursor = Some(Cursor { seq: started.after.seq, tick: 0 });
         Self { cursor, answering: Some(answering), ..reader }
     }
@@ -210,7 +210,7 @@ impl Reader {
     /// point.
     async fn replay(&mut self, until: Seq, told: &mut Vec<u8>) {
         let mut after = 0;
-        let (shared, conversation) = (Arc::clone(&self.seat.shared), Arc::clone(&self.seat.conversation));
+        let (shared, conversation) = (Arc::clone(&self.viewer.shared), Arc::clone(&self.viewer.conversation));
         while after < until {
             let _turn = shared.work.turn(Task::Piece).await;
             let Ok(page) = shared.hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
@@ -227,11 +227,11 @@ impl Reader {
 
     /// The next piece of the stream; `None` at its end. May be cancelled between two pieces.
     pub(in crate::http) async fn piece(&mut self) -> Option<Bytes> {
-        let shared = Arc::clone(&self.seat.shared);
-        let conversation = Arc::clone(&self.seat.conversation);
+        let shared = Arc::clone(&self.viewer.shared);
+        let conversation = Arc::clone(&self.viewer.conversation);
         loop {
-            let mut moved = std::pin::pin!(conversation.moved());
-            moved.as_mut().enable();
+            let mut appended = std::pin::pin!(conversation.appended());
+            appended.as_mut().enable();
             let mut out = Vec::new();
             if std::mem::take(&mut self.is_behind) {
                 self.read_back(&mut out).await;
@@ -254,7 +254,7 @@ impl Reader {
             }
             let is_waiting = self.answering.as_mut().and_then(|answering| answering.is_waiting.as_mut());
             tokio::select! {
-                () = moved => {}
+                () = appended => {}
                 () = changed(is_waiting) => {}
                 () = tokio::time::sleep(self.ping) => {
                     if let Some(heartbeat) = self.encoding.heartbeat(clock::now_ms()) {
@@ -276,7 +276,7 @@ impl Reader {
         let is_waiting = self.answering.as_ref().and_then(|answering| answering.is_waiting.as_ref());
         let Wanted::Run(run) = &self.wanted else { return false };
         is_waiting.is_some_and(|it| *it.borrow())
-            && self.seat.conversation.read_view(|view| {
+            && self.viewer.conversation.read_view(|view| {
                 let run = view.runs.get(run);
                 run.is_some_and(|run| run.tools.values().any(|tool| tool.state == ToolState::Approval))
             })
@@ -295,7 +295,7 @@ impl Reader {
     /// Encodes what comes after the cursor. True if there may be more.
     fn advance(&mut self, out: &mut Vec<u8>) -> bool {
         let cursor = self.cursor.unwrap_or_default();
-        let Some(slice) = self.seat.conversation.next(cursor, BATCH_BYTES_TARGET) else {
+        let Some(slice) = self.viewer.conversation.next(cursor, BATCH_BYTES_TARGET) else {
             self.is_behind = true;
             return true;
         };
@@ -314,9 +314,9 @@ impl Reader {
     /// nothing can replace the missing events.
     async fn read_back(&mut self, out: &mut Vec<u8>) {
         let cursor = self.cursor.unwrap_or_default();
-        let shared = Arc::clone(&self.seat.shared);
+        let shared = Arc::clone(&self.viewer.shared);
         let _turn = shared.work.turn(Task::Piece).await;
-        match shared.hub.read(&self.seat.conversation, cursor.seq, EVENTS_AT_ONCE).await {
+        match shared.hub.read(&self.viewer.conversation, cursor.seq, EVENTS_AT_ONCE).await {
             Ok(page) if !page.envelopes.is_empty() => {
                 let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
                 self.cursor = Some(Cursor { seq, ..cursor });
@@ -337,7 +337,7 @@ impl Reader {
         self.ended = Some(RunStatus::Error);
         let run = match &self.wanted {
             Wanted::Run(id) => Some(id.clone()),
-            _ => self.seat.conversation.read_view(|view| view.runs.last().map(|(id, _)| id.clone())),
+            _ => self.viewer.conversation.read_view(|view| view.runs.last().map(|(id, _)| id.clone())),
         };
         let run = run.unwrap_or_else(RunId::none);
         let (code, message) = (code.into(), message.to_owned());
@@ -366,7 +366,7 @@ impl Reader {
     /// Writes a short form of everything so far, before all else.
     pub(super) fn join(&mut self, told: &mut impl Write) -> io::Result<()> {
         let out = &mut Vec::new();
-        let view = masked(self.mask.as_deref(), self.seat.conversation.view());
+        let view = masked(self.mask.as_deref(), self.viewer.conversation.view());
         self.cursor = Some(Cursor { seq: view.seq, tick: 0 });
         if self.wanted == Wanted::Latest
             && let Some((id, _)) = view.runs.last()
@@ -437,7 +437,7 @@ impl Reader {
 
     /// Passes an event to the encoder, with its whole result, and numbers the items if they get ids.
     fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
-        let envelope = self.seat.shared.hub.made_whole(&self.seat.conversation, envelope);
+        let envelope = self.viewer.shared.hub.made_whole(&self.viewer.conversation, envelope);
         let Some((seq, told)) = self.places.filter(|_| envelope.seq > 0) else {
             return self.encoder.event(&envelope, out);
         };

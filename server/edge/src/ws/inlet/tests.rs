@@ -31,9 +31,9 @@ async fn came(bytes: &[u8]) -> (Inlet, Outbox) {
 async fn i7_each_ping_is_given_back_before_the_next_is_answered() {
     let ping = frame(PING, &[b'x'; 100]);
     let (mut inlet, outbox) = came(&ping.repeat(10_000)).await;
-    assert!(matches!(inlet.next(&outbox), Inbound::Control));
+    assert!(matches!(inlet.next(&outbox), FrameRead::Control));
     // The answer is queued by the next read.
-    assert!(matches!(inlet.next(&outbox), Inbound::Control));
+    assert!(matches!(inlet.next(&outbox), FrameRead::Control));
     assert!(outbox.waiting() <= 2 * 102, "{}", outbox.waiting());
 }
 
@@ -45,8 +45,8 @@ async fn i8_fragments_without_an_end_use_up_a_turn_and_then_the_socket() {
     loop {
         inlet.begin_turn();
         match inlet.next(&outbox) {
-            Inbound::Nothing => assert!(inlet.is_cut_short()),
-            Inbound::Idle => break,
+            FrameRead::Nothing => assert!(inlet.is_cut_short()),
+            FrameRead::Idle => break,
             other => panic!("{other:?}"),
         }
         turns += 1;
@@ -63,8 +63,8 @@ async fn who_says_something_between_its_pings_may_send_as_many_as_it_likes() {
     while texts < 5 {
         inlet.begin_turn();
         match inlet.next(&outbox) {
-            Inbound::Text(_) => texts += 1,
-            Inbound::Control | Inbound::Nothing => {}
+            FrameRead::Text(_) => texts += 1,
+            FrameRead::Control | FrameRead::Nothing => {}
             other => panic!("{other:?}"),
         }
     }

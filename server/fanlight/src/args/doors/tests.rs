@@ -6,19 +6,19 @@ use super::*;
 use crate::args::layers;
 
 /// The door `name` of a file with this in `[compat]`.
-fn door(name: &str, toml: &str) -> Result<Door, String> {
-    let all: BTreeMap<String, DoorSettings> = layers::fit(layers::table(toml)?)?;
+fn door(name: &str, toml: &str) -> Result<DoorSettings, String> {
+    let all: BTreeMap<String, DoorEntry> = layers::fit(layers::table(toml)?)?;
     all.get(name).unwrap().door(name, |agent| agent == "helper")
 }
 
 #[test]
 fn a_door_is_the_name_of_its_agent_or_a_table() {
-    let helper = Door { agent: Some("helper".into()), ..Door::default() };
+    let helper = DoorSettings { agent: Some("helper".into()), ..DoorSettings::default() };
     assert_eq!(door("forge", "forge = \"helper\""), Ok(helper.clone()));
     let all = "[forge]\nagent = \"helper\"\nhang_up = \"go_on\"\nping_seconds = 5";
-    let wanted = Door { hang_up: Some(HangUp::GoOn), ping: Some(Duration::from_secs(5)), ..helper };
+    let wanted = DoorSettings { hang_up: Some(HangUp::GoOn), ping: Some(Duration::from_secs(5)), ..helper };
     assert_eq!(door("forge", all), Ok(wanted));
-    let stops = Door { hang_up: Some(HangUp::Stop), ..Door::default() };
+    let stops = DoorSettings { hang_up: Some(HangUp::Stop), ..DoorSettings::default() };
     assert_eq!(door("openai", "[openai]\nhang_up = \"stop\""), Ok(stops));
 }
 

@@ -61,6 +61,9 @@ fn table(command: &Command) -> String {
         let key = match option.get_id().as_str() {
             // The file does not name itself.
             "config" => String::from("–"),
+            // These are tables there.
+            "access" => String::from("`[access]`"),
+            "upstreams" => String::from("`[upstreams.NAME]`"),
             id => format!("`{id}`"),
         };
         let key = if has_file { format!(" {key} |") } else { String::new() };

@@ -17,9 +17,9 @@ const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// A socket that takes everything.
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<u8>>);
+struct RecordingTransport(Mutex<Vec<u8>>);
 
-impl Transport for Heard {
+impl Transport for RecordingTransport {
     fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -32,14 +32,14 @@ impl Transport for Heard {
 
 /// Who watches the list.
 struct Viewer {
-    heard: Arc<Heard>,
+    heard: Arc<RecordingTransport>,
     subscription: Arc<Subscription>,
 }
 
 impl Viewer {
     fn of(fleet: &ListViewers) -> Self {
-        let heard = Arc::<Heard>::default();
-        let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
+        let heard = Arc::<RecordingTransport>::default();
+        let line: Arc<dyn Transport> = Arc::<RecordingTransport>::clone(&heard);
         Self { heard, subscription: fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, None) }
     }
 
@@ -76,8 +76,8 @@ fn who_is_shown_some_rows_hears_nothing_of_the_others() {
     for name in ["a1", "b1", "b2"] {
         say(&hub, name, "before");
     }
-    let heard = Arc::<Heard>::default();
-    let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
+    let heard = Arc::<RecordingTransport>::default();
+    let line: Arc<dyn Transport> = Arc::<RecordingTransport>::clone(&heard);
     let seen = SeenRows::new(|id| id.as_str().starts_with('a'));
     let subscription = fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, Some(seen));
     let viewer = Viewer { heard, subscription };
@@ -103,8 +103,8 @@ fn what_was_deleted_is_named_to_those_who_may_see_it_and_a_new_one_of_that_name_
     let (_log, hub, fleet) = list();
     say(&hub, "a1", "before");
     let all = Viewer::of(&fleet);
-    let heard = Arc::<Heard>::default();
-    let line: Arc<dyn Transport> = Arc::<Heard>::clone(&heard);
+    let heard = Arc::<RecordingTransport>::default();
+    let line: Arc<dyn Transport> = Arc::<RecordingTransport>::clone(&heard);
     let seen = SeenRows::new(|id| id.as_str().starts_with('a'));
     let subscription = fleet.enter(&Arc::new(Outbox::new(line)), 1, 10, Some(seen));
     let some = Viewer { heard, subscription };

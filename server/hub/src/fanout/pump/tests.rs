@@ -87,6 +87,6 @@ async fn i7_a_publisher_that_writes_when_the_last_viewer_has_left_holds_nobody()
     let (viewed, pump) = (Arc::clone(viewed), Arc::clone(pump));
     let gone = come_and_go(&fanout, &last);
     drop(last);
-    pump.pump_now(&viewed);
+    write_at_once(&[(viewed, pump)]);
     let_go(gone).await;
 }

@@ -17,7 +17,7 @@ use crate::hub::index::{IndexEntries, fold_and_index};
 use crate::hub::measure::CountedBefore;
 use crate::hub::outsize::lengthen;
 use crate::hub::publication::{AppendError, Appended, EventOrigin, Publication};
-use crate::hub::publishers::ClaimVerdict;
+use crate::hub::publishers::FrameVerdict;
 
 impl Conversation {
     /// Stamps the events of `publication`, folds them and gives them to the log. `now` is in milliseconds
@@ -41,18 +41,20 @@ impl Conversation {
             if self.is_followed() {
                 return Err(AppendError::Elsewhere);
             }
-            if let Some(claim) = &publication.claim {
-                match state.publishers.judge(claim) {
+            if let Some(numbering) = &publication.numbering {
+                match state.publishers.judge(numbering) {
                     // Events that were taken before are left out: a number is taken once.
-                    ClaimVerdict::Take { skip } => {
+                    FrameVerdict::Take { skip } => {
                         publication.events.drain(..skip.min(publication.events.len()));
                     }
-                    ClaimVerdict::Duplicate => {
-                        state.attendance.is_back(publication.speaker, &claim.publisher);
+                    FrameVerdict::Duplicate => {
+                        state.attendance.is_back(publication.speaker, &numbering.publisher);
                         return Ok(self.duplicate(&state, publication, log));
                     }
-                    ClaimVerdict::Gap { expected } => return Err(AppendError::Gap { expected }),
-                    ClaimVerdict::Fenced => return Err(AppendError::Fenced),
+                    // The next owner may have taken them.
+                    FrameVerdict::Gap { .. } if !log.holds_lease() => return Err(AppendError::Unsure),
+                    FrameVerdict::Gap { expected } => return Err(AppendError::Gap { expected }),
+                    FrameVerdict::Fenced => return Err(AppendError::Fenced),
                 }
             }
             publication.disbelieve();
@@ -65,7 +67,7 @@ impl Conversation {
             self.head.store(state.view.seq, Ordering::Release);
             appended
         };
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
         Ok(appended)
     }
 
@@ -119,8 +121,8 @@ impl Conversation {
         let mut entries = log.indexes().then(IndexEntries::default);
         let mut logged = Vec::with_capacity(publication.events.len());
         for mut envelope in std::mem::take(&mut publication.events) {
-            if let Some(claim) = &publication.claim {
-                envelope.publisher = Some(claim.publisher.clone());
+            if let Some(numbering) = &publication.numbering {
+                envelope.publisher = Some(numbering.publisher.clone());
             }
             // Whatever the sender claimed. Deltas do without it: their run says whose they are.
             envelope.by_hub =
@@ -140,7 +142,8 @@ impl Conversation {
             self.unattended.store(true, Ordering::Relaxed);
         }
         let mark = publication.mark.take();
-        let mark = mark.or_else(|| publication.claim.as_ref().map(|claim| state.publishers.take(claim)));
+        let mark =
+            mark.or_else(|| publication.numbering.as_ref().map(|numbering| state.publishers.take(numbering)));
         let IndexEntries { mut documents, calls } = entries.unwrap_or_default();
         let attachments = std::mem::take(&mut publication.attachments);
         lengthen(&mut documents, &logged, &attachments);
@@ -202,7 +205,7 @@ impl ConversationState {
         }
     }
 
-    /// Stamps and folds one event; returns it if the log stores it. Ephemeral facts are kept beside the ring
+    /// Stamps and folds one event; returns it if the log stores it. Ephemeral events are kept beside the ring
     /// and not logged.
     pub(super) fn add(
         &mut self,

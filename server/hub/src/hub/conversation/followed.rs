@@ -60,7 +60,7 @@ impl Conversation {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Takes the events from `from` to `to`, each seq once and in order, and ephemeral facts. What it has
+    /// Takes the events from `from` to `to`, each seq once and in order, and ephemeral events. What it has
     /// already is left out. Returns the weight of what is new, in bytes. On an error the events that fitted
     /// are kept; the rest must come again.
     pub(in crate::hub) fn take_followed(
@@ -79,7 +79,7 @@ impl Conversation {
             self.head.store(state.view.seq, Ordering::Release);
             taken
         };
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
         taken
     }
 
@@ -96,7 +96,7 @@ impl Conversation {
         state.view = view;
         self.head.store(state.view.seq, Ordering::Release);
         drop(state);
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
     }
 
     /// Becomes a conversation of this hub. `missing` are the events that the log has after the newest one here, `marks` how far its
@@ -127,7 +127,7 @@ impl Conversation {
         state.retired = true;
         self.over.store(true, Ordering::Release);
         drop(state);
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
     }
 
     /// If another hub has it and nobody views it, retires it. True if it did.

@@ -10,7 +10,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use event_log::{Append, Attachment, Checkpoint, Document, EndedCall, EventLog, ImportId, Ring, Ticket};
+use event_log::{
+    Append, Attachment, Checkpoint, EndedToolCall, EventLog, ImportId, Ring, SearchDocument, Ticket,
+};
 use model::fold::fold;
 use model::weigh::{held, weigh};
 use model::{Envelope, Epoch, Position};
@@ -38,7 +40,7 @@ pub(in crate::hub) struct FoldedHistory {
     /// Large results whose events are not folded yet.
     attachments: Vec<Attachment>,
     /// The tool calls that have ended so far, for the log's figures.
-    calls: Vec<EndedCall>,
+    calls: Vec<EndedToolCall>,
     /// Whether the log wants documents and calls.
     indexes: bool,
     /// Whether a first piece was given. There is at least one piece, which says where the history begins.
@@ -53,7 +55,7 @@ pub(in crate::hub) struct HistoryPiece {
     /// The events, which the log and the folded ring share.
     envelopes: Vec<Arc<Envelope>>,
     /// Texts that these events have completed.
-    documents: Vec<Document>,
+    documents: Vec<SearchDocument>,
     /// Large results of these events.
     attachments: Vec<Attachment>,
 }
@@ -174,7 +176,7 @@ impl Conversation {
     pub(in crate::hub) fn arrive(&self, arrival: FoldedHistory, ticket: Ticket) {
         {
             let mut state = self.state.lock();
-            // Ephemeral facts, attendance and publishers stay the conversation's own.
+            // Ephemeral events, attendance and publishers stay the conversation's own.
             let ConversationState { ring, marks, view, at, .. } = arrival.state;
             state.has_own = view.runs.values().any(|run| run.own);
             (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
@@ -182,7 +184,7 @@ impl Conversation {
             state.ticket = ticket;
             self.head.store(state.view.seq, Ordering::Release);
         }
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
     }
 
     /// A copy of the view, and when its newest event was taken, in milliseconds since 1970.

@@ -63,7 +63,7 @@ impl Conversation {
             self.head.store(state.view.seq, Ordering::Release);
             verdict
         };
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
         verdict
     }
 }

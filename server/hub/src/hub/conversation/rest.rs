@@ -101,7 +101,7 @@ impl Conversation {
         self.over.store(true, Ordering::Release);
         drop(state);
         left.give_up_withheld();
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
         true
     }
 

@@ -10,7 +10,7 @@ use model::{Envelope, Event, MessageId, PublisherId, RunId, ToolCallId, testkit}
 use proptest::prelude::*;
 
 use super::*;
-use crate::hub::{Numbers, Publication, PublisherClaim};
+use crate::hub::{FrameNumbering, Numbers, Publication};
 
 fn conversation() -> Conversation {
     Conversation::new(ConversationId::parse("c").unwrap(), Epoch::new("e"))
@@ -68,7 +68,7 @@ fn i7_a_full_conversation_takes_only_what_ends_something() {
 fn i9_what_the_log_refuses_leaves_nothing_behind_and_its_repetition_is_refused_too() {
     let (conversation, log) = (conversation(), MemoryLog::default());
     let numbered = |number| Publication {
-        claim: Some(PublisherClaim {
+        numbering: Some(FrameNumbering {
             publisher: PublisherId::new("p"),
             epoch: 1,
             numbers: Numbers::Frame(number),
@@ -212,11 +212,11 @@ fn i7_the_ring_is_bounded_in_bytes_and_keeps_at_least_the_last() {
 #[test]
 fn i10_a_refused_frame_changes_nothing() {
     let (conversation, log) = (conversation(), MemoryLog::default());
-    let claim =
-        |seq| PublisherClaim { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(seq) };
+    let numbering =
+        |seq| FrameNumbering { publisher: PublisherId::new("p"), epoch: 1, numbers: Numbers::Frame(seq) };
     let frame = |seq| {
         let both = Publication::of(vec![bare(status("a")), bare(status("b"))]);
-        Publication { claim: Some(claim(seq)), ..both }
+        Publication { numbering: Some(numbering(seq)), ..both }
     };
     assert!(!conversation.append(&mut frame(1), 1, &log, None).unwrap().duplicate);
     let again = conversation.append(&mut frame(1), 1, &log, None).unwrap();
@@ -230,13 +230,13 @@ fn i10_of_a_frame_that_overlaps_only_the_rest_is_taken() {
     let (conversation, log) = (conversation(), MemoryLog::default());
     let frame = |first: u64, texts: &[&str]| {
         let last = first + texts.len() as u64 - 1;
-        let claim = PublisherClaim {
+        let numbering = FrameNumbering {
             publisher: PublisherId::new("p"),
             epoch: 1,
             numbers: Numbers::Events { first, last },
         };
         let said = texts.iter().map(|text| bare(status(text))).collect();
-        Publication { claim: Some(claim), ..Publication::of(said) }
+        Publication { numbering: Some(numbering), ..Publication::of(said) }
     };
     conversation.append(&mut frame(1, &["a", "b"]), 1, &log, None).unwrap();
     let appended = conversation.append(&mut frame(2, &["b", "c", "d"]), 1, &log, None).unwrap();

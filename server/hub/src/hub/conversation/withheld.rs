@@ -3,7 +3,7 @@
 //! and so does what comes behind it of the same publisher or the same runs:
 //!
 //! ```text
-//!  claim judged ─▶ deltas redacted ─▶ nothing is held ─▶ numbered, folded, logged
+//!  numbering judged ─▶ deltas redacted ─▶ nothing is held ─▶ numbered, folded, logged
 //!                        │                    ▲
 //!                        └─ held ─▶ withheld ─┘ once more came, or after WITHHELD_MS
 //! ```
@@ -39,7 +39,7 @@ pub(super) struct WithheldPublication {
 impl WithheldPublication {
     /// Whether `other` must come behind it.
     fn is_before(&self, other: &Publication) -> bool {
-        let publisher = |it: &Publication| it.claim.as_ref().map(|claim| claim.publisher.clone());
+        let publisher = |it: &Publication| it.numbering.as_ref().map(|numbering| numbering.publisher.clone());
         let same = publisher(other).is_some_and(|other| Some(other) == publisher(&self.publication));
         same || runs(other).any(|run| runs(&self.publication).any(|known| known == run))
     }
@@ -77,7 +77,7 @@ impl Conversation {
         }
         let ticket = PendingTicket::default();
         let events = publication.events.len() as u64;
-        let mark = publication.claim.as_ref().map(|claim| state.publishers.take(claim));
+        let mark = publication.numbering.as_ref().map(|numbering| state.publishers.take(numbering));
         let empty = Publication::of(Vec::new());
         let publication = Publication { mark, ..std::mem::replace(publication, empty) };
         state.withheld.push(WithheldPublication { publication, since: now, ticket: ticket.clone() });
@@ -135,9 +135,9 @@ impl Conversation {
         self.take_withheld(state, now, log);
     }
 
-    /// Gives numbers to what is withheld. Says when to look again; the ticket is that
+    /// Releases the texts that are withheld: gives numbers to their events. Says when to look again; the ticket is that
     /// of all that was ever appended.
-    pub(in crate::hub) fn release(
+    pub(in crate::hub) fn release_texts(
         &self,
         now: u64,
         whose: WithheldScope,
@@ -158,7 +158,7 @@ impl Conversation {
             self.head.store(state.view.seq, Ordering::Release);
             ReleaseResult { any: true, next: None, ticket: state.ticket }
         };
-        self.moved.notify_waiters();
+        self.appended.notify_waiters();
         released
     }
 }
@@ -205,11 +205,11 @@ impl ConversationState {
     pub(super) fn marks_without_withheld(&self) -> Vec<PublisherMark> {
         let mut marks = self.publishers.marks();
         for withheld in self.withheld.iter().rev() {
-            let Some(claim) = &withheld.publication.claim else { continue };
-            let mark = marks.iter_mut().find(|mark| mark.publisher == claim.publisher);
-            if let (Some(mark), Some(first)) = (mark, claim.numbers.first()) {
+            let Some(numbering) = &withheld.publication.numbering else { continue };
+            let mark = marks.iter_mut().find(|mark| mark.publisher == numbering.publisher);
+            if let (Some(mark), Some(first)) = (mark, numbering.numbers.first()) {
                 // What a publisher of a new life said before is no mark of that life.
-                mark.seq = if mark.epoch == claim.epoch { first.saturating_sub(1) } else { 0 };
+                mark.seq = if mark.epoch == numbering.epoch { first.saturating_sub(1) } else { 0 };
             }
         }
         marks

@@ -13,7 +13,7 @@ fn entries(lines: &str) -> IndexEntries {
     into
 }
 
-fn texts(entries: &IndexEntries) -> Vec<(DocumentKind, &str, &str)> {
+fn texts(entries: &IndexEntries) -> Vec<(SearchDocumentKind, &str, &str)> {
     entries.documents.iter().map(|found| (found.kind, found.name.as_str(), found.text.as_str())).collect()
 }
 
@@ -30,11 +30,12 @@ fn texts_are_found_once_they_are_whole() {
         {"k":"part.delta","part":"p2","text":"Because","run":"r1"}
     "#;
     let found = entries(begun);
-    let before = [(DocumentKind::Message, "user", "Why?"), (DocumentKind::Thinking, "", "Let me see")];
+    let before =
+        [(SearchDocumentKind::Message, "user", "Why?"), (SearchDocumentKind::Thinking, "", "Let me see")];
     assert_eq!(texts(&found), before);
     assert_eq!(found.documents[1].seq, 6);
     let ended = entries(&format!("{begun}{}", r#"{"k":"run.end","status":"interrupted","run":"r1"}"#));
-    assert_eq!(texts(&ended)[2..], [(DocumentKind::Text, "", "Because")]);
+    assert_eq!(texts(&ended)[2..], [(SearchDocumentKind::Text, "", "Because")]);
 }
 
 #[test]
@@ -52,12 +53,12 @@ fn calls_are_found_by_arguments_and_result_and_counted_once() {
         {"k":"run.end","status":"cancelled","run":"r1"}
     "#,
     );
-    let call = |name: &str, failed, ms| EndedCall { name: name.into(), failed, latency_ms: Some(ms) };
+    let call = |name: &str, failed, ms| EndedToolCall { name: name.into(), failed, latency_ms: Some(ms) };
     assert_eq!(found.calls, [call("sql", false, 840), call("rm", true, 2)]);
-    let results = texts(&found).into_iter().filter(|(kind, ..)| *kind == DocumentKind::Result);
+    let results = texts(&found).into_iter().filter(|(kind, ..)| *kind == SearchDocumentKind::Result);
     assert_eq!(
         results.collect::<Vec<_>>(),
-        [(DocumentKind::Result, "sql", "3 rows"), (DocumentKind::Result, "rm", "no")]
+        [(SearchDocumentKind::Result, "sql", "3 rows"), (SearchDocumentKind::Result, "rm", "no")]
     );
 }
 

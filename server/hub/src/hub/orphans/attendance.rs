@@ -127,7 +127,7 @@ impl Attendance {
         };
         let Some((_, attended)) = self.runs.get_index_mut(place) else { return false };
         attended.last = attended.last.max(now);
-        // An ephemeral fact is not stored, so it does not take back by itself what is.
+        // An ephemeral event is not stored, so it does not take back by itself what is.
         let was_stalled = std::mem::take(&mut attended.is_stalled) && event.kind.class() == Class::Ephemeral;
         if envelope.publisher.is_some() && attended.publisher != envelope.publisher {
             attended.publisher.clone_from(&envelope.publisher);

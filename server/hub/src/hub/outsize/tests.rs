@@ -89,16 +89,16 @@ fn what_is_searched_is_more_than_what_travels() {
     let attachment = shorten(&mut event).unwrap();
     let logged =
         [Arc::new(Envelope { event, seq: 3, at: 0, producer_at: None, publisher: None, by_hub: false })];
-    let document = |kind, seq| Document {
+    let document = |kind, seq| SearchDocument {
         run: RunId::new("r"),
-        place: event_log::DocumentPlace::Item(model::view::Item::Tool(ToolCallId::new("t"))),
+        place: event_log::SearchDocumentPlace::Item(model::view::Item::Tool(ToolCallId::new("t"))),
         kind,
         name: "t".into(),
         seq,
         at: 0,
         text: "short".to_owned(),
     };
-    let mut documents = [document(DocumentKind::Result, 3), document(DocumentKind::Arguments, 3)];
+    let mut documents = [document(SearchDocumentKind::Result, 3), document(SearchDocumentKind::Arguments, 3)];
     lengthen(&mut documents, &logged, &[attachment]);
     assert!(documents[0].text.contains("needle") && documents[0].text.len() <= DOCUMENT_BYTES_MAX);
     assert_eq!(documents[1].text, "short");

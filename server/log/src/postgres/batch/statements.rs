@@ -1,10 +1,14 @@
 //! The statements of a transaction. Each takes arrays, one for each column, so one statement writes any number of rows.
 
+use crate::postgres::life::keep_steady;
+
 /// The fence. It also locks the row of the life, so that nobody ends the life before this transaction has
 /// ended.
-pub(super) const FENCE: &str = "UPDATE life SET commits = $2::bigint, written_at = $3, \
-                     expires_at = clock_timestamp() + $4::bigint * interval '1 millisecond' \
-                     WHERE number = $1 AND NOT over AND commits = $2::bigint - 1";
+pub(super) const NAMED_FENCE: &str = concat!(
+    "PREPARE fence (bigint, bigint, bigint, bigint) AS UPDATE life SET commits = $2::bigint, written_at = $3, ",
+    keep_steady!("$4"),
+    " WHERE number = $1 AND NOT over AND commits = $2::bigint - 1"
+);
 /// Which of these conversations the life has.
 pub(super) const OWNED: &str = "SELECT 1 FROM owner WHERE conversation = ANY($1) AND life = $2";
 /// Where an import stands: as a row of `gone` with its number, so that it is deleted if nobody adopts it.

@@ -15,7 +15,7 @@ use crate::ops::{Block, CompactedBlocks, Encoding, Op, PackedView, Queued, Queue
 use crate::pack::pack;
 use crate::postgres::known::{ConversationHead, WriterCache};
 use crate::rows::{StoredRow, active_at};
-use crate::{Attachment, Checkpoint, Document, PublisherMark, views};
+use crate::{Attachment, Checkpoint, PublisherMark, SearchDocument, views};
 
 mod imports;
 
@@ -161,7 +161,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Takes what is kept beside events. Returns its bytes.
-    fn beside(&mut self, key: i64, attachments: &[Attachment], documents: &[Document]) -> i64 {
+    fn beside(&mut self, key: i64, attachments: &[Attachment], documents: &[SearchDocument]) -> i64 {
         let mut bytes = 0;
         for attachment in attachments {
             let before =

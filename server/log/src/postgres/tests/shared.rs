@@ -1,7 +1,10 @@
 //! Several hubs on one database.
 
 use super::*;
-use crate::{STORED_SESSIONS_EACH_MAX, STORED_SESSIONS_MAX, StoredSession};
+use crate::{
+    STORED_LOGINS_MAX, STORED_PERIODS_MAX, STORED_SESSIONS_EACH_MAX, STORED_SESSIONS_MAX, STORED_SHARES_MAX,
+    STORED_SPENDING_MS, StoredLogin, StoredSession, StoredSetting, StoredShare, StoredSpending,
+};
 
 const A: &str = "http://127.0.0.1:1";
 const B: &str = "http://127.0.0.1:2";
@@ -21,7 +24,7 @@ fn taken(log: &PostgresLog, name: &str) {
 
 #[test]
 fn a_conversation_has_one_owner_and_others_are_told_where() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     assert_eq!(a.claim(&id("c"), Purpose::Find).unwrap(), Owner::Here, "there is nothing to find");
     assert_eq!(b.claim(&id("c"), Purpose::Make).unwrap(), Owner::Here);
@@ -42,7 +45,7 @@ fn a_conversation_has_one_owner_and_others_are_told_where() {
 
 #[test]
 fn asking_again_for_a_conversation_of_another_hub_locks_nothing() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     taken(&b, "c");
     for purpose in [Purpose::Find, Purpose::Make] {
@@ -52,13 +55,13 @@ fn asking_again_for_a_conversation_of_another_hub_locks_nothing() {
     // A row that was ever locked or changed names the transaction; the division fails for one.
     let owner = format!("{}.owner", schema(&place));
     let is_untouched = format!("SELECT 1 / (xmax::text = '0')::int FROM {owner} WHERE conversation = 'c'");
-    assert!(PostgresServer::shared().sql(&is_untouched));
+    assert!(TestPostgresServer::shared().sql(&is_untouched));
     drop((a, b));
 }
 
 #[test]
 fn a_hub_that_ends_well_leaves_its_conversations_whole() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     taken(&a, "c");
     append(&a, "c", 0, &events(1, 3));
@@ -70,8 +73,8 @@ fn a_hub_that_ends_well_leaves_its_conversations_whole() {
 
 #[test]
 fn i9_an_owner_that_is_found_dead_and_wakes_writes_nothing() {
-    let place = PostgresServer::shared().place();
-    let server = PostgresServer::shared();
+    let place = TestPostgresServer::shared().place();
+    let server = TestPostgresServer::shared();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     taken(&a, "c");
     taken(&a, "other");
@@ -96,8 +99,64 @@ fn i9_an_owner_that_is_found_dead_and_wakes_writes_nothing() {
 }
 
 #[test]
+fn owners_stay_when_all_leases_have_run_out_since_the_database_was_away() {
+    let (place, server) = (TestPostgresServer::shared().place(), TestPostgresServer::shared());
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    taken(&b, "d");
+    // What a database finds that was away for an hour.
+    let away =
+        format!("UPDATE {}.life SET expires_at = clock_timestamp() - interval '1 hour'", schema(&place));
+    for round in 0..20 {
+        assert!(server.sql(&away));
+        assert_eq!(b.claim(&id("c"), Purpose::Make).unwrap(), elsewhere(A), "round {round}");
+        assert_eq!(a.claim(&id("d"), Purpose::Make).unwrap(), elsewhere(B), "round {round}");
+    }
+    // One that starts then waits for a word of the others.
+    assert!(server.sql(&away));
+    let c = place.open_shared("http://127.0.0.1:3");
+    assert_eq!(c.claim(&id("c"), Purpose::Make).unwrap(), elsewhere(A));
+    wait(&a, append(&a, "c", 0, &events(1, 3))).unwrap();
+    wait(&b, append(&b, "d", 0, &events(1, 3))).unwrap();
+    // One that is dead is found dead all the same.
+    drop(a);
+    taken(&c, "c");
+    drop((b, c));
+}
+
+#[test]
+fn a_claim_that_waited_for_another_one_sees_who_has_the_conversation_now() {
+    let (place, server) = (TestPostgresServer::shared().place(), TestPostgresServer::shared());
+    let (third, name) = ("http://127.0.0.1:3", schema(&place));
+    let (a, b, c) = (place.open_shared(A), place.open_shared(B), place.open_shared(third));
+    taken(&a, "c");
+    assert!(server.sql(&format!("UPDATE {name}.life SET over = true WHERE address = '{A}'")));
+    // Takes it over for the third hub, as a claim does: locks the row first, and changes it once somebody waits for the lock.
+    let take = format!(
+        "DO $$ BEGIN PERFORM FROM {name}.owner WHERE conversation = 'c' FOR UPDATE; \
+         FOR look IN 1..6000 LOOP EXIT WHEN EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))); \
+         PERFORM pg_sleep(0.005); END LOOP; \
+         UPDATE {name}.owner SET life = (SELECT number FROM {name}.life WHERE address = '{third}') WHERE conversation = 'c'; END $$"
+    );
+    // The division fails until the row is locked.
+    let is_locked = format!(
+        "SELECT 1 / count(*) FROM pg_locks WHERE relation = '{name}.owner'::regclass AND mode = 'RowShareLock' AND granted"
+    );
+    std::thread::scope(|scope| {
+        let taking = scope.spawn(|| server.sql(&take));
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while !server.sql(&is_locked) {
+            assert!(Instant::now() < deadline, "the row was not locked");
+        }
+        assert_eq!(b.claim(&id("c"), Purpose::Make).unwrap(), elsewhere(third));
+        assert!(taking.join().unwrap());
+    });
+    drop((a, b, c));
+}
+
+#[test]
 fn a_transaction_without_the_conversation_is_refused() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     taken(&b, "c");
     let stolen = append(&a, "c", 0, &events(1, 1));
@@ -106,8 +165,26 @@ fn a_transaction_without_the_conversation_is_refused() {
 }
 
 #[test]
+fn i9_a_hub_whose_claim_a_promotion_has_lost_steps_down() {
+    let (place, server) = (TestPostgresServer::shared().place(), TestPostgresServer::shared());
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    wait(&a, append(&a, "c", 0, &events(1, 3))).unwrap();
+    // What is left where the standby did not have the claim when it was promoted.
+    let name = schema(&place);
+    let before =
+        format!("UPDATE {name}.owner SET life = (SELECT number FROM {name}.life WHERE address = '{B}')");
+    assert!(server.sql(&before));
+    let late = append(&a, "c", 3, &events(4, 5));
+    assert!(wait(&a, late).unwrap_err().to_string().contains("another hub"));
+    // It tried again and again, and stayed.
+    assert!(a.progress().borrow().is_overtaken);
+    assert_eq!(b.load(&id("c")).unwrap().unwrap().position.seq, 3);
+}
+
+#[test]
 fn a_name_to_which_nobody_wrote_is_free_when_its_hub_has_ended() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     taken(&a, "c");
     a.close().unwrap();
@@ -118,7 +195,7 @@ fn a_name_to_which_nobody_wrote_is_free_when_its_hub_has_ended() {
 
 #[test]
 fn a_hub_that_starts_again_under_its_address_does_not_wait_for_itself() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
     taken(&a, "c");
     wait(&a, append(&a, "c", 0, &events(1, 2))).unwrap();
@@ -131,9 +208,9 @@ fn a_hub_that_starts_again_under_its_address_does_not_wait_for_itself() {
 
 #[test]
 fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
-    let place = PostgresServer::shared().place();
+    let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
-    let (here, there) = (a.sessions().unwrap(), b.sessions().unwrap());
+    let (here, there) = (a.access().unwrap(), b.access().unwrap());
     let of = |caller: &str, hash: &str, expires| StoredSession {
         hash: String::from(hash),
         caller: String::from(caller),
@@ -152,7 +229,7 @@ fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
         "INSERT INTO {}.session (hash, caller, behind, expires_at) SELECT n::text, n::text, '', 10 FROM generate_series(1, {STORED_SESSIONS_MAX}) n",
         schema(&place)
     );
-    assert!(PostgresServer::shared().sql(&many));
+    assert!(TestPostgresServer::shared().sql(&many));
     there.put(&session("newest", 10), 5).unwrap();
     let left = here.hashes().unwrap();
     assert_eq!(left.len(), STORED_SESSIONS_MAX);
@@ -172,6 +249,140 @@ fn i7_sessions_are_known_to_all_hubs_and_the_oldest_go_first() {
     }
     assert!(here.hashes().unwrap().len() >= before - 1);
     drop((a, b));
-    let alone = PostgresServer::shared().place().open_log();
-    assert!(alone.sessions().is_none(), "a hub that is alone keeps them in its memory");
+    let alone = TestPostgresServer::shared().place().open_log();
+    assert!(alone.access().is_none(), "a hub that is alone keeps them in its memory");
+}
+
+#[test]
+fn i7_a_login_that_is_under_way_is_taken_once_by_any_hub_and_the_oldest_go_first() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    let (here, there) = (a.access().unwrap(), b.access().unwrap());
+    let login =
+        |state: &str, expires| StoredLogin { state: state.into(), login: format!("of {state}"), expires };
+    here.put_login(&login("first", 10), 1).unwrap();
+    here.put_login(&login("short", 5), 1).unwrap();
+    assert_eq!(there.take_login("first", 2).unwrap().as_deref(), Some("of first"));
+    assert_eq!(here.take_login("first", 2).unwrap(), None, "it was taken");
+    assert_eq!(there.take_login("short", 5).unwrap(), None, "it is over");
+    here.put_login(&login("oldest", 10), 1).unwrap();
+    let many = format!(
+        "INSERT INTO {}.login (state, login, expires_at) SELECT n::text, '', 10 FROM generate_series(1, {}) n",
+        schema(&place),
+        STORED_LOGINS_MAX - 1
+    );
+    assert!(TestPostgresServer::shared().sql(&many));
+    there.put_login(&login("newest", 10), 1).unwrap();
+    assert_eq!(here.take_login("oldest", 2).unwrap(), None, "it made room");
+    assert!(here.take_login("1", 2).unwrap().is_some() && here.take_login("newest", 2).unwrap().is_some());
+}
+
+#[test]
+fn i7_views_of_a_link_are_counted_once_for_all_hubs_and_links_are_bounded() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    let (here, there) = (a.access().unwrap(), b.access().unwrap());
+    let share = |hash: &str, views_left, expires| StoredShare {
+        hash: hash.into(),
+        share: "{}".into(),
+        views_left,
+        expires,
+    };
+    assert!(here.put_share(&share("two", Some(2), 10), 1).unwrap());
+    assert!(here.put_share(&share("any", None, 5), 1).unwrap());
+    assert_eq!(
+        [there, here, there, here].map(|hub| hub.view_share("two").unwrap()),
+        [true, true, false, false]
+    );
+    assert!(there.view_share("any").unwrap() && !there.view_share("none").unwrap());
+    assert_eq!(there.shares().unwrap(), [share("two", Some(0), 10), share("any", None, 5)]);
+    there.remove_share("two").unwrap();
+    assert_eq!(here.share_hashes().unwrap(), ["any"]);
+    assert!(!here.put_share(&share("two", Some(2), 10), 2).unwrap(), "what was revoked is not brought back");
+    assert!(!here.view_share("two").unwrap());
+    assert!(there.put_share(&share("later", None, 20), 5).unwrap());
+    assert_eq!(here.share_hashes().unwrap(), ["later"], "what is over makes room");
+    let many = format!(
+        "INSERT INTO {}.share (hash, share, expires_at) SELECT n::text, '', 10 FROM generate_series(1, {}) n",
+        schema(&place),
+        STORED_SHARES_MAX - 1
+    );
+    assert!(TestPostgresServer::shared().sql(&many));
+    assert!(!there.put_share(&share("one more", None, 20), 5).unwrap());
+    assert!(there.put_share(&share("later", None, 20), 5).unwrap(), "it is there already");
+}
+
+fn spent(since: u64, currency: &str, picos: u64, calls: u64) -> StoredSpending {
+    StoredSpending { token: "t".into(), since, currency: currency.into(), picos, calls, estimated: 1 }
+}
+
+#[test]
+fn what_tokens_spend_at_all_hubs_is_one_sum_for_each_period_and_currency() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    let (here, there) = (a.access().unwrap(), b.access().unwrap());
+    let sorted = |mut all: Vec<StoredSpending>| {
+        all.sort_by(|a, b| (a.since, &a.currency).cmp(&(b.since, &b.currency)));
+        all
+    };
+    assert_eq!(here.charge(&[spent(5, "USD", 7, 2)], 1).unwrap(), [spent(5, "USD", 7, 2)]);
+    there.adopt_spending(&[spent(5, "USD", 100, 1), spent(6, "USD", 100, 1)], 1).unwrap();
+    let five = StoredSpending { estimated: 2, ..spent(5, "USD", 10, 3) };
+    assert_eq!(there.charge(&[spent(5, "USD", 3, 1)], 1).unwrap(), std::slice::from_ref(&five));
+    // The next period, the one before by a clock that is behind, and another currency: each stands by itself.
+    let four = spent(4, "USD", 1, 1);
+    let all = sorted(here.charge(&[four.clone(), spent(5, "EUR", 2, 1)], 1).unwrap());
+    assert_eq!(all, [four, spent(5, "EUR", 2, 1), five.clone()]);
+    let all = sorted(there.charge(&[spent(6, "USD", 1, 1)], 1).unwrap());
+    assert_eq!(all, [spent(5, "EUR", 2, 1), five, spent(6, "USD", 1, 1)]);
+    let most = spent(5, "EUR", u64::MAX, 1);
+    assert_eq!(sorted(there.charge(&[most], 1).unwrap())[0].picos, i64::MAX.unsigned_abs());
+}
+
+#[test]
+fn i7_what_tokens_have_spent_goes_with_its_period_and_with_the_token() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    let (here, there) = (a.access().unwrap(), b.access().unwrap());
+    let of = |token: &str, since| StoredSpending { token: token.into(), ..spent(since, "USD", 1, 1) };
+    let left = || {
+        let all = there.charge(&[], 1).unwrap().into_iter().map(|spent| (spent.token, spent.since));
+        all.collect::<std::collections::BTreeSet<_>>()
+    };
+    let rows = |rows: &[(&str, u64)]| {
+        rows.iter()
+            .map(|(token, since)| (String::from(*token), *since))
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    for since in [0, 10, 30, 20, 40] {
+        here.charge(&[of("t", since)], 100).unwrap();
+    }
+    here.charge(&[of("other", 10)], 100).unwrap();
+    assert_eq!(STORED_PERIODS_MAX, 2);
+    assert_eq!(left(), rows(&[("other", 10), ("t", 0), ("t", 30), ("t", 40)]));
+    // Whoever has the token keeps what has no period, and nothing else.
+    there.charge(&[of("gone", 0)], 100).unwrap();
+    here.trim_spending(&["t".into()], 99 + STORED_SPENDING_MS).unwrap();
+    assert_eq!(left().len(), 5);
+    here.trim_spending(&[], 100 + STORED_SPENDING_MS).unwrap();
+    assert_eq!(left(), rows(&[("t", 0)]));
+    here.trim_spending(&[], 99 + 2 * STORED_SPENDING_MS).unwrap();
+    assert_eq!(left(), rows(&[]));
+}
+
+#[test]
+fn a_setting_is_changed_by_whoever_knows_its_version_and_by_nobody_else() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    assert_eq!(a.setting("x").unwrap(), StoredSetting::default());
+    assert!(a.set("x", "of a", 0).unwrap());
+    assert!(!b.set("x", "of b", 0).unwrap(), "it is there already");
+    let known = b.setting("x").unwrap();
+    assert_eq!(known, StoredSetting { version: 1, text: "of a".to_owned() });
+    assert!(b.set("x", "of b", known.version).unwrap());
+    assert!(!a.set("x", "of a again", known.version).unwrap(), "it was changed meanwhile");
+    assert_eq!(a.setting("x").unwrap(), StoredSetting { version: 2, text: "of b".to_owned() });
+    assert_eq!(a.setting("y").unwrap(), StoredSetting::default(), "another one is another one");
+    let place = TestPostgresServer::shared().place();
+    assert!(place.open_log().settings().is_none(), "a hub that is alone has a file");
 }

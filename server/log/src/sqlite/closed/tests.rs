@@ -5,7 +5,7 @@ use model::fold::fold;
 use model::{Epoch, Event, MessageId, Position, RunId};
 
 use super::*;
-use crate::{Append, Document, DocumentKind, DocumentPlace};
+use crate::{Append, SearchDocument, SearchDocumentKind, SearchDocumentPlace};
 
 struct Censor;
 
@@ -47,10 +47,10 @@ fn log(path: &Path) -> ConversationId {
     fold(&mut view, &envelope, &mut |_| {});
     let place = Position { epoch: Epoch::new("epoch-of-c"), seq: 0 };
     let envelopes = [Arc::new(envelope)];
-    let document = Document {
+    let document = SearchDocument {
         run: RunId::none(),
-        kind: DocumentKind::Message,
-        place: DocumentPlace::Message(MessageId::new("m")),
+        kind: SearchDocumentKind::Message,
+        place: SearchDocumentPlace::Message(MessageId::new("m")),
         name: "user".into(),
         seq: 1,
         at: 7,

@@ -9,8 +9,8 @@ use model::{ConversationId, Envelope, Epoch, Event, MessageId, Position, RunId, 
 
 use crate::sqlite::{SqliteLog, SqliteOptions};
 use crate::{
-    Append, Attachment, Document, DocumentKind, DocumentPlace, EventLog, QueryCancel, SearchQuery, purged,
-    reached,
+    Append, Attachment, EventLog, QueryCancel, SearchDocument, SearchDocumentKind, SearchDocumentPlace,
+    SearchQuery, purged, reached,
 };
 
 /// A word that no other text has. Words of the index are in lower case.
@@ -34,10 +34,10 @@ fn message(seq: Seq, text: &str) -> Arc<Envelope> {
 /// Appends one message with its text in the index, in the place of the one before, and as a result.
 fn say(log: &SqliteLog, name: &str, seq: Seq, text: &str) {
     let (id, place) = (id(name), Position { epoch: Epoch::new("e"), seq: seq - 1 });
-    let document = Document {
+    let document = SearchDocument {
         run: RunId::none(),
-        kind: DocumentKind::Message,
-        place: DocumentPlace::Message(MessageId::new("m")),
+        kind: SearchDocumentKind::Message,
+        place: SearchDocumentPlace::Message(MessageId::new("m")),
         name: "user".into(),
         seq,
         at: 7,

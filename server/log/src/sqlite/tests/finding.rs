@@ -6,19 +6,31 @@ use ::model::view::Item;
 
 use super::*;
 use crate::sqlite::readers::READERS_MAX;
-use crate::{Document, DocumentKind, DocumentPlace, EndedCall, QueryCancel};
+use crate::{EndedToolCall, QueryCancel, SearchDocument, SearchDocumentKind, SearchDocumentPlace};
 
-pub(super) fn document(kind: DocumentKind, item: &str, seq: Seq, text: &str) -> Document {
+pub(super) fn document(kind: SearchDocumentKind, item: &str, seq: Seq, text: &str) -> SearchDocument {
     let place = match kind {
-        DocumentKind::Message => DocumentPlace::Message(item.into()),
-        DocumentKind::Arguments | DocumentKind::Result => DocumentPlace::Item(Item::Tool(item.into())),
-        DocumentKind::Text | DocumentKind::Thinking => DocumentPlace::Item(Item::Part(item.into())),
+        SearchDocumentKind::Message => SearchDocumentPlace::Message(item.into()),
+        SearchDocumentKind::Arguments | SearchDocumentKind::Result => {
+            SearchDocumentPlace::Item(Item::Tool(item.into()))
+        }
+        SearchDocumentKind::Text | SearchDocumentKind::Thinking => {
+            SearchDocumentPlace::Item(Item::Part(item.into()))
+        }
     };
-    Document { run: RunId::new("r1"), place, kind, name: "n".into(), seq, at: seq, text: text.to_owned() }
+    SearchDocument {
+        run: RunId::new("r1"),
+        place,
+        kind,
+        name: "n".into(),
+        seq,
+        at: seq,
+        text: text.to_owned(),
+    }
 }
 
 /// Appends one event with documents.
-fn say(log: &SqliteLog, name: &str, after: Seq, documents: Vec<Document>) {
+fn say(log: &SqliteLog, name: &str, after: Seq, documents: Vec<SearchDocument>) {
     let more = events(after + 1, after + 1, 4);
     stored(log, append_with(log, name, after, &more, |append| append.documents = documents));
 }
@@ -44,25 +56,25 @@ fn library(disk: &Disk) -> SqliteLog {
         &log,
         "c",
         0,
-        vec![document(DocumentKind::Text, "p1", 1, "Revenue grew by 8.4 % in EMEA, as forecast")],
+        vec![document(SearchDocumentKind::Text, "p1", 1, "Revenue grew by 8.4 % in EMEA, as forecast")],
     );
     say(
         &log,
         "c",
         1,
-        vec![document(DocumentKind::Thinking, "p2", 2, "Why did EMEA grow? Look at the forecasts")],
+        vec![document(SearchDocumentKind::Thinking, "p2", 2, "Why did EMEA grow? Look at the forecasts")],
     );
     say(
         &log,
         "d",
         0,
-        vec![document(DocumentKind::Arguments, "t1", 1, r#"{"query":"select revenue from emea_q3"}"#)],
+        vec![document(SearchDocumentKind::Arguments, "t1", 1, r#"{"query":"select revenue from emea_q3"}"#)],
     );
     say(
         &log,
         "d",
         1,
-        vec![document(DocumentKind::Message, "m1", 2, "Überraschend: der Umsatz in Zürich  漢字")],
+        vec![document(SearchDocumentKind::Message, "m1", 2, "Überraschend: der Umsatz in Zürich  漢字")],
     );
     log
 }
@@ -88,7 +100,7 @@ fn a_search_narrows_to_a_conversation_a_kind_and_what_is_older() {
     let log = library(&disk);
     let in_c = SearchQuery { conversation: Some(id("c")), ..query("emea") };
     assert_eq!(items(&log, &in_c), ["p2", "p1"]);
-    let thinking = SearchQuery { kind: Some(DocumentKind::Thinking), ..query("emea") };
+    let thinking = SearchQuery { kind: Some(SearchDocumentKind::Thinking), ..query("emea") };
     assert_eq!(items(&log, &thinking), ["p2"]);
     let nowhere = SearchQuery { conversation: Some(id("x")), ..query("emea") };
     assert_eq!(items(&log, &nowhere), Vec::<String>::new());
@@ -106,7 +118,7 @@ fn a_hit_says_where_it_is_and_what_matched() {
     let hit = found(&log, &query("grew emea")).remove(0);
     assert_eq!(
         (hit.conversation, hit.run, hit.kind, hit.seq),
-        (id("c"), Some("r1".into()), DocumentKind::Text, 1)
+        (id("c"), Some("r1".into()), SearchDocumentKind::Text, 1)
     );
     assert_eq!(hit.snippet, "Revenue grew by 8.4 % in EMEA, as forecast");
     assert_eq!(hit.marks, [super::super::super::TextRange(8, 12), super::super::super::TextRange(25, 29)]);
@@ -121,7 +133,7 @@ fn a_hit_says_where_it_is_and_what_matched() {
 fn a_text_that_comes_again_is_found_by_its_new_words_only() {
     let disk = Disk::new();
     let log = library(&disk);
-    say(&log, "c", 2, vec![document(DocumentKind::Text, "p1", 3, "Costs fell")]);
+    say(&log, "c", 2, vec![document(SearchDocumentKind::Text, "p1", 3, "Costs fell")]);
     assert_eq!(items(&log, &query("costs")), ["p1"]);
     assert_eq!(items(&log, &query("grew")), Vec::<String>::new());
     stored(&log, log.remove(&id("c")));
@@ -204,7 +216,7 @@ fn i7_a_search_gives_no_more_than_its_limit() {
     let disk = Disk::new();
     let log = disk.open();
     let many =
-        (1..=600).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, "the same word")).collect();
+        (1..=600).map(|n| document(SearchDocumentKind::Text, &format!("p{n}"), 1, "the same word")).collect();
     say(&log, "c", 0, many);
     let all = SearchQuery { limit: 10_000, ..query("word") };
     assert_eq!(found(&log, &all).len(), HITS_MAX + 1);
@@ -216,7 +228,7 @@ fn a_search_over_many_windows_finds_all_in_their_order() {
     let disk = Disk::new();
     let log = disk.open();
     let name = |n: u64| if n.is_multiple_of(7) { "a rare word" } else { "a common word" };
-    let many = (1..=700).map(|n| document(DocumentKind::Text, &format!("p{n}"), 1, name(n))).collect();
+    let many = (1..=700).map(|n| document(SearchDocumentKind::Text, &format!("p{n}"), 1, name(n))).collect();
     say(&log, "c", 0, many);
     let rare: Vec<String> = (1..=100).rev().map(|n| format!("p{}", n * 7)).collect();
     assert_eq!(items(&log, &SearchQuery { limit: 500, ..query("rare") }), rare);
@@ -332,7 +344,7 @@ fn what_did_not_end_or_went_on_since_its_row_is_unfinished() {
 fn calls_add_up_over_commits_and_conversations() {
     let disk = Disk::new();
     let log = disk.open();
-    let call = |name: &str, failed, latency_ms| EndedCall { name: name.into(), failed, latency_ms };
+    let call = |name: &str, failed, latency_ms| EndedToolCall { name: name.into(), failed, latency_ms };
     for n in 0..100_u64 {
         let name = format!("c{}", n % 3);
         let calls = vec![call("run_sql", n % 10 == 0, Some(n * 10)), call("fetch", false, None)];

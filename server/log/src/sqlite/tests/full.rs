@@ -3,7 +3,7 @@
 use ::model::limits::LOG_QUEUE_BYTES_MAX;
 
 use super::*;
-use crate::DocumentKind;
+use crate::SearchDocumentKind;
 
 /// Appends to `name` until the disk is full; where it stands then.
 fn fill(log: &SqliteLog, name: &str) -> Seq {
@@ -22,8 +22,8 @@ fn fill(log: &SqliteLog, name: &str) -> Seq {
 fn a_full_disk_is_told_and_what_waited_is_written_once_there_is_room() {
     let disk = Disk::new();
     let log = disk.bounded(2 << 20);
-    let words =
-        (1..=100).map(|n| finding::document(DocumentKind::Text, &format!("p{n}"), 1, &format!("word{n}")));
+    let words = (1..=100)
+        .map(|n| finding::document(SearchDocumentKind::Text, &format!("p{n}"), 1, &format!("word{n}")));
     let old =
         append_with(&log, "old", 0, &events(1, 300, 2_000), |append| append.documents = words.collect());
     stored(&log, old);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::QueryCancel;
-use crate::{DocumentKind, SearchQuery};
+use crate::{SearchDocumentKind, SearchQuery};
 use ::model::limits::LOG_SWEEP_BYTES;
 
 const IMPORT: ImportId = ImportId(7);
@@ -84,8 +84,9 @@ fn i8_what_went_is_not_found_any_more_and_is_deleted_in_small_steps() {
     let log = disk.open();
     let texts: Vec<_> = (0..40).map(|n| format!("needle {}", "hay ".repeat(20_000 + n))).collect();
     let texts = texts.iter().enumerate();
-    let documents =
-        texts.map(|(n, text)| finding::document(DocumentKind::Text, &format!("p{n}"), 1, text)).collect();
+    let documents = texts
+        .map(|(n, text)| finding::document(SearchDocumentKind::Text, &format!("p{n}"), 1, text))
+        .collect();
     let history = events(1, 600, 10_000);
     stored(&log, append_with(&log, "c", 0, &history, |append| append.documents = documents));
     let query = SearchQuery { text: String::from("needle"), limit: 10, ..SearchQuery::default() };

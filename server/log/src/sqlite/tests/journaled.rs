@@ -53,8 +53,9 @@ fn i10_all_that_comes_with_events_comes_back_from_the_journal_once() {
     append(&log, "c", 0, &events(1, 1, 20));
     hand.write();
     let mark = PublisherMark { publisher: "p".into(), epoch: u64::MAX, seq: u64::MAX };
-    let call = EndedCall { name: "sql".into(), failed: true, latency_ms: Some(7) };
-    let document = finding::document(crate::DocumentKind::Text, "p1", 2, "needle \u{1f600} \n in \"it\"");
+    let call = EndedToolCall { name: "sql".into(), failed: true, latency_ms: Some(7) };
+    let document =
+        finding::document(crate::SearchDocumentKind::Text, "p1", 2, "needle \u{1f600} \n in \"it\"");
     let attachment = Attachment { hash: "00ff".into(), json: Arc::from(r#"{"rows":[1,2]}"#) };
     let ticket = append_with(&log, "c", 1, &events(2, 3, 20), |append| {
         append.mark = Some(mark.clone());
@@ -126,7 +127,7 @@ fn what_is_only_in_the_journal_is_read_listed_and_found_at_once() {
     let disk = Disk::new();
     let log = disk.open();
     stored(&log, append(&log, "c", 0, &events(1, 1, 20)));
-    let document = finding::document(crate::DocumentKind::Text, "p1", 2, "needle");
+    let document = finding::document(crate::SearchDocumentKind::Text, "p1", 2, "needle");
     let ticket = append_with(&log, "c", 1, &events(2, 2, 20), |append| append.documents = vec![document]);
     stored(&log, ticket);
     let query = finding::query("needle");

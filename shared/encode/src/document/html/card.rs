@@ -67,7 +67,7 @@ fn put_card(id: &ToolCallId, tool: &ToolView, out: &mut String) {
     out.push_str(&[&icon("right", "chevron"), "</summary>"].concat());
     out.push_str("<div class=\"body\">");
     if let Some(question) = tool.question.as_deref().filter(|_| tool.state == ToolState::Approval) {
-        element("p", "ask appr", &format!("Waits for consent: {question}"), out);
+        element("p", "ask appr", &format!("Waits for approval: {question}"), out);
     }
     let arguments = tool.arguments.text.trim();
     if !arguments.is_empty() && arguments != "{}" {

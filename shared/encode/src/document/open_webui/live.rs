@@ -203,7 +203,7 @@ impl OpenWebUiStream {
                 let name = super::facts::tool_name(tool);
                 match tool.state {
                     ToolState::Executing => status(format!("Executing {name}…"), false),
-                    ToolState::Approval => status(format!("{name} waits for consent"), false),
+                    ToolState::Approval => status(format!("{name} waits for approval"), false),
                     ToolState::Error => status(format!("{name} failed"), false),
                     _ => {}
                 }

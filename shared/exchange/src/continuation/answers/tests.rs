@@ -39,17 +39,17 @@ fn run(text: &str, status: RunStatus, failure: Option<&str>) -> RunView {
 fn a_whole_answer_is_itself_and_no_beginning_of_it() {
     let whole = run("Well then.", RunStatus::Complete, None);
     let is = |words: &str, heard| is_answer(&whole, words, heard, &telling(Breaks::Off));
-    assert!(is("Wellthen.", Heard::All));
-    assert!(!is("Well", Heard::All), "only who hung up has a part of it");
-    assert!(is("Well", Heard::Part) && is("", Heard::Part));
-    assert!(!is("Wellnow", Heard::Part));
-    assert!(!is("WellError:cut", Heard::All));
+    assert!(is("Wellthen.", ReceivedAnswer::All));
+    assert!(!is("Well", ReceivedAnswer::All), "only who hung up has a part of it");
+    assert!(is("Well", ReceivedAnswer::Part) && is("", ReceivedAnswer::Part));
+    assert!(!is("Wellnow", ReceivedAnswer::Part));
+    assert!(!is("WellError:cut", ReceivedAnswer::All));
 }
 
 #[test]
 fn a_failure_may_stand_in_the_words_of_the_door_and_of_its_client() {
     let failed = run("Well", RunStatus::Error, Some("who are you?"));
-    let is = |words: &str, breaks| is_answer(&failed, words, Heard::All, &telling(breaks));
+    let is = |words: &str, breaks| is_answer(&failed, words, ReceivedAnswer::All, &telling(breaks));
     for words in ["Well", "We", "whoareyou?", "Wellwhoareyou?", "WellError:whoareyou?", "Error:whoareyou?"] {
         assert!(is(words, Breaks::Never), "{words}");
     }
@@ -62,6 +62,6 @@ fn a_failure_may_stand_in_the_words_of_the_door_and_of_its_client() {
 fn a_run_that_was_stopped_is_told_so() {
     let stopped = run("", RunStatus::Cancelled, None);
     for words in FAILURES.map(plain) {
-        assert!(is_answer(&stopped, &words, Heard::All, &telling(Breaks::Never)), "{words}");
+        assert!(is_answer(&stopped, &words, ReceivedAnswer::All, &telling(Breaks::Never)), "{words}");
     }
 }

@@ -71,6 +71,39 @@ fn whoever_counts_attempts_says_what_is_a_retry() {
 }
 
 #[test]
+fn a_session_that_asks_the_same_after_a_failure_tries_again_whatever_it_counts() {
+    let mut world = World::default();
+    let session = Some("63deb0dd-d2f5-471e-b3ce-7ae3fee9ea7a");
+    let how = How { session, attempts_before: Some(0), ..How::default() };
+    let body = json!({ "model": "m", "stream": true, "messages": [system("s"), user("go")] });
+    let first = world.ask(&how, &body);
+    let (run, overloaded) = (first.run.clone(), json!({ "error": { "message": "slow down" } }));
+    world.answer_with(first.answer, 429, &overloaded, AnswerEnd::Whole);
+    let second = world.ask(&how, &body);
+    assert_eq!((second.why, second.attempt, &second.run), (PlacementReason::Retry, 2, &run));
+    world.answer_with(second.answer, 200, &Value::Null, AnswerEnd::Failed(fact("upstream_cut")));
+    // After a cut the same is asked without a stream.
+    let whole = json!({ "model": "m", "messages": [system("s"), user("go")] });
+    let third = world.ask(&how, &whole);
+    assert_eq!((third.why, third.attempt, &third.run), (PlacementReason::Retry, 3, &run));
+    world.answer(third, &says("there"));
+    let view = world.only();
+    assert_eq!((runs(view).len(), runs(view)[0].status, messages(view).len()), (1, RunStatus::Complete, 2));
+    // What did not fail is asked once more by another agent of the session.
+    let other = world.ask(&how, &body);
+    assert_eq!(other.why, PlacementReason::New);
+    world.answer_with(other.answer, 429, &overloaded, AnswerEnd::Whole);
+    // So is it with other instructions.
+    let strange = json!({ "model": "m", "messages": [system("other"), user("go")] });
+    assert_eq!(world.ask(&how, &strange).why, PlacementReason::New);
+    // A name alone is no session: agents side by side under it may begin alike.
+    let named = How { conversation: Some("mine"), session: None, ..how };
+    let failed = world.ask(&named, &body);
+    world.answer_with(failed.answer, 429, &overloaded, AnswerEnd::Whole);
+    assert_eq!(world.ask(&named, &body).why, PlacementReason::New);
+}
+
+#[test]
 fn an_edited_history_is_a_conversation_that_names_its_parent() {
     let mut world = World::default();
     let first = world.chat(&json!([user("one")]));

@@ -98,6 +98,23 @@ fn a_conversation_with_calls_from_before_is_not_told_its_prompt_again() {
 }
 
 #[test]
+fn results_in_a_history_are_said_by_tools_whatever_message_they_stand_in() {
+    let mut world = World::default();
+    let how = How { api: ModelApi::Anthropic, ..How::default() };
+    let made = json!([{ "type": "tool_use", "id": "toolu_01Abc234", "name": "a", "input": {} }]);
+    let back = json!([{ "type": "tool_result", "tool_use_id": "toolu_01Abc234", "content": "sun" },
+        { "type": "text", "text": "Mind the time." }]);
+    let messages = json!([{ "role": "user", "content": "go" }, { "role": "assistant", "content": made },
+        { "role": "user", "content": back }]);
+    world.ask(&how, &json!({ "model": "m", "messages": messages }));
+    let told = super::messages(world.only());
+    assert_eq!(
+        told[2..],
+        [("tool".to_owned(), "sun".to_owned()), ("user".to_owned(), "Mind the time.".to_owned())]
+    );
+}
+
+#[test]
 fn a_conversation_that_is_only_looked_at_is_told_its_history() {
     let mut world = World::default();
     world.views.insert(String::from("mine"), model::view::View::default());

@@ -176,3 +176,61 @@ proptest! {
         play(seed);
     }
 }
+
+/// What the models of agents that loop through text say. One answer is the beginning of others.
+const WORDS: [&str; 4] = [
+    "Thought: look",
+    "Thought: look\nAction: look {\"at\": 1}",
+    "Thought: look\nAction: look {\"at\": 2}",
+    "Action: find {\"at\": 1}",
+];
+
+/// Agents that loop through text: each writes the model's answer anew, and what its tool gave behind it or as words of
+/// the user. Which agent it was stands only there.
+fn play_words(seed: u64) {
+    let mut dice = Dice(seed | 1);
+    let mut world = World::default();
+    let mut agents: Vec<(Vec<Value>, Option<Placement>, u64)> = (0..2 + dice.below(9))
+        .map(|_| (vec![system("s"), user("Begin.")], None, 1 + dice.below(5)))
+        .collect();
+    while agents.iter().any(|(_, _, left)| *left > 0) {
+        let at = usize::try_from(dice.below(u64::try_from(agents.len()).unwrap())).unwrap();
+        let (history, flight, left) = &mut agents[at];
+        world.wait(dice.below(50));
+        match flight.take() {
+            None if *left == 0 => {}
+            None => *flight = Some(world.chat(&Value::from(history.clone()))),
+            Some(placement) if dice.below(6) == 0 => {
+                let failure = AnswerEnd::Failed(super::fact("upstream_cut"));
+                world.answer_with(placement.answer, 429, &Value::Null, failure);
+            }
+            Some(placement) => {
+                let text = WORDS[usize::try_from(dice.below(4)).unwrap()];
+                world.answer(placement, &says(text));
+                *left -= 1;
+                let (printed, seen) = (text.replace('"', "'"), format!("Observation: #{at}"));
+                if dice.below(2) == 0 {
+                    history.extend([assistant(&format!("{printed}\n{seen}")), user("Go on.")]);
+                } else {
+                    history.extend([assistant(&printed), user(&seen)]);
+                }
+            }
+        }
+    }
+    for (conversation, view) in &world.views {
+        assert_eq!(view.anomalies.total, 0, "{conversation}: {:?}", view.anomalies);
+        let said = super::messages(view);
+        let whose: BTreeSet<&str> =
+            said.iter().filter_map(|(_, text)| text.split_once('#')).map(|(_, agent)| agent).collect();
+        assert!(whose.len() <= 1, "{conversation} has words of {whose:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn loops_through_text_over_one_key_never_mix(seed in any::<u64>()) {
+        play_words(seed);
+    }
+}

@@ -15,6 +15,8 @@ pub(super) struct SpanAgents {
     pub(super) main: Option<SpanId>,
     /// A span that was not received and whose children are steps of the main agent.
     pub(super) spine: Option<SpanId>,
+    /// Model calls of this trace have spans around them that are no agents, such as the steps of smolagents.
+    pub(super) has_steps: bool,
     /// Spans that are assumed to be agents, since their own spans were not received in time.
     guessed: BTreeSet<SpanId>,
     /// What was published of each sub-agent, and whether its end was.

@@ -29,6 +29,9 @@ struct SpanCall {
     /// announced it.
     announced_ms: Option<u64>,
     has_result: bool,
+    /// How long its tool took and when it ended, in milliseconds, if the span of the tool has no result. It
+    /// may be in the next request.
+    executed: Option<(u64, u64)>,
     /// The result comes from a request, not from the span of the tool.
     is_hearsay: bool,
     /// No span has given it an id so far.
@@ -68,9 +71,9 @@ impl SpanCalls {
         !self.owed.is_empty()
     }
 
-    /// Whether every call has a result.
+    /// Whether every call is over.
     pub(super) fn are_answered(&self) -> bool {
-        self.calls.values().all(|call| call.has_result)
+        self.calls.values().all(|call| call.has_result || call.executed.is_some())
     }
 
     /// Whether the call of a tool's span can be determined. A span without the id of its call waits for the
@@ -94,28 +97,73 @@ impl SpanCalls {
             None => call.name == tool.name && !are_different(&call.arguments, wanted),
         };
         // A result from a request may belong to this span, which then comes too late to add anything.
-        let is_open = |call: &SpanCall| !call.has_result || (call.is_hearsay && tool.call.is_none());
+        let is_open = |call: &SpanCall| {
+            !call.has_result && call.executed.is_none() || (call.is_hearsay && tool.call.is_none())
+        };
         let mut open: Vec<_> =
             self.calls.iter().filter(|(_, call)| is_meant(call) && is_open(call)).collect();
         open.sort_by_key(|(_, call)| call.has_result);
-        let same = open.iter().find(|(_, call)| are_same(&call.arguments, wanted));
+        let same = open.iter().find(|(_, call)| fits(&call.arguments, wanted));
         same.or(open.first()).map(|(id, _)| (*id).clone())
     }
 
     /// A call with this name and these arguments that a span without an id executed before the span of its
     /// model was received.
-    fn orphan(&mut self, name: &str, arguments: &str) -> Option<&mut SpanCall> {
+    fn orphan(&mut self, name: &str, arguments: &str) -> Option<(&ToolCallId, &mut SpanCall)> {
         self.calls
-            .values_mut()
-            .find(|call| call.is_nameless && call.name == name && are_same(&call.arguments, arguments))
+            .iter_mut()
+            .find(|(_, call)| call.is_nameless && call.name == name && fits(arguments, &call.arguments))
     }
 }
 
-/// Whether two texts are JSON objects that differ. Other texts are not compared: some instrumentations print
-/// arguments in a form of their own.
-fn are_different(one: &str, other: &str) -> bool {
-    let trees = (tree_of(&Value::from(one)), tree_of(&Value::from(other)));
-    trees.0.is_object() && trees.1.is_object() && trees.0 != trees.1
+/// Whether the arguments that a model wrote and those of a tool's span are JSON objects that differ. Other
+/// texts are not compared: some instrumentations print arguments in a form of their own. Positional arguments
+/// have no names to compare.
+fn are_different(written: &str, given: &str) -> bool {
+    let trees = (tree_of(&Value::from(written)), tree_of(&Value::from(given)));
+    trees.0.is_object() && trees.1.is_object() && trees.0 != trees.1 && positional(&trees.1).is_none()
+}
+
+/// Most arguments of a call that are compared by their values.
+const COMPARED_ARGUMENTS_MAX: usize = 64;
+
+/// Whether the arguments that a model wrote are those of a tool's span: the same, or each named one is among their fields and each positional one
+/// is the value of another one of the rest. With more than [`COMPARED_ARGUMENTS_MAX`] they are not.
+fn fits(written: &str, given: &str) -> bool {
+    if are_same(written, given) {
+        return true;
+    }
+    let trees = (tree_of(&Value::from(written)), tree_of(&Value::from(given)));
+    let (Some(fields), Some((listed, named))) = (trees.0.as_object(), positional(&trees.1)) else {
+        return false;
+    };
+    let count = listed.len().saturating_add(named.map_or(0, serde_json::Map::len));
+    if fields.len() != count || count > COMPARED_ARGUMENTS_MAX {
+        return false;
+    }
+    let is_named = |name: &String| named.is_some_and(|named| named.contains_key(name));
+    let mut rest: Vec<&Value> =
+        fields.iter().filter(|(name, _)| !is_named(name)).map(|(_, value)| value).collect();
+    let mut take = |value: &Value| {
+        let at = rest.iter().position(|field| *field == value);
+        at.map(|at| rest.swap_remove(at)).is_some()
+    };
+    named.is_none_or(|named| named.iter().all(|(name, value)| fields.get(name) == Some(value)))
+        && listed.iter().all(&mut take)
+}
+
+/// The positional arguments of a tool's span, and the named ones beside them.
+type PositionalArguments<'a> = (&'a [Value], Option<&'a serde_json::Map<String, Value>>);
+
+/// The arguments of a tool's span that has positional ones.
+fn positional(given: &Value) -> Option<PositionalArguments<'_>> {
+    match given {
+        Value::Array(listed) => Some((listed.as_slice(), None)),
+        Value::Object(fields) if fields.len() == 2 => {
+            Some((fields.get("args")?.as_array()?.as_slice(), Some(fields.get("kwargs")?.as_object()?)))
+        }
+        _ => None,
+    }
 }
 
 /// Whether two texts are equal, or contain the same JSON.
@@ -141,9 +189,14 @@ impl SpanTrace {
             }
             tool = ToolCallId::new(&format!("{given}.{}", call.fresh));
         }
-        if let Some(orphan) = self.calls.orphan(call.name, call.arguments) {
+        if let Some((tool, orphan)) = self.calls.orphan(call.name, call.arguments) {
             given.clone_into(&mut orphan.given);
             (orphan.is_nameless, orphan.announced_ms) = (false, Some(at));
+            if !are_same(&orphan.arguments, call.arguments) {
+                call.arguments.clone_into(&mut orphan.arguments);
+                let (tool, arguments) = (tool.clone(), Some(call.arguments.to_owned()));
+                self.push(Kind::ToolCall { tool, name: None, arguments }, agent, at);
+            }
             return;
         }
         self.open_call(tool, given, call, agent, (Some(at), at));
@@ -172,6 +225,7 @@ impl SpanTrace {
             agent: agent.cloned(),
             announced_ms,
             has_result: false,
+            executed: None,
             is_hearsay: false,
             is_nameless: false,
         };
@@ -204,9 +258,26 @@ impl SpanTrace {
             node.call = Some(tool.as_str().to_owned());
         }
         let reason = meaning.error.as_ref().map(|error| Json::string(&error.message));
-        let output = meaning.result.clone().or(reason).unwrap_or_else(|| Json::of(&()));
-        let took = Some(held.end_ms.saturating_sub(held.start_ms));
-        self.give_back(tool, output, meaning.error.is_some(), took, held.end_ms);
+        let took = held.end_ms.saturating_sub(held.start_ms);
+        match meaning.result.clone().or(reason) {
+            Some(output) => {
+                self.give_back(tool, output, meaning.error.is_some(), Some(took), held.end_ms);
+            }
+            None => {
+                if let Some(call) = self.calls.calls.get_mut(&tool) {
+                    call.executed.get_or_insert((took, held.end_ms));
+                }
+            }
+        }
+    }
+
+    /// Publishes the ends of calls whose result is nowhere, with an empty one.
+    pub(super) fn end_calls(&mut self) {
+        let open = self.calls.calls.iter().filter(|(_, call)| !call.has_result);
+        let open: Vec<_> = open.filter_map(|(tool, call)| Some((tool.clone(), call.executed?))).collect();
+        for (tool, (took, at)) in open {
+            self.give_back(tool, Json::of(&()), false, Some(took), at);
+        }
     }
 
     /// Publishes the result of a call.
@@ -234,13 +305,15 @@ impl SpanTrace {
         for owed in std::mem::take(&mut self.calls.owed) {
             let found =
                 self.calls.calls.iter().find(|(_, call)| call.given == owed.given && !call.has_result);
-            let found = found.map(|(tool, call)| (tool.clone(), call.announced_ms));
+            let found = found.map(|(tool, call)| (tool.clone(), call.announced_ms, call.executed));
             if found.is_none() && self.calls.calls.values().any(|call| call.given == owed.given) {
                 continue;
             }
-            if !force && now.saturating_sub(owed.since) < SPAN_HELD_MS {
+            if let Some((tool, _, Some((took, at)))) = found {
+                self.give_back(tool, owed.output, owed.is_error, Some(took), at);
+            } else if !force && now.saturating_sub(owed.since) < SPAN_HELD_MS {
                 self.calls.owed.push(owed);
-            } else if let Some((tool, announced)) = found {
+            } else if let Some((tool, announced, _)) = found {
                 let took = announced.and_then(|announced| owed.at_ms.checked_sub(announced));
                 if let Some(call) = self.calls.calls.get_mut(&tool) {
                     call.is_hearsay = true;
@@ -248,5 +321,27 @@ impl SpanTrace {
                 self.give_back(tool, owed.output, owed.is_error, took, owed.at_ms);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_positional_argument_is_another_value_and_so_many_are_compared() {
+        let python = |args: &str| format!(r#"{{"args": {args}, "kwargs": {{}}}}"#);
+        for (written, args, is_its) in [
+            (r#"{"a": 1, "b": 2}"#, "[2, 1]", true),
+            (r#"{"a": 1, "b": 2}"#, "[1, 1]", false),
+            (r#"{"a": 1, "b": 1}"#, "[1, 1]", true),
+            (r#"{"a": 1, "b": 2}"#, "[1]", false),
+        ] {
+            assert_eq!(fits(written, &python(args)), is_its, "{written} {args}");
+        }
+        let fields: Vec<String> = (0..=COMPARED_ARGUMENTS_MAX).map(|at| format!("\"k{at}\": {at}")).collect();
+        let values: Vec<String> = (0..=COMPARED_ARGUMENTS_MAX).map(|at| at.to_string()).collect();
+        let (written, args) = (format!("{{{}}}", fields.join(",")), format!("[{}]", values.join(",")));
+        assert!(!fits(&written, &python(&args)));
     }
 }

@@ -93,6 +93,10 @@ impl SpanTrace {
     pub(super) fn place(&mut self, held: &HeldSpan, is_late: bool) -> StepOwner {
         let mut climb = self.climb(held.id);
         let role = held.meaning.role;
+        let parent = self.nodes.get(&held.id).and_then(|node| self.nodes.get(&node.parent?));
+        if role == SpanRole::Model && parent.is_some_and(|parent| parent.role == SpanRole::Step) {
+            self.agents.has_steps = true;
+        }
         if role == SpanRole::Tool && self.is_inner_tool(held) && (is_late || climb.unseen.is_none()) {
             return StepOwner::Main;
         }
@@ -117,6 +121,8 @@ impl SpanTrace {
                 }
                 // No guess is needed if the span of an agent was received.
                 _ if role == SpanRole::Agent || !climb.agents.is_empty() => {}
+                // It is the next step of the main agent, which executes no tool that a sub-agent could be in.
+                _ if self.agents.has_steps && self.calls.are_answered() => {}
                 _ => {
                     self.agents.guess(top);
                     climb.agents.push(top);
@@ -181,6 +187,7 @@ impl SpanTrace {
             if node.role == SpanRole::Agent {
                 self.agents.main_is(Some(spine));
             }
+            self.agents.has_steps |= node.role == SpanRole::Step;
             self.agents.spine = node.parent.filter(|_| !node.is_remote);
         }
         self.agents.spine = None;

@@ -7,13 +7,11 @@
 //! | of an agent | the start and end of a sub-agent, when something of it is published |
 //! | any other | nothing |
 
-use std::collections::BTreeSet;
-
 use compact_str::CompactString;
 
-use super::HeldSpan;
 use super::calls::ModelWrittenCall;
 use super::trace::SpanTrace;
+use super::{HeldSpan, KnownMessages};
 use crate::spans::hex;
 use crate::spans::meaning::{SpanMessage, SpanPiece, SpanRole};
 use model::event::{Kind, Message, PartEnd, PartKind, RunUpdate};
@@ -28,7 +26,7 @@ impl SpanTrace {
         held: HeldSpan,
         agent: Option<&AgentId>,
         now: u64,
-        messages: &mut BTreeSet<u64>,
+        messages: &mut KnownMessages,
     ) {
         self.ensure_agents(held.id);
         match held.meaning.role {
@@ -45,7 +43,7 @@ impl SpanTrace {
         held: &HeldSpan,
         agent: Option<&AgentId>,
         now: u64,
-        messages: &mut BTreeSet<u64>,
+        messages: &mut KnownMessages,
     ) {
         if self.is_said_elsewhere(held) {
             return;
@@ -78,7 +76,7 @@ impl SpanTrace {
         input: &[SpanMessage],
         is_main: bool,
         times: (u64, u64),
-        messages: &mut BTreeSet<u64>,
+        messages: &mut KnownMessages,
     ) {
         let (at, now) = times;
         for (place, said) in input.iter().enumerate() {
@@ -89,9 +87,25 @@ impl SpanTrace {
             }
             if is_main && matches!(said.role.as_str(), "user" | "system") {
                 let same = input.iter().take(place).filter(|before| *before == said).count();
-                self.say_message(&said.role, &said.text(), same, at, messages);
+                let text = said.text();
+                let is_question = place.saturating_add(1) == input.len() && said.role == "user";
+                let same =
+                    if is_question { self.number_of_question(&text, same, at, messages) } else { same };
+                self.say_message(&said.role, &text, same, at, messages);
             }
         }
+    }
+
+    /// The number of equal messages before the question `text`, the last message of a request that began at
+    /// `at`. It is `same`, the number within the request, unless an earlier trace asked the same and this
+    /// request does not repeat that.
+    fn number_of_question(&self, text: &str, same: usize, at: u64, messages: &KnownMessages) -> usize {
+        let known = |same: usize| messages.get(&print(&["user", text, &same.to_string()]));
+        if self.asked.contains(&print(&["user", text])) || known(same).is_none_or(|before| *before >= at) {
+            return same;
+        }
+        let last = same.saturating_add(messages.len());
+        (same..=last).find(|same| known(*same).is_none()).unwrap_or(same)
     }
 
     /// Publishes a message, unless the conversation has it. `same` is the number of equal messages before it
@@ -102,12 +116,14 @@ impl SpanTrace {
         text: &str,
         same: usize,
         at: u64,
-        messages: &mut BTreeSet<u64>,
+        messages: &mut KnownMessages,
     ) {
         let print = print(&[role, text, &same.to_string()]);
-        if text.is_empty() || !messages.insert(print) {
+        if text.is_empty() || messages.contains_key(&print) {
             return;
         }
+        messages.insert(print, at);
+        self.asked.insert(self::print(&[role, text]));
         let message = MessageId::new(&format!("m-{print:016x}"));
         let message = Message { message, role: role.into(), text: text.to_owned(), files: Vec::new() };
         self.push(Kind::Message(message), None, at);

@@ -228,6 +228,114 @@ fn results_without_spans_of_tools_come_from_the_next_request() {
 }
 
 #[test]
+fn spans_of_tools_with_positional_arguments_belong_to_the_calls_with_these_values() {
+    let asked = said("user", &[text("Hi")]);
+    let calls = [call("call_1", "Lisbon"), call("call_2", "Porto")];
+    let of = |number: u8, city: &str| {
+        let facts = json!({"openinference.span.kind": "TOOL", "tool.name": "get_weather",
+            "input.value": json!({"args": [city], "kwargs": {}}).to_string(), "output.value": city});
+        span(number, 1, (110, 200), facts)
+    };
+    let asking = model(2, 1, (10, 100), &[asked], &calls);
+    for spans in [
+        vec![asking.clone(), of(3, "Porto"), of(4, "Lisbon"), agent(1, 0, (0, 610), "a")],
+        vec![of(3, "Porto"), of(4, "Lisbon"), agent(1, 0, (0, 610), "a"), asking],
+    ] {
+        let (mut joiner, mut told) = (SpanJoiner::default(), Vec::new());
+        for (span, step) in spans.into_iter().zip(1..) {
+            told.extend(joiner.take(vec![span], NOW + step * 5 * SPAN_HELD_MS).told);
+            told.extend(joiner.tick(NOW + step * 5 * SPAN_HELD_MS + SPAN_HELD_MS));
+        }
+        let told: Vec<_> = told.into_iter().flat_map(|told| told.envelopes).collect();
+        let mut view = View::default();
+        for envelope in &told {
+            model::fold::fold(&mut view, envelope, &mut |_| {});
+        }
+        let run = view.runs.values().next().unwrap();
+        let tools: Vec<_> = run.tools.values().collect();
+        assert_eq!(tools.len(), 2, "each call once: {tools:#?}");
+        for tool in tools {
+            let written: Value = serde_json::from_str(&tool.arguments.text.to_string()).unwrap();
+            assert_eq!(tool.result.as_ref().unwrap().to_value(), written["city"], "{tool:#?}");
+        }
+    }
+}
+
+#[test]
+fn spans_of_tools_without_a_result_leave_it_to_the_next_request() {
+    let asked = said("user", &[text("Hi")]);
+    let history = [
+        asked.clone(),
+        said("assistant", &[call("call_1", "Lisbon")]),
+        said("tool", &[result("call_1", "Lisbon")]),
+    ];
+    let mut executed = tool(3, 1, (110, 200), Some("call_1"), "Lisbon");
+    executed.attributes = without(&executed, "gen_ai.tool.call.result");
+    let calling = model(2, 1, (10, 100), &[asked], &[call("call_1", "Lisbon")]);
+    let answering = model(4, 1, (340, 400), &history, &[text("Sunny.")]);
+    let root = agent(1, 0, (0, 410), "a");
+    let told = |spans: &[FinishedSpan], sizes: &[usize]| {
+        let view = at_once(spans, sizes);
+        let run = view.runs.values().next().unwrap();
+        let tool = &run.tools[&ToolCallId::new("call_1")];
+        (tool.exec_ms, tool.result.as_ref().unwrap().to_value())
+    };
+    let expected = (Some(90), json!({"city": "Lisbon", "degrees": 21}));
+    let spans = [calling.clone(), executed.clone(), answering.clone(), root.clone()];
+    assert_eq!(told(&spans, &[1, 1, 1]), expected);
+    assert_eq!(told(&[answering, executed.clone(), calling.clone(), root.clone()], &[1, 1, 1]), expected);
+    assert_eq!(told(&[calling, executed, root], &[1, 1]), (Some(90), json!("")), "nobody has it");
+}
+
+#[test]
+fn a_question_that_is_asked_again_in_another_trace_is_told_again() {
+    let (mut joiner, mut told) = (SpanJoiner::default(), Vec::new());
+    let asked = said("user", &[text("What is new?")]);
+    let answered = said("assistant", &[text("Nothing.")]);
+    let whole = [asked.clone(), answered.clone(), asked.clone(), answered, asked];
+    let mut questions = Vec::new();
+    for (trace, input) in [(1, &whole[..1]), (2, &whole[..1]), (3, &whole[..]), (4, &whole[..3])] {
+        let from = u64::from(trace) * 10_000;
+        let again = model(3, 1, (from + 110, from + 200), &whole[..2], &[text("Still nothing.")]);
+        let spans = [
+            model(2, 1, (from + 10, from + 100), input, &[text("Nothing.")]),
+            again,
+            agent(1, 0, (from, from + 210), "a"),
+        ];
+        let spans = spans.map(|span| FinishedSpan { trace: [trace; 16], ..span });
+        told.extend(joiner.take(spans.to_vec(), NOW + from).told);
+        told.extend(joiner.tick(NOW + from + SPAN_HELD_MS));
+        let view = view(&told);
+        questions.push(view.messages.values().filter(|said| said.role == "user").count());
+    }
+    assert_eq!(questions, [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_step_around_each_model_call_is_no_sub_agent() {
+    let step = |number, times| span(number, 1, times, json!({"openinference.span.kind": "CHAIN"}));
+    let asked = said("user", &[text("Hi")]);
+    let asks = |number, parent, times, output: &[Value]| {
+        model(number, parent, times, std::slice::from_ref(&asked), output)
+    };
+    let spans = [
+        asks(3, 2, (10, 100), &[call("call_1", "Lisbon")]),
+        tool(4, 2, (110, 300), Some("call_1"), "Lisbon"),
+        step(2, (5, 310)),
+        asks(6, 5, (320, 400), &[call("call_2", "Porto")]),
+        tool(7, 5, (410, 600), Some("call_2"), "Porto"),
+        step(5, (315, 610)),
+        asks(9, 8, (620, 700), &[text("Sunny.")]),
+        step(8, (615, 800)),
+        agent(1, 0, (0, 810), "a"),
+    ];
+    let view = live(&spans);
+    let run = view.runs.values().next().unwrap();
+    assert!(run.agents.is_empty(), "{:?}", run.agents);
+    assert_eq!((run.tools.len(), run.parts.len(), run.name.as_deref()), (2, 1, Some("a")));
+}
+
+#[test]
 fn calls_of_a_model_inside_of_one_another_are_told_once() {
     let asked = said("user", &[text("Hi")]);
     let outer = model(2, 1, (10, 100), std::slice::from_ref(&asked), &[text("Hello.")]);

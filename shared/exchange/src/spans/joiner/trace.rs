@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::agents::SpanAgents;
 use super::calls::SpanCalls;
 use super::place::StepOwner;
-use super::{HeldSpan, SpanNode};
+use super::{HeldSpan, KnownMessages, SpanNode};
 use crate::spans::meaning::{SpanMeaning, SpanMessage, SpanRole};
 use crate::spans::{FinishedSpan, NAME, SpanId, TraceId, hex};
 use model::envelope::Envelope;
@@ -67,6 +67,8 @@ pub(super) struct SpanTrace {
     pub(super) latest_ms: u64,
     /// Code and message of the errors that are published.
     failures: BTreeSet<(String, String)>,
+    /// The hashes of the messages that this trace published: of the role and the text.
+    pub(super) asked: BTreeSet<u64>,
     /// The events that [`Self::advance`] returns.
     pub(super) out: Vec<Envelope>,
 }
@@ -104,6 +106,7 @@ impl SpanTrace {
             has_usage: false,
             latest_ms: 0,
             failures: BTreeSet::new(),
+            asked: BTreeSet::new(),
             out: Vec::new(),
         }
     }
@@ -196,7 +199,7 @@ impl SpanTrace {
 
     /// Returns the events that can be published at `now`; with `force` those of all held spans. `messages`
     /// has the hashes of the messages that the conversation has already.
-    pub(super) fn advance(&mut self, now: u64, force: bool, messages: &mut BTreeSet<u64>) -> Vec<Envelope> {
+    pub(super) fn advance(&mut self, now: u64, force: bool, messages: &mut KnownMessages) -> Vec<Envelope> {
         if !self.held.is_empty() {
             self.begin();
         }
@@ -281,6 +284,7 @@ impl SpanTrace {
         if !is_over && !is_quiet {
             return;
         }
+        self.end_calls();
         self.is_running = false;
         let root = self.root.take();
         let at = root.as_ref().map_or(self.latest_ms, |root| root.end_ms);
@@ -306,7 +310,7 @@ impl SpanTrace {
         self.has_text = true;
         let (input, output) = (root.input.clone(), root.output.clone());
         if let Some(asked) = input.iter().rev().find(|said| said.role == "user") {
-            self.say_message("user", &asked.text(), 0, root.end_ms, &mut BTreeSet::new());
+            self.say_message("user", &asked.text(), 0, root.end_ms, &mut KnownMessages::new());
         }
         self.say_pieces("root", &output, None, root.end_ms);
     }

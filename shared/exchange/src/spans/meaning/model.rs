@@ -7,7 +7,7 @@
 //! | `gen_ai.prompt.0.content`, `gen_ai.completion.0.…` | OpenLLMetry |
 //! | `ai.prompt.messages`, `ai.response.text`, `ai.response.toolCalls` | the AI SDK |
 //! | `events`, `all_messages_events`, `request_data`, `response_data` | Pydantic AI, Logfire |
-//! | events `gen_ai.user.message`, `gen_ai.choice` | older instrumentations |
+//! | events `gen_ai.user.message`, `gen_ai.choice` | older instrumentations; Strands, whose contents are JSON texts |
 //!
 //! The first that has messages counts. Of a span of an agent only its last message is kept as the answer,
 //! since its model calls have spans of their own.
@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::super::attributes::{Attributes, tree_of};
 use super::super::{FinishedSpan, SpanEvent};
-use super::said::{SpanMessage, SpanPiece, messages};
+use super::said::{SpanMessage, SpanPiece, converse_blocks, messages, words};
+use super::tool::decoded;
 use super::{SpanMeaning, SpanRole};
 use model::event::Usage;
 
@@ -115,6 +116,9 @@ pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMe
     if let Some(reason) = finish_reason(facts) {
         meaning.finish_reason = Some(reason);
     }
+    let chosen = span.events.iter().rev().find(|event| event.name == "gen_ai.choice");
+    let chosen = chosen.and_then(|event| event.attributes.text("finish_reason"));
+    meaning.finish_reason = meaning.finish_reason.take().or_else(|| chosen.map(str::to_owned));
     if meaning.role == SpanRole::Model {
         return;
     }
@@ -122,7 +126,8 @@ pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMe
     meaning.output = meaning.output.pop().into_iter().collect();
     if meaning.output.is_empty() {
         let last = facts.first_text(&["final_result", "output.value", "traceloop.entity.output"]);
-        meaning.output.extend(last.map(|text| SpanMessage::of("assistant", text)));
+        let last = last.and_then(|text| words(&decoded(&Value::from(text))));
+        meaning.output.extend(last.map(|text| SpanMessage::of("assistant", &text)));
     }
 }
 
@@ -215,12 +220,16 @@ fn of_event(event: &SpanEvent) -> Vec<SpanMessage> {
         Value::String(role) => Value::from(role),
         _ => role,
     };
+    // Strands has its answer in `message`, as a text or as a list of blocks.
+    let message = field("message");
+    let answer = facts.get("message").filter(|_| !message.is_object());
+    let content = facts.get("content").or(answer).cloned().unwrap_or_default();
     let whole = json!({
         "role": role,
         "id": field("id"),
-        "content": facts.get("content").cloned().unwrap_or_default(),
+        "content": converse_blocks(&content).map_or(content, Value::Array),
         "tool_calls": field("tool_calls"),
-        "message": field("message"),
+        "message": message,
     });
     messages(&Value::Array(vec![whole]), "user")
 }

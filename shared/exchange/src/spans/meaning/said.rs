@@ -9,6 +9,7 @@
 //! {"message": {"role": "user", "contents": [{"message_content": {"type": "text", "text": "…"}}]}}
 //! {"event.name": "gen_ai.choice", "message": {"content": "…"}}
 //! {"type": "human", "content": "…"}
+//! {"role": "user", "content": [{"toolResult": {"toolUseId": "t", "status": "success", "content": [{"text": "…"}]}}]}
 //! ```
 //!
 //! Nothing fails: a piece of an unknown kind becomes its text, or its kind in brackets; a message without
@@ -164,7 +165,7 @@ fn kind(value: &Value) -> &str {
 /// Whether the pieces contain results that name their calls themselves.
 fn has_result(content: &Value) -> bool {
     let items = content.as_array().map_or(&[][..], Vec::as_slice);
-    items.iter().any(|item| is_result(kind(item)))
+    items.iter().any(|item| is_result(kind(item)) || item.get("toolResult").is_some())
 }
 
 /// Whether a piece of this kind is the result of a call.
@@ -196,8 +197,64 @@ fn read_pieces(content: &Value, depth: usize, pieces: &mut Vec<SpanPiece>) {
     }
 }
 
+/// The names of which a block of Amazon Bedrock's Converse API has one, with its contents.
+const BLOCKS: [&str; 11] = [
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "json",
+    "image",
+    "document",
+    "video",
+    "audio",
+    "cachePoint",
+    "citationsContent",
+];
+
+/// The list of Converse blocks that `value` is, or contains as JSON text, which is how Strands writes
+/// contents; else nothing.
+pub(super) fn converse_blocks(value: &Value) -> Option<Vec<Value>> {
+    let Value::Array(items) = tree_of(value) else { return None };
+    let is_block = |item: &Value| {
+        item.as_object().is_some_and(|fields| {
+            fields.len() == 1 && fields.keys().all(|name| BLOCKS.contains(&name.as_str()))
+        })
+    };
+    (!items.is_empty() && items.iter().all(is_block)).then_some(items)
+}
+
+/// The output of a tool without the Converse blocks around it: the lines of several texts, or one JSON
+/// value. Any other output stays as it is.
+pub(super) fn without_blocks(output: &Value) -> Value {
+    let Some(blocks) = converse_blocks(output) else { return output.clone() };
+    if let [only] = blocks.as_slice()
+        && let Some(inner) = only.get("json")
+    {
+        return inner.clone();
+    }
+    let texts: Option<Vec<&str>> = blocks.iter().map(|block| block.get("text")?.as_str()).collect();
+    texts.map_or_else(|| output.clone(), |texts| Value::from(texts.join("\n")))
+}
+
+/// A Converse block that is no text; `None` for any other piece.
+fn converse_piece(value: &Value) -> Option<SpanPiece> {
+    if let Some(call) = value.get("toolUse") {
+        return call_of(call);
+    }
+    if let Some(result) = value.get("toolResult") {
+        return Some(result_of(result));
+    }
+    let thought = value.get("reasoningContent")?;
+    let text = thought.get("reasoningText").unwrap_or(thought).get("text").and_then(words)?;
+    Some(SpanPiece::Thinking(text))
+}
+
 /// One piece; `None` for an empty text and for a call without a name.
 fn piece(value: &Value) -> Option<SpanPiece> {
+    if let Some(piece) = converse_piece(value) {
+        return Some(piece);
+    }
     let text = |names: &[&str]| names.iter().find_map(|name| words(value.get(name)?));
     match kind(value) {
         "reasoning" | "thinking" => text(&["content", "text", "thinking"]).map(SpanPiece::Thinking),
@@ -212,7 +269,7 @@ fn piece(value: &Value) -> Option<SpanPiece> {
 
 /// The id of a call; empty if it has none.
 fn id_of(value: &Value) -> String {
-    let names = ["id", "toolCallId", "call_id", "tool_call_id", "tool_use_id"];
+    let names = ["id", "toolCallId", "call_id", "tool_call_id", "tool_use_id", "toolUseId"];
     names.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default()
 }
 
@@ -245,8 +302,8 @@ fn result_of(value: &Value) -> SpanPiece {
         Some(inner) if output.get("type").is_some() => inner,
         _ => output,
     });
-    let output = output.map_or_else(|| Json::of(&()), super::json);
-    let id = ["tool_use_id", "tool_call_id", "toolCallId", "call_id", "id"];
+    let output = output.map_or_else(|| Json::of(&()), |output| super::json(&without_blocks(output)));
+    let id = ["tool_use_id", "tool_call_id", "toolCallId", "toolUseId", "call_id", "id"];
     let id = id.iter().find_map(|name| words(value.get(name)?)).unwrap_or_default();
     SpanPiece::Result { id, output, is_error: is_error(value) }
 }

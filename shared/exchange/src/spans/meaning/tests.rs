@@ -213,6 +213,62 @@ fn the_ai_sdk() {
 }
 
 #[test]
+fn strands_by_default_has_blocks_in_events() {
+    let facts = json!({"gen_ai.operation.name": "chat", "gen_ai.system": "strands-agents", "gen_ai.request.model": "gpt-5",
+        "session.id": "c7", "gen_ai.usage.input_tokens": 92, "gen_ai.usage.output_tokens": 12});
+    let use_block =
+        json!([{"toolUse": {"toolUseId": "call_1", "name": "get_weather", "input": {"city": "Lisbon"}}}]);
+    let result = json!([{"toolResult": {"toolUseId": "call_1", "status": "success", "content": [{"json": {"degrees": 21}}]}}]);
+    let events = vec![
+        ("gen_ai.system.message", json!({"content": "[{\"text\": \"Be brief.\"}]"})),
+        ("gen_ai.user.message", json!({"content": "[{\"text\": \"Weather?\"}]"})),
+        ("gen_ai.assistant.message", json!({"content": use_block.to_string()})),
+        ("gen_ai.tool.message", json!({"content": result.to_string()})),
+        ("gen_ai.choice", json!({"finish_reason": "stop", "message": "[{\"text\": \"Sunny.\"}]"})),
+    ];
+    is_model(&span("chat", facts.clone(), events), Some("c7"));
+    let thought = json!([{"reasoningContent": {"reasoningText": {"text": "Hm."}}}, use_block[0].clone()]);
+    let chosen = json!({"finish_reason": "tool_use", "message": thought.to_string()});
+    let calling = span("chat", facts, vec![("gen_ai.choice", chosen)]);
+    assert_eq!(calling.output[0].pieces, [SpanPiece::Thinking(String::from("Hm.")), call()]);
+    let facts = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get_weather", "gen_ai.tool.call.id": "call_1"});
+    let asked = json!({"role": "tool", "content": "{\"city\":\"Lisbon\"}", "id": "call_1"});
+    let returned = json!({"message": "[{\"json\": {\"degrees\": 21}}]", "id": "call_1"});
+    let events = vec![("gen_ai.tool.message", asked), ("gen_ai.choice", returned)];
+    is_tool(&span("execute_tool get_weather", facts, events), Some("call_1"));
+    let facts = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "Boss"});
+    let agent = span("invoke_agent Boss", facts, vec![("gen_ai.choice", json!({"message": "Sunny."}))]);
+    assert_eq!(agent.output, [SpanMessage::of("assistant", "Sunny.")]);
+}
+
+#[test]
+fn results_of_strands_are_shown_without_blocks() {
+    let of = |result: Value| {
+        let facts = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get_weather",
+            "gen_ai.tool.call.id": "call_1", "gen_ai.tool.call.result": result.to_string()});
+        span("execute_tool get_weather", facts, vec![]).result.unwrap().to_value()
+    };
+    assert_eq!(of(json!([{"text": "21 in Lisbon"}])), json!("21 in Lisbon"));
+    assert_eq!(of(json!([{"text": "21"}, {"text": "22"}])), json!("21\n22"));
+    assert_eq!(of(json!([{"text": "21", "at": 1}])), json!([{"text": "21", "at": 1}]), "no block");
+}
+
+#[test]
+fn arguments_are_read_out_of_the_parameters_of_python_functions() {
+    let of = |input: Value| {
+        let facts = json!({"openinference.span.kind": "TOOL", "tool.name": "get_weather", "input.value": input.to_string()});
+        span("SimpleTool", facts, vec![]).arguments.unwrap()
+    };
+    let smolagents = json!({"args": [], "sanitize_inputs_outputs": true, "kwargs": {"city": "Lisbon"}});
+    assert_eq!(of(smolagents), "{\"city\":\"Lisbon\"}");
+    assert_eq!(of(json!({"args": ["Rome"], "kwargs": {}})), "[\"Rome\"]");
+    let both = "{\"args\":[\"Rome\"],\"kwargs\":{\"days\":2}}";
+    assert_eq!(of(json!({"args": ["Rome"], "kwargs": {"days": 2}})), both);
+    let facts = json!({"traceloop.span.kind": "tool", "traceloop.entity.name": "get_weather", "traceloop.entity.output": "\"21 in Rome\""});
+    assert_eq!(span("get_weather.tool", facts, vec![]).result.unwrap().to_value(), json!("21 in Rome"));
+}
+
+#[test]
 fn failures_have_the_name_and_the_reason_of_what_was_thrown() {
     let thrown = json!({"exception.type": "RateLimitError", "exception.message": "slow down"});
     let span = FinishedSpan {

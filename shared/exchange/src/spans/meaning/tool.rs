@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::super::FinishedSpan;
 use super::super::attributes::{Attributes, tree_of};
-use super::said::arguments_text;
+use super::said::{arguments_text, without_blocks};
 use super::{SpanMeaning, json};
 use model::json::Json;
 
@@ -35,23 +35,44 @@ const RESULT: [&str; 6] = [
 /// Reads the call into `meaning`: the first attribute of each table that is there.
 pub(super) fn read(span: &FinishedSpan, facts: &Attributes, meaning: &mut SpanMeaning) {
     meaning.call = facts.first_text(&CALL).map(str::to_owned);
-    meaning.arguments = ARGUMENTS.iter().find_map(|name| facts.get(name)).map(|value| {
+    let (given, returned) = by_events(span);
+    let given = ARGUMENTS.iter().find_map(|name| facts.get(name)).or(given);
+    meaning.arguments = given.map(|value| {
         let tree = tree_of(value);
-        unwrapped(&tree).map_or_else(|| arguments_text(value), ToString::to_string)
+        unwrapped(&tree).map_or_else(|| arguments_text(value), |inner| inner.to_string())
     });
-    let told = RESULT.iter().find_map(|name| facts.get(name)).map(tree_of);
-    let told = told.or_else(|| by_event(span));
-    let told = told.map(|result| answer(&result, meaning));
-    meaning.result = told;
+    let told = RESULT.iter().find_map(|name| facts.get(name)).or(returned);
+    meaning.result = told.map(|result| answer(&tree_of(&decoded(result)), meaning));
 }
 
-/// The arguments inside of Traceloop's object with all parameters of the function.
-fn unwrapped(tree: &Value) -> Option<&Value> {
+/// The arguments inside of the object with all parameters of the function that Traceloop and OpenInference
+/// write. Positional arguments are a list; with named ones beside them the object keeps both.
+fn unwrapped(tree: &Value) -> Option<Value> {
     let inner = tree.get("inputs").or_else(|| tree.get("kwargs"))?;
     let is_wrapper = tree.as_object().is_some_and(|fields| {
-        fields.keys().all(|name| matches!(name.as_str(), "inputs" | "args" | "kwargs" | "tags" | "metadata"))
+        fields.keys().all(|name| {
+            matches!(
+                name.as_str(),
+                "inputs" | "args" | "kwargs" | "tags" | "metadata" | "sanitize_inputs_outputs"
+            )
+        })
     });
-    is_wrapper.then_some(inner)
+    let positional = tree.get("args").filter(|args| args.as_array().is_some_and(|args| !args.is_empty()));
+    let has_named = inner.as_object().is_some_and(|named| !named.is_empty());
+    is_wrapper.then(|| match positional {
+        Some(args) if tree.get("inputs").is_some() || has_named => {
+            serde_json::json!({"args": args, "kwargs": inner})
+        }
+        Some(args) => args.clone(),
+        None => inner.clone(),
+    })
+}
+
+/// A text that is written as JSON, with its quotes, as Traceloop writes results; any other value stays as it
+/// is.
+pub(super) fn decoded(value: &Value) -> Value {
+    let inner = value.as_str().filter(|text| text.len() > 1 && text.starts_with('"') && text.ends_with('"'));
+    inner.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
 }
 
 /// The result, which LangChain wraps in a message. The message also has the id of the call.
@@ -65,12 +86,19 @@ fn answer(result: &Value, meaning: &mut SpanMeaning) -> Json {
             meaning.call.get_or_insert_with(|| id.to_owned());
             json(content)
         }
-        _ => Json::of(result),
+        _ => Json::of(&without_blocks(result)),
     }
 }
 
-/// The result from an event with the message to the model, as older instrumentations write it.
-fn by_event(span: &FinishedSpan) -> Option<Value> {
-    let event = span.events.iter().find(|event| event.name == "gen_ai.tool.message")?;
-    event.attributes.get("content").map(tree_of)
+/// The arguments and the result from events. Strands has the arguments in `gen_ai.tool.message` and the
+/// result in `gen_ai.choice`; older instrumentations have the message to the model, which is the result, in
+/// the first.
+fn by_events(span: &FinishedSpan) -> (Option<&Value>, Option<&Value>) {
+    let find = |name: &str| span.events.iter().find(|event| event.name == name);
+    let message = find("gen_ai.tool.message").and_then(|event| event.attributes.get("content"));
+    match find("gen_ai.choice") {
+        Some(choice) => (message, choice.attributes.get("message")),
+        None if span.failed => (message, None),
+        None => (None, message),
+    }
 }

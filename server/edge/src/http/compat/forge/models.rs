@@ -28,14 +28,14 @@ const VALIDATED_WITHIN: Duration = Duration::from_secs(10);
 type Named = Path<(String, String)>;
 
 /// The models that are shown: the agents and the names that users added, without those that were hidden.
-fn models_of(shared: &Shared) -> Vec<Model> {
-    shared.forge.models(shared.agents.names())
+fn models_of(shared: &Shared) -> Result<Vec<Model>, Refusal> {
+    blocking(|| shared.forge.models(shared.agents.names()))
 }
 
 /// `GET /compat/forge/models`: all models. The hub knows neither prices nor lengths of contexts, so these are
 /// 0; all claim tools and no images.
-pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let models = models_of(&shared);
+pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Problem> {
+    let models = models_of(&shared)?;
     let told = |model: &Model| {
         json!({
             "id": model.id, "name": model.display_name(), "provider": model.provider, "context_length": 0,
@@ -46,23 +46,23 @@ pub(super) async fn all(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let mut providers: Vec<&str> = models.iter().map(|model| model.provider.as_str()).collect();
     providers.dedup();
     let models: Vec<Value> = models.iter().map(told).collect();
-    Json(json!({"providers": providers, "models": models, "cached_at": null}))
+    Ok(Json(json!({"providers": providers, "models": models, "cached_at": null})))
 }
 
 /// `POST /compat/forge/models/refresh`: counts the models and their providers. There is nothing to fetch.
-pub(super) async fn refresh(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let models = models_of(&shared);
+pub(super) async fn refresh(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Problem> {
+    let models = models_of(&shared)?;
     let mut providers: Vec<&str> = models.iter().map(|model| model.provider.as_str()).collect();
     providers.dedup();
     let (models, providers) = (models.len(), providers.len());
-    Json(json!({"status": "refreshed", "model_count": models, "provider_count": providers}))
+    Ok(Json(json!({"status": "refreshed", "model_count": models, "provider_count": providers})))
 }
 
 /// `GET /compat/forge/models/grouped`: the models by provider, the favourites and the default.
-pub(super) async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
-    let models = models_of(&shared);
+pub(super) async fn grouped(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Problem> {
+    let models = models_of(&shared)?;
     let mut groups: Map<String, Value> = Map::new();
-    for (provider, _, is_on) in shared.forge.providers(shared.agents.names()) {
+    for (provider, _, is_on) in blocking(|| shared.forge.providers(shared.agents.names()))? {
         let of = models.iter().filter(|model| model.provider == provider).map(Model::told);
         if is_on {
             let chat: Vec<Value> = of.collect();
@@ -74,11 +74,11 @@ pub(super) async fn grouped(State(shared): State<Arc<Shared>>) -> Json<Value> {
     let favorites: Vec<Value> = favorites.map(|model| named(&model.provider, &model.id)).collect();
     let default = behind(&shared, "forge", None).ok();
     let default = default.map(|name| named(PROVIDER, &name));
-    Json(json!({"providers": groups, "favorites": favorites, "recent": [], "default_model": default}))
+    Ok(Json(json!({"providers": groups, "favorites": favorites, "recent": [], "default_model": default})))
 }
 
 /// `GET /compat/forge/providers`: the providers and whether their models are shown.
-pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> {
+pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Result<Json<Value>, Problem> {
     let told = |(id, count, is_on): (String, usize, bool)| {
         let is_own = id == PROVIDER;
         let name = if is_own { "Fanlight" } else { &id };
@@ -86,8 +86,8 @@ pub(super) async fn providers(State(shared): State<Arc<Shared>>) -> Json<Value> 
             "id": id, "name": name, "configured": true, "has_api": is_own, "model_count": count, "enabled": is_on,
         })
     };
-    let providers = shared.forge.providers(shared.agents.names());
-    Json(json!({"providers": providers.into_iter().map(told).collect::<Vec<_>>()}))
+    let providers = blocking(|| shared.forge.providers(shared.agents.names()))?;
+    Ok(Json(json!({"providers": providers.into_iter().map(told).collect::<Vec<_>>()})))
 }
 
 /// `POST /compat/forge/models` with `provider` and `model_id`: adds a name for the agent behind the door. 400
@@ -101,7 +101,7 @@ pub(super) async fn add(
     let (provider, id) = (text(&fields, "provider")?, text(&fields, "model_id")?);
     let change: Change = said(&fields)?;
     let now = clock::now_ms();
-    let model = blocking(|| shared.forge.add(shared.agents.names(), (&provider, &id), change, now))?;
+    let model = blocking(|| shared.forge.add(shared.agents.names(), (&provider, &id), &change, now))?;
     Ok(Json(json!({"status": "created", "model": model.told()})))
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn update(
     request: Request,
 ) -> Result<Json<Value>, Problem> {
     let change: Change = said(&object(&read(&headers, request).await?)?)?;
-    let model = blocking(|| shared.forge.update(shared.agents.names(), (&provider, &id), change))?;
+    let model = blocking(|| shared.forge.update(shared.agents.names(), (&provider, &id), &change))?;
     Ok(Json(json!({"status": "updated", "model": model.told()})))
 }
 

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use super::fault::Fault;
 use crate::http::compat::CallResult;
 use crate::http::compat::history::History;
-use agents::{SAMPLING, SAMPLING_BYTES_MAX, Spoken};
+use crate::http::compat::sampling::too_long;
+use agents::{SAMPLING, Spoken};
 
 /// Fields that concern the model and that an answer has no place for. They are ignored.
 const IGNORED: [&str; 4] = ["logprobs", "top_logprobs", "prediction", "web_search_options"];
@@ -115,21 +116,17 @@ fn thread(fields: &Map<String, Value>) -> Result<Option<String>, Fault> {
     Ok(None)
 }
 
-/// The fields that are passed on to the model. Fails if they are over [`SAMPLING_BYTES_MAX`] together.
+/// The fields that are passed on to the model. Fails if they are over `SAMPLING_BYTES_MAX` together.
 fn sampling(fields: &Map<String, Value>) -> Result<Map<String, Value>, Fault> {
     let given = SAMPLING.into_iter().filter_map(|name| Some((name, fields.get(name)?)));
     let given: Map<String, Value> = given
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| (name.to_owned(), value.clone()))
         .collect();
-    let bytes = Value::Object(given.clone()).to_string().len();
-    if bytes > SAMPLING_BYTES_MAX {
-        let why = format!(
-            "with the other fields for the model it has {bytes} bytes, the limit is {SAMPLING_BYTES_MAX}"
-        );
-        return Err(Fault::of_field("response_format", &why));
+    match too_long(&given) {
+        Some(why) => Err(Fault::of_field("response_format", &why)),
+        None => Ok(given),
     }
-    Ok(given)
 }
 
 /// Refuses fields that the hub cannot fulfil and whose absence the caller would notice: more than one answer

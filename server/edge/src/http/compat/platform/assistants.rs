@@ -11,7 +11,7 @@ use compact_str::CompactString;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Door;
+use super::DoorName;
 use super::fault::Fault;
 use super::wire::body;
 use crate::http::compat::behind;
@@ -36,7 +36,7 @@ pub(super) async fn info() -> Json<Value> {
 /// The agent that `name` means, by its name or its assistant's id; otherwise the one that is set for the
 /// door. Below `/compat/bernard` any agent will do, since Bernard's page names a graph of its own. Fails with
 /// 404, and lists the agents, if there is none.
-pub(super) fn agent(shared: &Shared, Door(door): Door, name: &str) -> Result<CompactString, Fault> {
+pub(super) fn agent(shared: &Shared, DoorName(door): DoorName, name: &str) -> Result<CompactString, Fault> {
     let meant = shared.agents.names().find(|agent| *agent == name || id_of(agent) == name);
     if let Some(agent) = meant {
         return Ok(agent.into());
@@ -114,7 +114,7 @@ pub(super) async fn count(State(shared): State<Arc<Shared>>, said: Bytes) -> Res
 /// otherwise 409, because agents are made in the hub's settings. 404 if no agent has that graph.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     said: Bytes,
 ) -> Result<Response, Fault> {
     let body = body(&said)?;
@@ -132,7 +132,7 @@ pub(super) async fn create(
 /// `GET /assistants/{assistant}`: one assistant.
 pub(super) async fn get(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     Ok(Json(told(&agent(&shared, door, &name)?)))
@@ -142,7 +142,7 @@ pub(super) async fn get(
 /// told. Which tools an agent has is not shown.
 pub(super) async fn graph(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     agent(&shared, door, &name)?;
@@ -159,7 +159,7 @@ pub(super) async fn graph(
 /// any field.
 pub(super) async fn schemas(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     let agent = agent(&shared, door, &name)?;
@@ -173,7 +173,7 @@ pub(super) async fn schemas(
 /// `GET /assistants/{assistant}/subgraphs`: none, an empty object. 404 if the assistant is unknown.
 pub(super) async fn subgraphs(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     agent(&shared, door, &name)?;
@@ -183,7 +183,7 @@ pub(super) async fn subgraphs(
 /// `POST /assistants/{assistant}/versions`: the only version.
 pub(super) async fn versions(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
     Ok(Json(json!([told(&agent(&shared, door, &name)?)])))

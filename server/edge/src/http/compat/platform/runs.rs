@@ -24,10 +24,11 @@ use super::start::{fresh_uuid, start};
 use super::states::{Branch, Thread, waiting};
 use super::told::{RunStreamOptions, locate, settled, stream_of, told, values};
 use super::wire::{RunRequest, body, modes};
-use super::{Door, threads};
+use super::{DoorName, threads};
+use crate::http::compat::answer::with_left_out;
 use crate::http::compat::begin::seq_before;
 use crate::http::compat::{Begun, of_thread};
-use crate::http::conversations::Seat;
+use crate::http::conversations::HttpViewer;
 use crate::http::params::{Path, Query};
 use crate::http::stream::reader::StartAt;
 use crate::state::Shared;
@@ -52,7 +53,7 @@ const MODES_USUAL: [&str; 4] = ["values", "messages-tuple", "updates", "custom"]
 /// the body is not valid, and with whatever [`start`] refuses.
 async fn begin(
     shared: &Arc<Shared>,
-    door: Door,
+    door: DoorName,
     name: Option<&str>,
     said: &[u8],
 ) -> Result<(Begun, RunStreamOptions), Fault> {
@@ -66,13 +67,14 @@ async fn begin(
     metadata.insert("graph_id".into(), agent.as_str().into());
     metadata.insert("assistant_id".into(), id_of(&agent).into());
     shared.threads.rows.describe(&thread, metadata);
-    let wanted = RunStreamOptions {
+    let mut wanted = RunStreamOptions {
         thread: thread.clone(),
         modes: std::mem::take(&mut ask.modes),
         stops_on_hang_up: ask.stops_on_hang_up,
         left_out: std::mem::take(&mut ask.left_out),
     };
     let begun = start(shared, agent, &thread, ask).await?;
+    wanted.left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
     Ok((begun, wanted))
 }
 
@@ -80,7 +82,7 @@ async fn begin(
 /// it in the modes of the body. A `command.goto` to the end stops the running run instead.
 pub(super) async fn stream(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     name: Option<Path<String>>,
     said: Bytes,
 ) -> Result<Response, Fault> {
@@ -121,14 +123,14 @@ async fn settled_for_good(
 ) -> Result<(), Fault> {
     loop {
         settled(shared, conversation, place).await?;
-        let mut moved = std::pin::pin!(conversation.moved());
-        moved.as_mut().enable();
+        let mut appended = std::pin::pin!(conversation.appended());
+        appended.as_mut().enable();
         let is_running = |view: &model::View| view.runs.get(&place.run).is_some_and(RunView::is_running);
         if !conversation.read_view(is_running) {
             return Ok(());
         }
         tokio::select! {
-            () = moved => {}
+            () = appended => {}
             () = shared.drain.cancelled() => return Ok(()),
         }
     }
@@ -138,15 +140,17 @@ async fn settled_for_good(
 /// its row.
 pub(super) async fn create(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     name: Option<Path<String>>,
     said: Bytes,
 ) -> Result<Response, Fault> {
     let name = name.as_ref().map(|Path(name)| name.as_str());
     let (begun, wanted) = begin(&shared, door, name, &said).await?;
     let run = begun.run().clone();
-    let row =
-        begun.seat.conversation.read_view(|view| view.runs.get(&run).map(|it| row(&wanted.thread, &run, it)));
+    let row = begun
+        .viewer
+        .conversation
+        .read_view(|view| view.runs.get(&run).map(|it| row(&wanted.thread, &run, it)));
     let mut response = Json(row.unwrap_or_default()).into_response();
     locate(&mut response, &wanted.thread, &run, &wanted.modes);
     Ok(response)
@@ -157,17 +161,17 @@ pub(super) async fn create(
 /// `__error__`.
 pub(super) async fn wait(
     State(shared): State<Arc<Shared>>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<DoorName>,
     name: Option<Path<String>>,
     said: Bytes,
 ) -> Result<Response, Fault> {
     let name = name.as_ref().map(|Path(name)| name.as_str());
     let (begun, wanted) = begin(&shared, door, name, &said).await?;
-    settled(&shared, &begun.seat.conversation, &begun.started.place).await?;
+    settled(&shared, &begun.viewer.conversation, &begun.started.place).await?;
     let values = values(&shared, &wanted.thread, begun.run()).await?;
     let mut response = Json(values).into_response();
     locate(&mut response, &wanted.thread, begun.run(), &wanted.modes);
-    Ok(response)
+    Ok(with_left_out(response, &wanted.left_out))
 }
 
 /// The parameters in the path of a run.
@@ -351,13 +355,16 @@ async fn join_at(
     let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
-    let seat = Seat::new(shared, conversation);
-    told(shared, seat, &started, from, wanted).await
+    let viewer = HttpViewer::new(shared, conversation);
+    told(shared, viewer, &started, from, wanted).await
 }
 
-/// The modes in a query: one, several, or a list as JSON, which is how the TypeScript package writes it.
+/// The modes in a query: one, several, or a list as JSON, which is how the TypeScript package writes it. An
+/// empty value is none: the Python package writes `stream_mode=` where its caller names no mode.
 fn modes_said(said: &[(String, String)]) -> Value {
-    let named = said.iter().filter(|(name, _)| name == "stream_mode" || name == "stream_mode[]");
+    let named = said
+        .iter()
+        .filter(|(name, value)| !value.is_empty() && (name == "stream_mode" || name == "stream_mode[]"));
     let all = named.flat_map(|(_, value)| match serde_json::from_str::<Vec<String>>(value) {
         Ok(all) => all,
         Err(_one) => vec![value.clone()],

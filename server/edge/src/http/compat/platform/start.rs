@@ -19,11 +19,11 @@ use super::wire::{RunRequest, Strategy, consents};
 use crate::fork::{Cut, fork};
 use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
-use crate::http::compat::{Begun, fresh};
+use crate::http::compat::{Begun, fresh, sampling};
 use crate::state::Shared;
 use agents::Refusal;
 use agents::RunAddress;
-use agents::{Spoken, Started, Turn};
+use agents::{Spoken, Started, Terms, Turn};
 use event_log::clock;
 use exchange::continuation::Trace;
 use hub::Conversation;
@@ -54,7 +54,7 @@ pub(super) fn fresh_uuid() -> String {
 
 /// Begins the run that a request asks for in `thread`, or passes its answers on to the waiting run.
 ///
-/// Fails with 422 if nothing is said and nothing is unanswered, with 404 for an unknown checkpoint, with 409
+/// Fails with 400 for a form of the answer that the agent's model does not have, with 422 if nothing is said and nothing is unanswered, with 404 for an unknown checkpoint, with 409
 /// if the thread is busy and the request says `reject`, or if there is nothing to resume, with 503 when the
 /// hub drains, and with whatever the registry of agents refuses.
 pub(super) async fn start(
@@ -69,6 +69,7 @@ pub(super) async fn start(
     if let Some(resume) = &ask.resume {
         return resumed(shared, thread, resume).await;
     }
+    let left_out = sampling::left_out(shared, &agent, &ask.sampling)?;
     let found = find(shared, thread, ask.checkpoint.as_deref(), ask.messages, ask.strategy).await?;
     if found.messages.is_empty() && !found.is_open {
         return Err(Fault::wrong("input: nothing is said, and everything before was answered"));
@@ -78,11 +79,12 @@ pub(super) async fn start(
     let has_forks = *thread != found.into || shared.threads.family(thread).len() > 1;
     let note = has_forks.then(|| trace.note());
     let run = Some(RunId::new(&fresh_uuid()));
-    let turn = Turn { run, note, ..Turn::new(agent, found.into, found.messages) };
+    let terms = Terms { sampling: ask.sampling, ..Terms::default() };
+    let turn = Turn { run, note, terms, ..Turn::new(agent, found.into, found.messages) };
     let started = blocking(|| shared.agents.start(turn))?;
     shared.threads.remember(trace, &started.place.run, clock::now_ms());
     drop(found.turn);
-    taken(shared, started, false)
+    Ok(Begun { left_out, ..taken(shared, started, false)? })
 }
 
 /// Enters the conversation of a run for its caller. What happens when the caller hangs up is in each request,
@@ -106,7 +108,7 @@ pub(super) async fn find<'a>(
 ) -> Result<Found<'a>, Fault> {
     let mut from = checkpoint.map(str::to_owned);
     loop {
-        shared.threads.remembered(&shared.hub).await;
+        shared.threads.remembered(&shared.hub, shared.peers.as_ref().map(|_| id)).await;
         let turn = shared.threads.one().await;
         let thread = Thread::read(shared, id).await?;
         let head = thread.head();
@@ -171,11 +173,11 @@ async fn make_way(
         shared.agents.stop(&place);
     }
     loop {
-        let mut moved = std::pin::pin!(conversation.moved());
-        moved.as_mut().enable();
+        let mut appended = std::pin::pin!(conversation.appended());
+        appended.as_mut().enable();
         let Some(mut goes_on) = shared.agents.is_waiting(&place) else { return Ok(()) };
         tokio::select! {
-            () = moved => {}
+            () = appended => {}
             // An error means that the run is over.
             _ = goes_on.changed() => {}
             () = shared.drain.cancelled() => {

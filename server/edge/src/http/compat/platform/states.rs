@@ -81,11 +81,11 @@ impl Thread {
     /// it yet. Waits for a turn of work for each conversation, by its size. Fails if a conversation cannot be
     /// opened.
     pub(super) async fn read(shared: &Shared, id: &ConversationId) -> Result<Self, Fault> {
-        shared.threads.remembered(&shared.hub).await;
+        shared.threads.remembered(&shared.hub, shared.peers.as_ref().map(|_| id)).await;
         let mut branches = Vec::new();
         for name in shared.threads.family(id) {
             let turn = shared.work.turn(Task::Small).await;
-            if let Some(conversation) = blocking(|| shared.hub.find(&name))? {
+            if let Some(conversation) = blocking(|| shared.hub.look(&name))? {
                 drop(turn);
                 let _turn = shared.work.turn(conversation.read_view(Task::of)).await;
                 branches.push(blocking(|| Branch::of(shared, conversation)));

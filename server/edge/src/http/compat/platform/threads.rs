@@ -19,6 +19,7 @@ use super::states::{Branch, Thread, failure, waiting};
 use super::wire::{body, metadata};
 use crate::fork::{Cut, fork};
 use crate::http::compat::of_thread;
+use crate::http::hubs::asked;
 use crate::http::params::Path;
 use crate::state::Shared;
 use crate::threads::Row;
@@ -39,7 +40,7 @@ pub(super) fn is_known(shared: &Shared, id: &ConversationId) -> Result<bool, Fau
         return Ok(true);
     }
     let name = shared.threads.current(id);
-    Ok(blocking(|| shared.hub.find(&name))?.is_some())
+    Ok(blocking(|| shared.hub.look(&name))?.is_some())
 }
 
 /// A thread in the platform's form. Its status is that of its newest run: `busy` while it runs, `interrupted`
@@ -102,6 +103,7 @@ pub(super) async fn create(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     let body = body(&said)?;
     let given = body.get("thread_id").and_then(Value::as_str).filter(|id| !id.is_empty());
     let id = of_thread(given.unwrap_or(&fresh_uuid()));
+    asked::at_home(&shared, &id).await?;
     if is_known(&shared, &id)? && body.get("if_exists").and_then(Value::as_str) != Some("do_nothing") {
         return Err(Fault::new(StatusCode::CONFLICT, format!("Thread {:?} is there already", id.as_str())));
     }
@@ -169,6 +171,7 @@ pub(super) async fn copy(
     let thread = Thread::read(&shared, &of_thread(&name)).await?;
     let known = shared.threads.rows.get(&thread.id);
     let into = of_thread(&fresh_uuid());
+    asked::at_home(&shared, &into).await?;
     match thread.head() {
         Some(head) => {
             fork(&shared, &head.conversation, Cut::default(), Some(into.clone())).await?;
@@ -190,7 +193,7 @@ async fn found(shared: &Shared, body: &Value) -> Result<Vec<Value>, Fault> {
     let ids = body.get("ids").and_then(Value::as_array);
     let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
     let listed = blocking(|| shared.hub.list(&query))?;
-    shared.threads.remembered(&shared.hub).await;
+    shared.threads.remembered(&shared.hub, None).await;
     let mut names: indexmap::IndexSet<ConversationId> =
         shared.threads.rows.all().into_iter().map(|(id, _)| id).take(LOOKED_THROUGH_MAX).collect();
     let conversations = listed.rows.into_iter().map(|row| row.conversation);

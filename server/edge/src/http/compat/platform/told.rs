@@ -19,7 +19,7 @@ use super::fault::Fault;
 use super::states::{Branch, Thread, failure, waiting};
 use crate::http::compat::Begun;
 use crate::http::compat::answer::{told as headers_of, with_left_out};
-use crate::http::conversations::Seat;
+use crate::http::conversations::HttpViewer;
 use crate::http::stream::reader::{Answering, Reader, StartAt};
 use crate::http::stream::with_headers;
 use crate::state::Shared;
@@ -69,9 +69,9 @@ pub(super) async fn stream_of(
     wanted: RunStreamOptions,
 ) -> Result<Response, Fault> {
     let headers = headers_of(&begun);
-    let Begun { seat, started, has_waited, .. } = begun;
+    let Begun { viewer, started, has_waited, .. } = begun;
     let from = if has_waited { StartAt::GoesOn } else { StartAt::Beginning };
-    let mut response = told(shared, seat, &started, from, wanted).await?;
+    let mut response = told(shared, viewer, &started, from, wanted).await?;
     response.headers_mut().extend(headers);
     Ok(response)
 }
@@ -80,7 +80,7 @@ pub(super) async fn stream_of(
 /// with the run or where it waits for a person.
 pub(super) async fn told(
     shared: &Arc<Shared>,
-    seat: Seat,
+    viewer: HttpViewer,
     started: &Started,
     from: StartAt,
     wanted: RunStreamOptions,
@@ -93,14 +93,14 @@ pub(super) async fn told(
         conversation: thread.as_str().into(),
         caller: Some(Caller::default()),
         modes: modes.iter().map(CompactString::new).collect(),
-        earlier: earlier(&seat, &run),
+        earlier: earlier(&viewer, &run),
     };
     let is_waiting = shared.agents.is_waiting(&started.place);
     let answering = Answering { says_cancelled: true, is_waiting };
     let encoder = encoding.encoder(&options);
     let ping = shared.config.ping(encoding, Some(DIALECT));
     let mut reader =
-        Reader::answering(seat, encoder, encoding, started, answering).with_places().with_ping(ping);
+        Reader::answering(viewer, encoder, encoding, started, answering).with_places().with_ping(ping);
     let first = reader.begin_at(from).await;
     let leash =
         StopOnHangUp { shared: Arc::clone(shared), place: stops_on_hang_up.then(|| started.place.clone()) };
@@ -121,8 +121,8 @@ pub(super) async fn told(
 }
 
 /// The messages before a run, in the platform's form: the mode `values` repeats them in each of its events.
-fn earlier(seat: &Seat, run: &RunId) -> Vec<Value> {
-    let mut view = seat.conversation.view();
+fn earlier(viewer: &HttpViewer, run: &RunId) -> Vec<Value> {
+    let mut view = viewer.conversation.view();
     let place = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run));
     view.items.truncate(place.unwrap_or(view.items.len()));
     langgraph::messages(&view).into_iter().flatten().collect()
@@ -150,8 +150,8 @@ pub(super) async fn settled(
     place: &RunAddress,
 ) -> Result<(), Fault> {
     loop {
-        let mut moved = std::pin::pin!(conversation.moved());
-        moved.as_mut().enable();
+        let mut appended = std::pin::pin!(conversation.appended());
+        appended.as_mut().enable();
         let mut is_waiting = shared.agents.is_waiting(place);
         let waits = is_waiting.as_ref().is_some_and(|it| *it.borrow());
         let is_over = conversation.read_view(|view| {
@@ -170,7 +170,7 @@ pub(super) async fn settled(
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            () = moved => {}
+            () = appended => {}
             () = changed => {}
             () = shared.drain.cancelled() => {
                 return Err(Refusal::new(ErrorCode::ShuttingDown, "the hub stops, and the run with it").into());

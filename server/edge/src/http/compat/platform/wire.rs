@@ -17,7 +17,7 @@ use model::{MessageId, ToolCallId};
 use serde_json::{Map, Value};
 
 use super::fault::Fault;
-use crate::http::compat::{Consent, files};
+use crate::http::compat::{Consent, files, sampling};
 use agents::Answer;
 use agents::Spoken;
 
@@ -66,6 +66,8 @@ pub(super) struct RunRequest {
     pub(super) stops_on_hang_up: bool,
     /// Whether a thread that does not exist is created.
     pub(super) makes_thread: bool,
+    /// How the model is to answer, of `config.configurable` and of `context`; the latter counts.
+    pub(super) sampling: Map<String, Value>,
     /// What the hub ignores, by name.
     pub(super) left_out: Vec<String>,
 }
@@ -122,10 +124,13 @@ impl RunRequest {
             return Err(Fault::wrong("command.goto: an agent has one way to go on; only __end__ is known"));
         }
         for name in ["interrupt_before", "interrupt_after", "webhook", "after_seconds", "context"] {
-            if body.get(name).is_some_and(is_something) {
+            let is_told = name == "context" && sampling::is_all(body.get(name));
+            if body.get(name).is_some_and(is_something) && !is_told {
                 left_out.push(name.to_owned());
             }
         }
+        let mut told = sampling::given(body.get("config").and_then(|config| config.get("configurable")))?;
+        told.extend(sampling::given(body.get("context"))?);
         let (modes, silent) = modes(body.get("stream_mode"))?;
         left_out.extend(silent.into_iter().map(|mode| format!("stream_mode: {mode}")));
         Ok(Self {
@@ -138,6 +143,7 @@ impl RunRequest {
             strategy: strategy(text("multitask_strategy"))?,
             stops_on_hang_up: text("on_disconnect") == Some("cancel"),
             makes_thread: text("if_not_exists") == Some("create"),
+            sampling: told,
             left_out,
         })
     }

@@ -6,7 +6,7 @@ use model::{ConversationId, Epoch, PublisherId};
 use redact::{Builtin, MarkKey, Redactor};
 
 use super::*;
-use crate::hub::{Numbers, PublisherClaim};
+use crate::hub::{FrameNumbering, Numbers};
 
 fn redactor() -> Redactor {
     Redactor::new(MarkKey::new([7; 32]), Builtin::default(), &[]).unwrap()
@@ -18,13 +18,13 @@ fn conversation() -> Conversation {
 
 fn delta(publisher: &str, number: u64, run: &str, text: &str) -> Publication {
     let line = format!(r#"{{"k":"part.delta","run":"{run}","part":"p","text":"{text}"}}"#);
-    let claim = PublisherClaim {
+    let numbering = FrameNumbering {
         publisher: PublisherId::new(publisher),
         epoch: 1,
         numbers: Numbers::Events { first: number, last: number },
     };
     Publication {
-        claim: Some(claim),
+        numbering: Some(numbering),
         level: Durability::Memory,
         ..Publication::of(vec![Envelope::received(&line).unwrap()])
     }
@@ -71,9 +71,9 @@ fn i7_what_waits_too_long_is_taken_for_a_secret() {
     let (conversation, log, redactor) = (conversation(), MemoryLog::default(), redactor());
     let append = |mut it, now| conversation.append(&mut it, now, &log, Some(&redactor)).unwrap();
     append(delta("a", 1, "r", "sk-proj-a1B2"), 10);
-    let early = conversation.release(9 + WITHHELD_MS, WithheldScope::Overdue, &log, &redactor);
+    let early = conversation.release_texts(9 + WITHHELD_MS, WithheldScope::Overdue, &log, &redactor);
     assert_eq!((early.any, early.next), (false, Some(10 + WITHHELD_MS)));
-    assert!(conversation.release(10 + WITHHELD_MS, WithheldScope::Overdue, &log, &redactor).any);
+    assert!(conversation.release_texts(10 + WITHHELD_MS, WithheldScope::Overdue, &log, &redactor).any);
     append(delta("a", 2, "r", "c3D4 and"), 20);
     let text = text(&conversation, "r");
     assert!(text.starts_with("[redacted:openai-key:") && text.ends_with("] and"), "{text}");

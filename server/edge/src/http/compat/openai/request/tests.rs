@@ -1,5 +1,6 @@
 //! Tests of what requests ask.
 
+use agents::SAMPLING_BYTES_MAX;
 use serde_json::json;
 
 use super::*;

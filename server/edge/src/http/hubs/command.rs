@@ -1,0 +1,80 @@
+//! Commands of sockets for conversations of other hubs: a request to the owner, as a client would send it.
+
+use std::sync::Arc;
+
+use access::Principal;
+use agents::Refusal;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{Method, header};
+use model::ConversationId;
+use model::code::ErrorCode;
+use model::command::{Command, Done};
+use serde::Deserialize;
+
+use super::pass::{Passed, escaped, to_owner};
+use crate::state::Shared;
+
+/// Most bytes of the answer to a command.
+const ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// What another hub says of a command that it refuses.
+#[derive(Deserialize)]
+struct RefusedThere {
+    code: ErrorCode,
+    #[serde(default)]
+    detail: String,
+}
+
+/// Where a command is carried out.
+#[derive(Debug)]
+pub(crate) enum Carried {
+    /// This hub has the conversation, and gets the command back.
+    Here(Box<Command>),
+    /// Another hub has answered.
+    There(Result<Done, Refusal>),
+}
+
+/// Has a command carried out by the hub that has the conversation; a socket's commands come here. A repeated
+/// command gets the answer that the owner remembers.
+pub(crate) async fn command(
+    shared: &Arc<Shared>,
+    principal: &Principal,
+    conversation: &ConversationId,
+    command: Command,
+) -> Carried {
+    if shared.peers.is_none() {
+        return Carried::Here(Box::new(command));
+    }
+    let refused = |why: String| Carried::There(Err(Refusal::new(ErrorCode::Elsewhere, why)));
+    let path = format!("/v1/conversations/{}/commands", escaped(conversation));
+    let Ok(json) = serde_json::to_vec(&command) else { return Carried::Here(Box::new(command)) };
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header(header::CONTENT_LENGTH, json.len())
+        .body(Body::from(json));
+    let Ok(request) = request else { return Carried::Here(Box::new(command)) };
+    let passed = to_owner(shared, conversation, principal, request.into_parts()).await;
+    let response = match passed {
+        Ok(Passed::Here(..)) => return Carried::Here(Box::new(command)),
+        Ok(Passed::There(response)) => response,
+        Err(problem) => return Carried::There(Err(problem.into())),
+    };
+    let is_done = response.status().is_success();
+    let body = match axum::body::to_bytes(response.into_body(), ANSWER_BYTES_MAX).await {
+        Ok(body) => body,
+        Err(error) => return refused(error.to_string()),
+    };
+    if is_done {
+        return match serde_json::from_slice(&body) {
+            Ok(done) => Carried::There(Ok(done)),
+            Err(error) => refused(error.to_string()),
+        };
+    }
+    match serde_json::from_slice::<RefusedThere>(&body) {
+        Ok(there) => Carried::There(Err(Refusal::new(there.code, there.detail))),
+        Err(error) => refused(error.to_string()),
+    }
+}

@@ -1,0 +1,46 @@
+//! What the writing thread does besides: it deletes rows of conversations that went, and notes how its life ends.
+
+use std::time::Instant;
+
+use super::super::failure::said;
+use super::super::{life, sweep};
+use super::{PAUSE_MAX, PostgresWriter};
+
+impl PostgresWriter {
+    /// Deletes some rows of conversations that went. Does nothing without a connection: the next commit makes
+    /// one.
+    pub(super) fn sweep(&mut self) {
+        let began = Instant::now();
+        let Some(session) = &mut self.session else { return self.shared.queue.sweep_after(PAUSE_MAX) };
+        match self.runtime.block_on(sweep::step(session)) {
+            Ok(true) => self.shared.queue.sweep_after(began.elapsed()),
+            Ok(false) => self.shared.queue.swept(),
+            Err(error) => {
+                tracing::warn!(error = said(&error), "conversations that went still take room");
+                self.session = None;
+                self.shared.queue.sweep_after(PAUSE_MAX);
+            }
+        }
+    }
+
+    /// Notes that the life ended well, so that its conversations keep their epochs; those with a hole get a
+    /// new one at the next load. Without a connection nothing is noted, and all of them get new epochs.
+    pub(super) fn close(&mut self) {
+        let life = self.life;
+        let holed: Vec<String> = self.shared.queue.holed().iter().map(ToString::to_string).collect();
+        let Some(session) = &mut self.session else { return };
+        let client = &session.client;
+        let closed = self.runtime.block_on(async {
+            client.execute(life::FORGET_LIFE, &[&holed, &life]).await?;
+            client
+                .execute(
+                    "UPDATE life SET ended_well = true, over = true WHERE number = $1 AND NOT over",
+                    &[&life],
+                )
+                .await
+        });
+        if let Err(error) = closed {
+            tracing::warn!(error = said(&error), "the log could not note that it ended well");
+        }
+    }
+}

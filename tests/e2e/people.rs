@@ -1,0 +1,183 @@
+//! Somebody logs in, shares a conversation, and is shut out while they watch; they come back. In Chromium and in Firefox, with what axe finds on
+//! each page of the way.
+
+use serde_json::{Value, json};
+use tests::FirefoxPage;
+use tests::browser::DESKTOP;
+use tests::installed;
+use tests::wait::{patiently, until};
+use tests::{BrowserPage, TestHub};
+
+/// Says what axe finds: its rule, where, and why.
+const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
+    `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
+
+/// A page in one of the browsers.
+enum Page {
+    Chromium(Box<BrowserPage>),
+    Firefox(Box<FirefoxPage>),
+}
+
+impl Page {
+    async fn goto(&self, url: &str) {
+        match self {
+            Self::Chromium(page) => page.goto(url).await,
+            Self::Firefox(page) => page.goto(url).await,
+        }
+    }
+
+    async fn run(&self, script: &str) -> Value {
+        match self {
+            Self::Chromium(page) => page.run(script).await,
+            Self::Firefox(page) => page.run(script).await,
+        }
+    }
+
+    async fn holds(&self, script: &str) {
+        match self {
+            Self::Chromium(page) => page.holds(script).await,
+            Self::Firefox(page) => page.holds(script).await,
+        }
+    }
+
+    async fn says(&self, words: &str) {
+        self.holds(&format!("return document.body.innerText.includes({})", json!(words))).await;
+    }
+
+    /// Takes a picture, and fails for what axe finds, if axe is installed.
+    async fn is_without_barriers(&self, name: &str) {
+        let name = match self {
+            Self::Chromium(page) => {
+                page.screenshot(&format!("people-chromium-{name}")).await;
+                name
+            }
+            Self::Firefox(page) => {
+                page.screenshot(&format!("people-firefox-{name}")).await;
+                name
+            }
+        };
+        let Some(packages) = installed::node_modules_or_advice() else { return };
+        let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
+        self.run(&format!("{axe}\n;return null")).await;
+        let found = self.run(LOOK).await;
+        assert_eq!(found, json!([]), "{name}");
+    }
+
+    /// Types a token into the form of the login.
+    async fn types(&self, token: &str) {
+        self.holds("return document.querySelector('#token') !== null").await;
+        let token = json!(token);
+        self.run(&format!(
+            "document.querySelector('#token').value = {token}; document.querySelector('form button').click(); return null"
+        ))
+        .await;
+    }
+
+    /// Waits until the page follows the conversation.
+    async fn is_live(&self) {
+        self.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
+    }
+}
+
+/// Says `text` in the conversation `c`, in a run of its own.
+async fn say(hub: &TestHub, token: &str, text: &str) {
+    let events = json!([
+        {"k": "run.start", "run": text}, {"k": "part.start", "run": text, "part": text, "kind": "text"},
+        {"k": "part.delta", "run": text, "part": text, "text": text}, {"k": "part.end", "run": text, "part": text},
+        {"k": "run.end", "run": text, "status": "complete"},
+    ]);
+    let told =
+        hub.request("POST", "/v1/conversations/c/events").bearer_auth(token).body(events.to_string()).send();
+    assert!(patiently("what is said", told).await.expect("an answer").status().is_success());
+}
+
+/// A text of an answer.
+fn text_of<'a>(told: &'a Value, field: &str) -> &'a str {
+    told.get(field).and_then(Value::as_str).expect("a text")
+}
+
+/// The whole way: `ann` logs in, shares, `guest` watches by the link until it is revoked, `ann` until her token is; then she comes back.
+async fn goes_the_way(ann: &Page, guest: &Page) {
+    let hub = TestHub::start_with(&["--access", "tokens"]).await;
+    let token = hub.token_for("ann", &["view,publish,export,control:*"]).await;
+    let admin = hub.token_for("admin", &["admin,publish:*"]).await;
+    say(&hub, &admin, "before").await;
+
+    ann.goto(&hub.url("/c/c")).await;
+    ann.holds("return document.querySelector('#token') !== null").await;
+    ann.is_without_barriers("form").await;
+    ann.types("fanlight_wrong").await;
+    ann.holds("return document.querySelector('[role=alert]') !== null").await;
+    ann.is_without_barriers("refused").await;
+    ann.goto(&hub.url("/c/c")).await;
+    ann.types(&token).await;
+    ann.is_live().await;
+    ann.says("before").await;
+    say(&hub, &admin, "while ann watches").await;
+    ann.says("while ann watches").await;
+    ann.is_without_barriers("watches").await;
+    assert_eq!(ann.run("return document.cookie").await, "", "scripts cannot read the session");
+
+    // She shares it, by the session of her browser.
+    let made = ann
+        .run(
+            "return fetch('/v1/shares', {method: 'POST', body: JSON.stringify({conversation: 'c'})}).then(it => it.json())",
+        )
+        .await;
+    let (id, link) = (text_of(&made, "id"), text_of(&made, "url"));
+    guest.goto(&hub.url(link)).await;
+    guest.is_live().await;
+    guest.says("while ann watches").await;
+    let path = guest.run("return location.pathname").await;
+    assert_eq!(path, "/c/c", "the secret of the link is not in the address");
+    let others = guest.run("return fetch('/v1/conversations/other').then(it => it.status)").await;
+    assert_eq!(others, 403, "the link opens nothing else");
+    guest.is_without_barriers("shared").await;
+
+    // The link is revoked while somebody watches.
+    let revoked = ann
+        .run(&format!("return fetch('/v1/shares/{id}', {{method: 'DELETE'}}).then(it => it.status)"))
+        .await;
+    assert_eq!(revoked, 204);
+    guest.says("You are not logged in any more").await;
+    guest.is_without_barriers("shut-out").await;
+    guest.goto(&hub.url(link)).await;
+    assert_eq!(
+        guest.run("return !!document.querySelector('[data-t=transcript]')").await,
+        false,
+        "it is over"
+    );
+    say(&hub, &admin, "after the link").await;
+    ann.says("after the link").await;
+
+    // So is her token. What is said then does not reach her.
+    hub.token(&["revoke", "ann"]).await;
+    ann.says("You are not logged in any more").await;
+    say(&hub, &admin, "behind her back").await;
+    assert_eq!(ann.run("return document.body.innerText.includes('behind her back')").await, false);
+    ann.goto(&hub.url("/c/c")).await;
+    let again = hub.token_for("ann", &["view:*"]).await;
+    ann.types(&again).await;
+    ann.is_live().await;
+    ann.says("behind her back").await;
+    say(&hub, &admin, "for who came back").await;
+    ann.says("for who came back").await;
+    let noted = async || {
+        let entries =
+            hub.request("GET", "/v1/audit").bearer_auth(&admin).send().await.ok()?.text().await.ok()?;
+        (entries.contains("\"log_in\"") && entries.contains("ann")).then_some(())
+    };
+    until("the logins to be in the audit log", noted).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_logs_in_shares_is_shut_out_while_watching_and_comes_back_in_chromium() {
+    let (ann, guest) = (BrowserPage::open(DESKTOP).await, BrowserPage::open(DESKTOP).await);
+    goes_the_way(&Page::Chromium(Box::new(ann)), &Page::Chromium(Box::new(guest))).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn somebody_logs_in_shares_is_shut_out_while_watching_and_comes_back_in_firefox() {
+    let (ann, guest) = (FirefoxPage::open(DESKTOP).await, FirefoxPage::open(DESKTOP).await);
+    goes_the_way(&Page::Firefox(Box::new(ann)), &Page::Firefox(Box::new(guest))).await;
+}

@@ -1,0 +1,359 @@
+//! Several hubs and those who come in: logins at a provider that end at another hub, links to one conversation, budgets of tokens, and what
+//! happens while the database is away.
+
+use std::time::{Duration, Instant};
+
+use event_log::TestPostgresServer;
+use serde_json::{Value, json};
+use tests::wait::{patiently, until, within};
+use tests::{ScriptedServer, ServerStep, TestHub};
+
+use super::access::refusal;
+use super::access_page::{browser, cookie, log_in};
+use super::attacks::login::{Provider, back, begun, cookies, field, knows, pair};
+use super::several_hubs::{Cluster, status};
+
+/// The longest time until what was revoked at one hub is over at another.
+const REVOKED_MAX: Duration = Duration::from_secs(5);
+
+/// The header by which a proxy names the address of a browser.
+const FORWARDED: (&str, &str) = ("x-forwarded-for", "10.1.2.3");
+
+/// Makes the tokens of the first hub known to the others; the last of them is `token`.
+async fn spread(hubs: &[TestHub], token: &str) {
+    let [first, others @ ..] = hubs else { return };
+    for hub in others {
+        std::fs::copy(first.folder().join("tokens.json"), hub.folder().join("tokens.json")).unwrap();
+    }
+    for hub in hubs {
+        until("the hub to know the token", async || {
+            let asked = hub.request("GET", "/v1/access").bearer_auth(token).send().await.ok()?;
+            asked.status().is_success().then_some(())
+        })
+        .await;
+    }
+}
+
+/// What `path` answers to a browser with this cookie.
+async fn asks(hub: &TestHub, path: &str, cookie: &str) -> reqwest::Response {
+    let asked = browser().get(hub.url(path)).header("cookie", cookie).send();
+    patiently(path, asked).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_at_a_provider_that_begins_at_one_hub_ends_at_any_and_once() {
+    let provider = Provider::start().await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    std::fs::write(&file, format!("[access]\n{}", knows(&provider.url))).unwrap();
+    let cluster = Cluster::start_with(3, &["--config", file.to_str().unwrap()]).await;
+    let [a, b, c] = &cluster.hubs[..] else { panic!() };
+    let (known, asked) = begun(a).await;
+    let state = field(&asked, "state");
+    let query = format!("code=c1&state={state}");
+    let (other, _) = begun(c).await;
+    assert_eq!(back(b, &other, &query).await.status(), 401, "another browser began it");
+    provider.vouch(&field(&asked, "nonce"));
+    let done = back(b, &known, &query).await;
+    assert_eq!(done.status(), 200);
+    let session = pair(&cookies(&done)[0]);
+    for hub in [c, a, b] {
+        let who: Value = asks(hub, "/v1/access", &session).await.json().await.unwrap();
+        assert_eq!(who["principal"], "ann");
+        assert_eq!(back(hub, &known, &query).await.status(), 401, "it is used up");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_opens_at_any_hub_its_views_are_counted_once_and_it_is_revoked_everywhere() {
+    let mut cluster = Cluster::start_with(3, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["view,publish,export:*"]).await;
+    spread(&cluster.hubs, &all).await;
+    let [a, b, c] = &cluster.hubs[..] else { panic!() };
+    let told = a.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(status("x")).send();
+    assert!(patiently("a conversation", told).await.unwrap().status().is_success());
+    let wish = async |hub: &TestHub, body: &str| -> Value {
+        let made = hub.request("POST", "/v1/shares").bearer_auth(&all).body(body.to_owned()).send();
+        let made = patiently("a link", made).await.unwrap();
+        assert_eq!(made.status(), 201);
+        made.json().await.unwrap()
+    };
+    let open = async |hub: &TestHub, link: &Value| asks(hub, link["url"].as_str().unwrap(), "").await;
+
+    let twice = wish(a, r#"{"conversation":"c","views":2}"#).await;
+    let opened = open(b, &twice).await;
+    assert_eq!(opened.status(), 303);
+    let first = cookie(&opened);
+    for hub in [c, a, b] {
+        assert_eq!(asks(hub, "/v1/conversations/c", &first).await.status(), 200, "at once, whichever hub");
+        assert_eq!(asks(hub, "/v1/conversations/other", &first).await.status(), 403);
+    }
+    let both = tokio::join!(open(a, &twice), open(c, &twice));
+    let mut both = [both.0.status().as_u16(), both.1.status().as_u16()];
+    both.sort_unstable();
+    assert_eq!(both, [303, 401], "of two at the same moment one gets the last view");
+    assert_eq!(open(b, &twice).await.status(), 401);
+    let list = b.request("GET", "/v1/shares").bearer_auth(&all).send();
+    let list: Value = within("the list", list).await.unwrap().json().await.unwrap();
+    assert_eq!(list["shares"][0]["views_left"], 0, "{list}");
+
+    let lasting = wish(b, r#"{"conversation":"c"}"#).await;
+    let second = cookie(&open(c, &lasting).await);
+    let stream = browser().get(b.url("/v1/conversations/c/events")).header("accept", "text/event-stream");
+    let mut stream = patiently("a stream", stream.header("cookie", &second).send()).await.unwrap();
+    assert_eq!(stream.headers()["content-type"], "text/event-stream");
+    let path = format!("/v1/shares/{}", lasting["id"].as_str().unwrap());
+    let revoked = c.request("DELETE", &path).bearer_auth(&all).send();
+    assert_eq!(patiently("the end of it", revoked).await.unwrap().status(), 204);
+    let since = Instant::now();
+    let mut said = Vec::new();
+    within("the stream to end", async {
+        while let Ok(Some(piece)) = stream.chunk().await {
+            said.extend(piece);
+        }
+    })
+    .await;
+    assert!(String::from_utf8_lossy(&said).contains("event: bye"), "it says why it ends");
+    for hub in [a, b, c] {
+        until("the link to be over", async || {
+            (asks(hub, "/v1/conversations/c", &second).await.status() == 401).then_some(())
+        })
+        .await;
+        assert_eq!(open(hub, &lasting).await.status(), 401);
+    }
+    assert!(since.elapsed() < REVOKED_MAX, "{:?}", since.elapsed());
+    assert_eq!(asks(a, "/v1/conversations/c", &first).await.status(), 200, "the other link goes on");
+
+    // The hub that made it is gone, and the link is not.
+    let left = wish(a, r#"{"conversation":"c","views":5}"#).await;
+    cluster.hubs[0].kill().await;
+    let [_, b, c] = &cluster.hubs[..] else { panic!() };
+    assert_eq!(open(b, &left).await.status(), 303);
+    assert_eq!(open(c, &left).await.status(), 303);
+}
+
+/// An answer that says that it took 1,000 tokens, which cost a dollar here.
+fn a_dollar() -> Vec<ServerStep> {
+    let body = json!({"id": "x", "model": "m", "usage": {"prompt_tokens": 1000, "completion_tokens": 0},
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}]});
+    ServerStep::answer("200 OK", &[("content-type", "application/json")], body.to_string().as_bytes())
+}
+
+/// What a hub says of the only budget that there is.
+async fn budget(hub: &TestHub, admin: &str) -> Option<Value> {
+    let list = hub.request("GET", "/v1/budgets").bearer_auth(admin).send().await.ok()?;
+    Some(list.json::<Value>().await.ok()?["budgets"][0].clone())
+}
+
+/// Two hubs that lend the key of an upstream whose calls cost a dollar, and a token of theirs with the budget of three.
+struct Lenders {
+    cluster: Cluster,
+    origin: ScriptedServer,
+    admin: String,
+    token: String,
+    _place: tempfile::TempDir,
+}
+
+impl Lenders {
+    async fn start(server: &TestPostgresServer) -> Self {
+        let origin = ScriptedServer::start(|_| a_dollar()).await;
+        let place = tempfile::tempdir().unwrap();
+        let (file, key) = (place.path().join("fanlight.toml"), place.path().join("key"));
+        std::fs::write(&key, "sk-vendor-7c1d5e0f9b3a48d2").unwrap();
+        let upstream = format!("url = \"http://{}\"\nkey_file = \"{}\"\n", origin.address(), key.display());
+        let settings =
+            format!("[access]\n[upstreams.one]\n{upstream}[prices.\"*\"]\ninput = 1000\noutput = 1000\n");
+        std::fs::write(&file, settings).unwrap();
+        let cluster = Cluster::start_on(server, 2, &["--config", file.to_str().unwrap()]).await;
+        let admin = cluster.hubs[0].token_for("admin", &["admin,publish:*"]).await;
+        let named = ["--upstream", "one", "--budget", "3usd"];
+        let token = [&["create", "--name", "ci", "--grant", "publish:*"][..], &named].concat();
+        let token = cluster.hubs[0].token(&token).await;
+        spread(&cluster.hubs, &token).await;
+        for (hub, conversation) in cluster.hubs.iter().zip(["of-a", "of-b"]) {
+            let path = format!("/v1/conversations/{conversation}/events");
+            let begun = hub.request("POST", &path).bearer_auth(&admin).body(status("x")).send();
+            assert!(patiently("a conversation", begun).await.unwrap().status().is_success());
+        }
+        Self { cluster, origin, admin, token, _place: place }
+    }
+
+    /// What a call through the hub with that number is answered.
+    async fn call(&self, number: usize) -> u16 {
+        let conversation = ["of-a", "of-b"][number];
+        let asked = self.cluster.hubs[number].request("POST", "/proxy/one/v1/chat/completions");
+        let asked = asked.bearer_auth(&self.token).header("fanlight-conversation", conversation);
+        let asked = asked.body(r#"{"model":"m","messages":[{"role":"user","content":"Hello?"}]}"#).send();
+        patiently("a call", asked).await.unwrap().status().as_u16()
+    }
+
+    /// Waits until the hub with that number knows of so many calls, which cost as many dollars.
+    async fn knows(&self, number: usize, calls: u64) {
+        let spent = until("the hub to know the sum", async || {
+            let row = budget(&self.cluster.hubs[number], &self.admin).await?;
+            (row["calls"] == calls).then_some(row["spent"]["amount"].clone())
+        });
+        assert_eq!(spent.await, calls.to_string());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_holds_for_what_is_spent_at_all_hubs() {
+    let mut lenders = Lenders::start(TestPostgresServer::shared()).await;
+    for (calls, hub) in (1..).zip([0, 1, 1]) {
+        assert_eq!(lenders.call(hub).await, 200);
+        lenders.knows(0, calls).await;
+        lenders.knows(1, calls).await;
+    }
+    assert_eq!((lenders.call(0).await, lenders.call(1).await), (429, 429));
+    assert_eq!(lenders.origin.asked().len(), 3, "nothing more was sent");
+    // What was spent is not forgotten with the hub through which it went.
+    lenders.cluster.hubs[1].restart().await;
+    assert_eq!((lenders.call(1).await, lenders.call(0).await), (429, 429));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_hub_charged_while_the_database_was_away_outlives_the_hub() {
+    let server = TestPostgresServer::start();
+    let mut lenders = Lenders::start(&server).await;
+    assert_eq!(lenders.call(0).await, 200);
+    lenders.knows(0, 1).await;
+    lenders.knows(1, 1).await;
+    server.kill();
+    assert_eq!((lenders.call(0).await, lenders.call(1).await), (200, 200));
+    for number in [0, 1] {
+        // Each goes on from what it knew, with what it charges itself.
+        lenders.knows(number, 2).await;
+        let file = lenders.cluster.hubs[number].folder().join("spending.unsent.json");
+        until("what was charged to be in a file", async || {
+            std::fs::read_to_string(&file).ok().filter(|text| text.contains("\"calls\": 1"))
+        })
+        .await;
+        lenders.cluster.hubs[number].kill().await;
+    }
+    server.resume();
+    for number in [0, 1] {
+        lenders.cluster.hubs[number].start_again().await;
+    }
+    for number in [0, 1] {
+        lenders.knows(number, 3).await;
+        assert_eq!(lenders.call(number).await, 429);
+        let file = lenders.cluster.hubs[number].folder().join("spending.unsent.json");
+        until("nothing to be left in the file", async || (!file.exists()).then_some(())).await;
+    }
+    lenders.cluster.hubs[0].restart().await;
+    lenders.knows(0, 3).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_cannot_be_looked_up_is_no_failed_login() {
+    let provider = Provider::start().await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    // Failed logins count for the address that a proxy names, and so not for the tokens that the test waits for.
+    let settings = format!(
+        "[access]\nproxies = [\"127.0.0.1\"]\n[access.limits]\nfailed_logins_per_minute = 3\n{}",
+        knows(&provider.url)
+    );
+    std::fs::write(&file, settings).unwrap();
+    let server = TestPostgresServer::start();
+    let cluster = Cluster::start_on(&server, 2, &["--config", file.to_str().unwrap()]).await;
+    let all = cluster.hubs[0].token_for("all", &["view,export:*"]).await;
+    spread(&cluster.hubs, &all).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let session = cookie(&log_in(a, &all, "%2F").await);
+    let link = a.request("POST", "/v1/shares").bearer_auth(&all).body(r#"{"conversation":"c"}"#).send();
+    let link: Value = patiently("a link", link).await.unwrap().json().await.unwrap();
+    server.kill();
+    let asks = async |hub: &TestHub, path: &str, cookie: &str| {
+        let asked =
+            browser().get(hub.url(path)).header("cookie", cookie).header(FORWARDED.0, FORWARDED.1).send();
+        patiently(path, asked).await.unwrap()
+    };
+    let unavailable = (503, String::from("log_unavailable"));
+    for _ in 0..5 {
+        assert_eq!(refusal(asks(b, "/v1/access", &session).await).await, unavailable);
+    }
+    let socket = browser().get(b.url("/v1/ws")).header("cookie", &session).header("upgrade", "websocket");
+    let socket = socket
+        .header(FORWARDED.0, FORWARDED.1)
+        .header("connection", "upgrade")
+        .header("sec-websocket-version", "13");
+    let socket =
+        socket.header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==").header("origin", b.url("")).send();
+    assert_eq!(patiently("a socket", socket).await.unwrap().status(), 503, "it is not told to log in");
+    assert_eq!(refusal(asks(b, link["url"].as_str().unwrap(), "").await).await, unavailable);
+    assert_eq!(asks(b, "/login/oidc", "").await.status(), 503);
+    assert_eq!(asks(a, "/v1/access", &session).await.status(), 200, "who knows it goes on");
+    assert_eq!(asks(b, "/healthz", &session).await.status(), 200);
+    // The address is not barred: one login more may fail before it is.
+    for wanted in [401, 401, 401, 429] {
+        let guess = format!("fanlight_{}", "A".repeat(43));
+        let guessed =
+            b.request("GET", "/v1/access").bearer_auth(guess).header(FORWARDED.0, FORWARDED.1).send();
+        assert_eq!(within("a refusal", guessed).await.unwrap().status(), wanted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_whose_link_could_not_be_looked_up_is_good_once_it_can() {
+    let server = TestPostgresServer::start();
+    let cluster = Cluster::start_on(&server, 2, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["view,publish,export:*"]).await;
+    spread(&cluster.hubs, &all).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let told = a.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(status("x")).send();
+    assert!(patiently("a conversation", told).await.unwrap().status().is_success());
+    let schema = cluster.schema();
+    // It stands still until the table of links is away, so that it cannot hear of the link by itself.
+    b.signal("STOP").await;
+    let link = a.request("POST", "/v1/shares").bearer_auth(&all).body(r#"{"conversation":"c"}"#).send();
+    let link: Value = patiently("a link", link).await.unwrap().json().await.unwrap();
+    let session = cookie(&asks(a, link["url"].as_str().unwrap(), "").await);
+    assert!(server.sql(&format!("ALTER TABLE {schema}.share RENAME TO kept")));
+    b.signal("CONT").await;
+    for _ in 0..2 {
+        let refused = refusal(asks(b, "/v1/conversations/c", &session).await).await;
+        assert_eq!(refused, (503, String::from("log_unavailable")));
+    }
+    assert!(server.sql(&format!("ALTER TABLE {schema}.kept RENAME TO share")));
+    assert_eq!(asks(b, "/v1/conversations/c", &session).await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_logins_begun_by_a_stranger_reach_the_database_at_a_rate() {
+    let provider = Provider::start().await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    let settings = format!(
+        "[access]\nproxies = [\"127.0.0.1\"]\n[access.limits]\nprovider_logins_per_minute = 3\n{}",
+        knows(&provider.url)
+    );
+    std::fs::write(&file, &settings).unwrap();
+    let server = TestPostgresServer::start();
+    let cluster = Cluster::start_on(&server, 1, &["--config", file.to_str().unwrap()]).await;
+    let hub = &cluster.hubs[0];
+    let begins = async |address: &str| {
+        let asked = browser().get(hub.url("/login/oidc")).header("x-forwarded-for", address).send();
+        patiently("a login", asked).await.unwrap()
+    };
+    for _ in 0..3 {
+        assert_eq!(begins("203.0.113.7").await.status(), 303);
+    }
+    let refused = begins("203.0.113.7").await;
+    assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (429, "1"));
+    assert!(refused.text().await.unwrap().contains("too many logins within a minute"));
+    // What a stranger writes in front of the address of the proxy changes nothing, and others go on.
+    assert_eq!(begins("198.51.100.9, 203.0.113.7").await.status(), 429);
+    assert_eq!(begins("198.51.100.9").await.status(), 303);
+    let login = format!("{}.login", cluster.schema());
+    assert!(server.sql(&format!("SELECT 1 / (count(*) = 4)::int FROM {login}")), "four rows, and no more");
+    // The test of the test: with a bound that is not reached the same requests are all taken.
+    std::fs::write(&file, settings.replace("per_minute = 3", "per_minute = 100")).unwrap();
+    let free = Cluster::start_on(&server, 1, &["--config", file.to_str().unwrap()]).await;
+    for _ in 0..10 {
+        let asked =
+            browser().get(free.hubs[0].url("/login/oidc")).header("x-forwarded-for", "203.0.113.7").send();
+        assert_eq!(patiently("a login", asked).await.unwrap().status(), 303);
+    }
+}

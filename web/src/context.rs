@@ -1,0 +1,140 @@
+//! What the next request to the model of a conversation is filled with, and what is not known of its cost: the meter of the header.
+//!
+//! Nobody tells a viewer how a request is made up, so these are estimates from what the conversation holds. What sub-agents said and the
+//! thinking of models are no part of it.
+
+use model::event::{FileKind, MessageFile, PartKind};
+use model::format;
+use model::view::{RunView, ToolView, View};
+
+/// Bytes of a text that are a token, about.
+const TOKEN_BYTES: u64 = 4;
+
+/// Tokens of an image, about: what Anthropic's API counts for the largest that it does not scale.
+const IMAGE_TOKENS: u64 = 1_600;
+
+/// Bytes of a PDF that are a token, about: a page of 50 KB has 2,000.
+const PDF_TOKEN_BYTES: u64 = 25;
+
+/// Tokens in the context, about, by what they are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContextFill {
+    /// Messages and answers.
+    pub turns: u64,
+    /// Arguments and results of calls.
+    pub tools: u64,
+    /// Files that came with messages.
+    pub files: u64,
+}
+
+impl ContextFill {
+    /// What `view` holds for the next request. Takes time for each part and call.
+    pub fn of(view: &View) -> Self {
+        let said = view.messages.values().map(|message| message.text.len() as u64);
+        let answered = view.runs.values().map(answered);
+        let files = view.messages.values().flat_map(|message| &message.files);
+        let calls = view.runs.values().flat_map(|run| run.tools.values());
+        Self {
+            turns: (said.sum::<u64>() + answered.sum::<u64>()) / TOKEN_BYTES,
+            tools: calls.filter(|tool| tool.agent.is_none()).map(called).sum::<u64>() / TOKEN_BYTES,
+            files: files.map(file).sum(),
+        }
+    }
+
+    /// All of it.
+    pub fn tokens(self) -> u64 {
+        self.turns.saturating_add(self.tools).saturating_add(self.files)
+    }
+
+    /// How much it is and what fills it; `None` of nothing.
+    pub fn words(self) -> Option<String> {
+        let all = self.tokens();
+        let share = |(name, tokens): (&str, u64)| {
+            (tokens > 0).then(|| format!("{name} {} %", (tokens * 100 + all / 2) / all))
+        };
+        let shares = [("turns", self.turns), ("tools", self.tools), ("files", self.files)];
+        let shares: Vec<String> = shares.into_iter().filter_map(share).collect();
+        (all > 0).then(|| format!("about {} tokens: {}", format::count(all), shares.join(", ")))
+    }
+}
+
+/// Tokens that were used of runs of which nobody knows what they cost.
+pub fn unpriced(view: &View) -> u64 {
+    let used = view.runs.values().filter_map(|run| run.usage);
+    used.filter(|usage| usage.cost.is_none()).map(|usage| usage.tokens()).sum()
+}
+
+/// Bytes of the answer of the main agent.
+fn answered(run: &RunView) -> u64 {
+    let own = run.parts.values().filter(|part| part.agent.is_none() && part.kind != PartKind::Thinking);
+    own.map(|part| part.body.text.len() as u64).sum()
+}
+
+/// Bytes of a call and of its whole result.
+fn called(tool: &ToolView) -> u64 {
+    let result = tool.result.as_ref().map_or(0, |result| result.as_str().len() as u64);
+    (tool.arguments.text.len() as u64).saturating_add(result).saturating_add(tool.left_out())
+}
+
+/// Tokens of a file.
+fn file(file: &MessageFile) -> u64 {
+    match FileKind::of(&file.mime) {
+        Some(FileKind::Image) => IMAGE_TOKENS,
+        Some(FileKind::Pdf) => file.bytes / PDF_TOKEN_BYTES,
+        Some(FileKind::Text) => file.bytes / TOKEN_BYTES,
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! What fills a context.
+
+    use model::Envelope;
+    use model::fold::fold;
+
+    use super::*;
+
+    fn view(events: &str) -> View {
+        let mut view = View::default();
+        for (seq, line) in (1..).zip(events.lines()) {
+            let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+            (event["seq"], event["at"]) = (seq.into(), 1.into());
+            let envelope: Envelope = serde_json::from_value(event).unwrap();
+            fold(&mut view, &envelope, &mut |_| {});
+        }
+        view
+    }
+
+    #[test]
+    fn a_context_is_turns_tools_and_files_without_thinking_and_sub_agents() {
+        let text = "x".repeat(400);
+        let view = view(&format!(
+            r#"{{"k":"message","message":"m","role":"user","text":"{text}","files":[{{"name":"a.png","type":"image/png","bytes":9}},{{"name":"b.txt","type":"text/plain","bytes":800}}]}}
+{{"k":"run.start","run":"r"}}
+{{"k":"part.start","run":"r","part":"t","kind":"thinking"}}
+{{"k":"part.delta","run":"r","part":"t","text":"{text}"}}
+{{"k":"part.start","run":"r","part":"p","kind":"text"}}
+{{"k":"part.delta","run":"r","part":"p","text":"{text}"}}
+{{"k":"tool.call","run":"r","tool":"a","name":"n","arguments":"{text}"}}
+{{"k":"tool.result","run":"r","tool":"a","output":"{text}"}}
+{{"k":"agent.start","run":"r","agent":"s","name":"s"}}
+{{"k":"tool.call","run":"r","agent":"s","tool":"b","name":"n","arguments":"{text}"}}"#
+        ));
+        let fill = ContextFill::of(&view);
+        assert_eq!(fill, ContextFill { turns: 200, tools: 200, files: 1_800 });
+        assert_eq!(fill.words().as_deref(), Some("about 2.2k tokens: turns 9 %, tools 9 %, files 82 %"));
+        assert_eq!(ContextFill::default().words(), None);
+    }
+
+    #[test]
+    fn tokens_of_runs_without_a_cost_have_no_price() {
+        let view = view(
+            r#"{"k":"run.start","run":"a"}
+{"k":"run.end","run":"a","status":"complete","usage":{"input_tokens":70,"output_tokens":5}}
+{"k":"run.start","run":"b"}
+{"k":"run.end","run":"b","status":"complete","usage":{"input_tokens":1000,"output_tokens":5,"cost":{"amount":"0.5","currency":"USD"}}}"#,
+        );
+        assert_eq!((unpriced(&view), unpriced(&View::default())), (75, 0));
+    }
+}
