@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
-use model::{ConversationId, Envelope};
+use model::{ConversationId, Envelope, Seq};
 use parking_lot::{Condvar, Mutex};
 
 use crate::blocks::{self, BLOCK_BYTES, Loose};
@@ -25,6 +25,9 @@ const STEP_ROWS_MAX: usize = 1024;
 /// A block is joined with the one before it only while that one is at most this many times as large. So each
 /// event is packed again only a few times, however long its conversation gets.
 const GROWTH: u64 = 2;
+
+/// A row that a step joins: its key, and the seq of its last event.
+type JoinedRow = (i64, Seq);
 
 /// Where the packer reads what it packs.
 pub(crate) trait BlockSource {
@@ -123,7 +126,7 @@ impl Packer {
                     if queue.is_failing() {
                         continue;
                     }
-                    if let Err(error) = compact(&mut **source, queue, &conversation, key) {
+                    if let Err(error) = self.join_blocks(&mut **source, queue, &conversation, key) {
                         tracing::debug!(%error, %conversation, "blocks stay as they are");
                     }
                 }
@@ -131,35 +134,48 @@ impl Packer {
             }
         }
     }
+
+    /// Joins the newest blocks of a conversation, step by step, until nothing is worth joining, the log ends, or a step
+    /// was not written: the rows of a removed conversation are there until they are deleted, and stay as they are.
+    fn join_blocks(
+        &self,
+        source: &mut dyn BlockSource,
+        queue: &Queue,
+        conversation: &ConversationId,
+        key: i64,
+    ) -> Result<(), LogError> {
+        let mut joined: Vec<JoinedRow> = Vec::new();
+        while !self.jobs.lock().ends {
+            let rows = source.newest_first(key, STEP_ROWS_MAX)?;
+            if !joined.is_empty() && all_remain(&joined, &rows) {
+                return Ok(());
+            }
+            let rows = choose(&rows);
+            if rows.len() < 2 {
+                return Ok(());
+            }
+            let envelopes: Vec<_> = source.events(key, rows)?.into_iter().map(Arc::new).collect();
+            let packed = blocks::compress(&envelopes);
+            if packed.len() >= rows.len() {
+                return Ok(());
+            }
+            joined = rows.iter().map(|row| (row.id, row.last)).collect();
+            let ticket = queue.put(Op::Compact(Box::new(CompactedBlocks {
+                conversation: conversation.clone(),
+                key,
+                instead_of: rows.iter().map(|row| row.id).collect(),
+                bytes_before: rows.iter().map(|row| row.bytes).sum(),
+                blocks: packed,
+            })));
+            queue.settle_to(ticket.0)?;
+        }
+        Ok(())
+    }
 }
 
-/// Joins the newest blocks of a conversation, step by step, until nothing is worth joining.
-fn compact(
-    source: &mut dyn BlockSource,
-    queue: &Queue,
-    conversation: &ConversationId,
-    key: i64,
-) -> Result<(), LogError> {
-    loop {
-        let rows = source.newest_first(key, STEP_ROWS_MAX)?;
-        let rows = choose(&rows);
-        if rows.len() < 2 {
-            return Ok(());
-        }
-        let envelopes: Vec<_> = source.events(key, rows)?.into_iter().map(Arc::new).collect();
-        let packed = blocks::compress(&envelopes);
-        if packed.len() >= rows.len() {
-            return Ok(());
-        }
-        let ticket = queue.put(Op::Compact(Box::new(CompactedBlocks {
-            conversation: conversation.clone(),
-            key,
-            instead_of: rows.iter().map(|row| row.id).collect(),
-            bytes_before: rows.iter().map(|row| row.bytes).sum(),
-            blocks: packed,
-        })));
-        queue.settle_to(ticket.0)?;
-    }
+/// Whether all of `rows` are still among `now`: nothing has replaced them.
+fn all_remain(rows: &[JoinedRow], now: &[Loose]) -> bool {
+    rows.iter().all(|row| now.iter().any(|found| (found.id, found.last) == *row))
 }
 
 /// Chooses from `rows`, newest first, the blocks to join next, without a hole between them. Fewer than two

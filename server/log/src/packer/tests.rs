@@ -1,6 +1,53 @@
-//! Tests of the choice of what is packed together.
+//! Tests of the choice of what is packed together, and of when joining ends.
 
 use super::*;
+use crate::queue::WriterStep;
+use model::frame::Durability;
+use model::{Event, Kind, RunId, testkit};
+
+/// Rows that stay whatever is written, as those of a removed conversation do until they are deleted.
+struct RowsThatStay;
+
+impl BlockSource for RowsThatStay {
+    fn newest_first(&mut self, _key: i64, _limit: usize) -> Result<Vec<Loose>, LogError> {
+        Ok(rows(&[10, 10, 10]))
+    }
+
+    fn events(&mut self, _key: i64, _rows: &[Loose]) -> Result<Vec<Envelope>, LogError> {
+        let texts = (0..3)
+            .map(|number| Event::new(&RunId::new("r1"), Kind::Status { text: format!("word {number}") }));
+        Ok(testkit::logged(texts.collect()).into_iter().map(Arc::unwrap_or_clone).collect())
+    }
+}
+
+#[test]
+fn joining_ends_though_the_rows_stay() {
+    let queue = Arc::new(Queue::new(1 << 20, None));
+    let packer = Packer::default();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut joins = 0;
+            while let WriterStep::Write(group) = queue.next() {
+                joins += group.len();
+                let ticket = group.last().map_or(0, |queued| queued.ticket);
+                queue.wrote(ticket, group.iter().map(|queued| queued.bytes).sum(), Durability::Stored);
+            }
+            joins
+        });
+        packer.join_blocks(&mut RowsThatStay, &queue, &ConversationId::parse("c").unwrap(), 1).unwrap();
+        queue.end(crate::queue::LogLifecycle::Closing);
+        assert_eq!(writer.join().unwrap(), 1);
+    });
+}
+
+#[test]
+fn joining_ends_with_the_log() {
+    let queue = Arc::new(Queue::new(1 << 20, None));
+    let packer = Packer::default();
+    packer.end();
+    packer.join_blocks(&mut RowsThatStay, &queue, &ConversationId::parse("c").unwrap(), 1).unwrap();
+    assert!(queue.take_now().is_empty());
+}
 
 /// Rows without a hole, the newest first, with these bytes.
 fn rows(raw: &[u64]) -> Vec<Loose> {
