@@ -244,19 +244,23 @@ fn it(ws: &Workspace, packages: &Packages, modules: &[&str]) -> Command {
     tests
 }
 
+/// How long tests may say nothing. Those that run then are taken for tests that never end: their binary is
+/// killed, and they count as failed. No test waits for anything longer than a minute or two.
+const SILENCE_MAX: Duration = Duration::from_mins(5);
+
 /// Every test of the workspace, [`ON_POSTGRES`] and [`ON_THREE_HUBS`], to the end even if one fails. They find the release binary and the packages
 /// in their environment. A run without a single test is a failure, and so is one that ends badly without
 /// naming a test.
 fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
     let packages = Packages::ensure(ws)?;
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
-    let well =
-        run_seeing(tests.envs(packages.told()).env("FANLIGHT_BIN", ws.product()), |line| counts.see(line))?;
+    tests.envs(packages.told()).env("FANLIGHT_BIN", ws.product());
+    let well = run_seeing(&mut tests, SILENCE_MAX, |line| counts.see(line))?;
     let mut stored = it(ws, &packages, &ON_POSTGRES);
-    let well = run_seeing(&mut stored, |line| counts.see(line))? && well;
+    let well = run_seeing(&mut stored, SILENCE_MAX, |line| counts.see(line))? && well;
     let mut several = it(ws, &packages, &ON_THREE_HUBS);
     several.env("FANLIGHT_TEST_HUBS", "3");
-    let well = run_seeing(&mut several, |line| counts.see(line))? && well;
+    let well = run_seeing(&mut several, SILENCE_MAX, |line| counts.see(line))? && well;
     match (well, counts) {
         (true, TestCounts { passed: 0, .. }) => Err(CommandFailure::new("not a single test ran")),
         (true, TestCounts { failed: 0, .. }) => Ok(StepOutcome::Done),

@@ -5,7 +5,9 @@ use crate::failure::{CommandFailure, CommandResult};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 /// Runs a child to its end with our stdin, stdout and stderr. The command line is printed before it, with a
 /// `$`.
@@ -21,23 +23,61 @@ pub(crate) fn run(command: &mut Command) -> CommandResult {
 
 /// Runs a child, passes its stdout on, and shows each line of it to `see`. The answer is whether it ended
 /// well. Bytes that are no UTF-8 are passed on as they are, and shown to `see` with replacements.
-pub(crate) fn run_seeing(command: &mut Command, mut see: impl FnMut(&str)) -> CommandResult<bool> {
+///
+/// From the first line on, a silence longer than `silence_max` is shown to `see` as `None`, and the programs
+/// that the child has started are killed. The child itself goes on.
+pub(crate) fn run_seeing(
+    command: &mut Command,
+    silence_max: Duration,
+    mut see: impl FnMut(Option<&str>),
+) -> CommandResult<bool> {
     say(format!("$ {}", line(command)));
     let starting = CommandFailure::io(format!("starting `{}`", line(command)));
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(starting)?;
     if let Some(stdout) = child.stdout.take() {
-        let mut reader = BufReader::new(stdout);
-        let mut bytes = Vec::new();
-        while reader.read_until(b'\n', &mut bytes).map_err(CommandFailure::io("reading a child's output"))?
-            > 0
-        {
-            pass_on(&bytes);
-            see(String::from_utf8_lossy(&bytes).trim_end());
-            bytes.clear();
+        let (lines, read) = mpsc::channel();
+        let reader = std::thread::spawn(move || send_lines(stdout, &lines));
+        let mut patience = Duration::MAX;
+        loop {
+            match read.recv_timeout(patience) {
+                Ok(bytes) => {
+                    pass_on(&bytes);
+                    see(Some(String::from_utf8_lossy(&bytes).trim_end()));
+                    patience = silence_max;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    see(None);
+                    kill_children(child.id());
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        if let Ok(ended) = reader.join() {
+            ended.map_err(CommandFailure::io("reading a child's output"))?;
         }
     }
     let status = child.wait().map_err(CommandFailure::io("waiting for a child"))?;
     Ok(status.success())
+}
+
+/// Sends each line of `stdout`, with its end, until there are no more.
+fn send_lines(stdout: ChildStdout, lines: &mpsc::Sender<Vec<u8>>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stdout);
+    loop {
+        let mut bytes = Vec::new();
+        if reader.read_until(b'\n', &mut bytes)? == 0 || lines.send(bytes).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Kills the programs that the process `parent` has started. Does nothing where the system does not list them.
+fn kill_children(parent: u32) {
+    let listed = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    for child in listed.unwrap_or_default().split_whitespace() {
+        // A child that has just ended is no failure.
+        drop(Command::new("kill").args(["-s", "KILL", child]).stderr(Stdio::null()).status());
+    }
 }
 
 /// Runs a child quietly; the answer is its stdout. A failure holds its stderr.
@@ -72,3 +112,6 @@ fn line(command: &Command) -> String {
     let short = Path::new(&program).file_name().map_or(program.clone(), name);
     std::iter::once(short).chain(words).collect::<Vec<_>>().join(" ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,8 @@ pub(crate) struct TestCounts {
     pub(crate) failures: Vec<Failure>,
     /// Whether the lines that come belong to the last failure.
     is_in_failure: bool,
+    /// Tests that have run for over a minute and have not ended.
+    slow: Vec<String>,
 }
 
 /// A test that failed.
@@ -26,8 +28,33 @@ pub(crate) struct Failure {
 }
 
 impl TestCounts {
-    /// Takes one line of output. Only the closing line of a test binary counts.
-    pub(crate) fn see(&mut self, line: &str) {
+    /// Takes one line of output, or `None` for a silence after which the running binary is killed. Only the
+    /// closing line of a test binary counts, and the tests that ran when it was killed.
+    pub(crate) fn see(&mut self, line: Option<&str>) {
+        match line {
+            Some(line) => self.see_line(line),
+            None => self.give_up(),
+        }
+    }
+
+    /// Counts the tests that run as failed; one without a name if the binary named none.
+    fn give_up(&mut self) {
+        let names = std::mem::take(&mut self.slow);
+        let names = if names.is_empty() { vec!["a test without a name".to_owned()] } else { names };
+        self.failed += names.len() as u64;
+        let lines = vec!["it did not end, and was killed".to_owned()];
+        self.failures.extend(names.into_iter().map(|name| Failure { name, lines: lines.clone() }));
+    }
+
+    /// Takes one line.
+    fn see_line(&mut self, line: &str) {
+        if let Some(test) = line.strip_prefix("test ") {
+            if let Some(name) = test.strip_suffix(" has been running for over 60 seconds") {
+                self.slow.push(name.to_owned());
+            } else if let Some((name, _)) = test.split_once(" ... ") {
+                self.slow.retain(|slow| slow != name);
+            }
+        }
         if let Some(result) = line.strip_prefix("test result: ") {
             self.passed += number_before(result, " passed").unwrap_or(0);
             self.failed += number_before(result, " failed").unwrap_or(0);
