@@ -48,6 +48,7 @@ async fn beside(hub: &TestHub, settings: &Settings, kind: u64) -> String {
     forget_peak(hub.pid());
     let before = hub.process().resident_bytes;
     let neighbours = Neighbours::move_in(street, kind);
+    neighbours.have_begun().await;
     let beside = stream::run(hub, "beside", &plan, crowd).await;
     let deeds = neighbours.move_out().await;
     let peak = hub.process().peak_bytes;

@@ -84,8 +84,8 @@ impl Settings {
         let settings = Self {
             full,
             seed: number("FANLIGHT_SEED").unwrap_or_else(|| RandomState::new().hash_one(name) >> 32),
-            slow_viewers: size("slow_viewers", 40, 200),
-            slow_silent: size("slow_silent", 8, 20),
+            slow_viewers: size("slow_viewers", 48, 200),
+            slow_silent: size("slow_silent", 16, 20),
             slow_rate: size("slow_rate", 200, 200),
             // Few but long ones: what is published must be more than what the kernel keeps for a socket.
             slow_bytes: size("slow_bytes", 3 * LARGE as u64, LARGE as u64),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tests::wait::load_for;
+use tests::wait::{load_for, patiently_until};
 use tokio::runtime::Builder;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -104,6 +104,15 @@ impl Neighbours {
             runtime.shutdown_background();
         });
         Self { leave, thread, deeds }
+    }
+
+    /// Waits until each kind has begun: on a busy machine threads of the lowest priority begin late.
+    pub(crate) async fn have_begun(&self) {
+        patiently_until("the neighbours to begin", async || {
+            let all = self.deeds.iter().all(|(_, count)| count.load(Ordering::Relaxed) > 0);
+            all.then_some(())
+        })
+        .await;
     }
 
     /// Ends them all; what each kind did, and how often.
