@@ -21,7 +21,7 @@
 //! data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_r1.chat","object":"response","status":"in_progress",…}}
 //!
 //! event: response.output_text.delta
-//! data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_p1","output_index":0,"content_index":0,"delta":"Noon.","logprobs":[]}
+//! data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_0.r1.chat","output_index":0,"content_index":0,"delta":"Noon.","logprobs":[]}
 //! ```
 
 use compact_str::CompactString;
@@ -40,7 +40,8 @@ mod response;
 
 use item::{ItemSource, ItemStatus, OutputItem};
 use response::ResponseStatus;
-pub use response::{response, response_id, split_response_id};
+use response::response_id;
+pub use response::{response, split_item_id, split_response_id};
 
 /// What is written between two versions of a text.
 const APART: &str = "\n\n";
@@ -61,8 +62,8 @@ struct OpenAiResponsesEncoder {
     caller: Option<Caller>,
     /// The number of the next event. It counts over all responses of the stream.
     sequence: u64,
-    /// A response is open.
-    is_open: bool,
+    /// The id of the open response; nothing between two.
+    open: Option<String>,
     /// The items of the open response, by their place in its output.
     items: Vec<OutputItem>,
 }
@@ -72,7 +73,7 @@ impl FactSink for OpenAiResponsesEncoder {
         if let Fact::RunStart = fact {
             return self.start(scene, out);
         }
-        if !self.is_open || scene.agent.is_some() {
+        if self.open.is_none() || scene.agent.is_some() {
             return;
         }
         match fact {
@@ -89,7 +90,7 @@ impl FactSink for OpenAiResponsesEncoder {
 impl OpenAiResponsesEncoder {
     /// Begins a response.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
-        (self.is_open, self.items) = (true, Vec::new());
+        (self.open, self.items) = (Some(response_id(&self.conversation, scene.run_id)), Vec::new());
         for name in ["response.created", "response.in_progress"] {
             self.tell_response(scene, name, ResponseStatus::InProgress, out);
         }
@@ -138,6 +139,7 @@ impl OpenAiResponsesEncoder {
     /// Adds an item to the output, with its empty content.
     fn add(&mut self, item: OutputItem, out: &mut Vec<u8>) {
         let place = self.items.len();
+        let item = item.at(place, self.open.as_deref().unwrap_or_default());
         self.event(out, "response.output_item.added", |event| {
             event
                 .put("output_index", &place)
@@ -201,14 +203,15 @@ impl OpenAiResponsesEncoder {
                 self.close(place, out);
             }
         }
-        self.is_open = false;
         let status = match scene.run.status {
-            RunStatus::Complete => ResponseStatus::of_complete(scene.run),
-            RunStatus::Error => ResponseStatus::Failed,
-            _ => return,
+            RunStatus::Complete => Some(ResponseStatus::of_complete(scene.run)),
+            RunStatus::Error => Some(ResponseStatus::Failed),
+            _ => None,
         };
-        self.tell_response(scene, status.event(), status, out);
-        self.items = Vec::new();
+        if let Some(status) = status {
+            self.tell_response(scene, status.event(), status, out);
+        }
+        (self.open, self.items) = (None, Vec::new());
     }
 
     /// Writes an event with the response as it is.
@@ -219,14 +222,14 @@ impl OpenAiResponsesEncoder {
         status: ResponseStatus,
         out: &mut Vec<u8>,
     ) {
-        let items = std::mem::take(&mut self.items);
-        let id = response_id(&self.conversation, scene.run_id);
+        let (items, open) = (std::mem::take(&mut self.items), self.open.take());
+        let id = open.as_deref().unwrap_or_default();
         self.event(out, name, |event| {
             event.nest("response", |object| {
-                response::fill(object, &id, scene.run, status, &items);
+                response::fill(object, id, scene.run, status, &items);
             });
         });
-        self.items = items;
+        (self.items, self.open) = (items, open);
     }
 
     /// Writes one event.

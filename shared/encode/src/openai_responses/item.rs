@@ -4,6 +4,7 @@ use compact_str::CompactString;
 use model::event::PartKind;
 use model::ids::{PartId, ToolCallId};
 
+use super::response::item_id;
 use crate::ObjectWriter;
 
 /// What of the run an item shows.
@@ -51,6 +52,8 @@ pub(super) struct EventNames {
 pub(super) struct OutputItem {
     /// What of the run it shows.
     pub(super) source: ItemSource,
+    /// Its id, see [`super::response::item_id`].
+    id: String,
     /// What was written of its text or of its arguments.
     pub(super) text: String,
     /// How far it is.
@@ -65,8 +68,8 @@ impl Default for OutputItem {
     /// An empty message that has ended: it stands in the place of an item for the moment in which that is written.
     fn default() -> Self {
         let source = ItemSource::Part(PartId::new(""));
-        let (text, name) = (String::new(), CompactString::default());
-        Self { source, text, status: ItemStatus::Completed, kind: ItemKind::Message, name }
+        let (id, text, name) = (String::new(), String::new(), CompactString::default());
+        Self { source, id, text, status: ItemStatus::Completed, kind: ItemKind::Message, name }
     }
 }
 
@@ -86,6 +89,16 @@ impl OutputItem {
     pub(super) fn of_call(id: &ToolCallId, name: &CompactString) -> Self {
         let (source, name) = (ItemSource::Call(id.clone()), name.clone());
         Self { source, name, kind: ItemKind::FunctionCall, status: ItemStatus::InProgress, ..Self::default() }
+    }
+
+    /// The same as the item at `place` of the output of `response`, which gives it its id.
+    pub(super) fn at(self, place: usize, response: &str) -> Self {
+        let prefix = match self.kind {
+            ItemKind::FunctionCall => "fc",
+            ItemKind::Reasoning => "rs",
+            ItemKind::Message | ItemKind::Refusal => "msg",
+        };
+        Self { id: item_id(prefix, place, response), ..self }
     }
 
     /// The same with all of its text, ended.
@@ -134,7 +147,7 @@ impl OutputItem {
         event: &'o mut ObjectWriter<'w>,
         place: usize,
     ) -> &'o mut ObjectWriter<'w> {
-        event.put("item_id", &self.id()).put("output_index", &place);
+        event.put("item_id", &self.id).put("output_index", &place);
         match self.kind {
             ItemKind::Message | ItemKind::Refusal => event.put("content_index", &0),
             ItemKind::Reasoning => event.put("summary_index", &0),
@@ -174,7 +187,7 @@ impl OutputItem {
     /// Writes the fields of the item. While it is in progress it has no content.
     pub(super) fn fill(&self, item: &mut ObjectWriter<'_>, status: ItemStatus) {
         let word = if status == ItemStatus::InProgress { "in_progress" } else { "completed" };
-        item.put("id", &self.id());
+        item.put("id", &self.id);
         match self.kind {
             ItemKind::FunctionCall => {
                 let ItemSource::Call(call) = &self.source else { return };
@@ -199,15 +212,6 @@ impl OutputItem {
             item.put::<[(); 0]>(key, &[]);
         } else {
             item.nest_one(key, |part| self.fill_content(part, &self.text));
-        }
-    }
-
-    /// Its id, with the prefix that the API has for its kind.
-    fn id(&self) -> String {
-        match (&self.source, self.kind) {
-            (ItemSource::Call(id), _) => format!("fc_{id}"),
-            (ItemSource::Part(id), ItemKind::Reasoning) => format!("rs_{id}"),
-            (ItemSource::Part(id), _) => format!("msg_{id}"),
         }
     }
 }

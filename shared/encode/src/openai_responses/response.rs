@@ -1,7 +1,7 @@
 //! A response as an object: at the beginning and the end of a stream, and in one piece for callers that do
 //! not stream.
 
-use model::event::{PartKind, ToolState, Usage};
+use model::event::{PartKind, RunStatus, ToolState, Usage};
 use model::ids::RunId;
 use model::view::{Item, RunView};
 
@@ -78,8 +78,14 @@ impl ResponseStatus {
 
 /// The id of the response that a run is. A caller who names it with `previous_response_id` means the run's conversation, so it
 /// has both.
-pub fn response_id(conversation: &str, run: &RunId) -> String {
+pub(super) fn response_id(conversation: &str, run: &RunId) -> String {
     format!("{PREFIX}{run}.{conversation}")
+}
+
+/// The id of the item at `place` of a response's output. It contains that of the response: callers who leave the history to the
+/// server send ids of items in its place.
+pub(super) fn item_id(prefix: &str, place: usize, response: &str) -> String {
+    format!("{prefix}_{place}.{}", response.strip_prefix(PREFIX).unwrap_or(response))
 }
 
 /// The run and the conversation of an id that [`response_id`] has made of a run without a dot in its name; `None` for any
@@ -89,18 +95,26 @@ pub fn split_response_id(id: &str) -> Option<(RunId, &str)> {
     Some((RunId::new(run), conversation))
 }
 
+/// The run and the conversation of the id of an item in an output, as [`split_response_id`] has them; `None` for any other id.
+pub fn split_item_id(id: &str) -> Option<(RunId, &str)> {
+    let (_prefix, rest) = id.split_once('_')?;
+    let (place, response) = rest.split_once('.')?;
+    let (run, conversation) = response.split_once('.')?;
+    place.bytes().all(|byte| byte.is_ascii_digit()).then(|| (RunId::new(run), conversation))
+}
+
 /// A run that is over as the response to one request, with the calls that the caller has to execute. A run
 /// that was cancelled or broke off becomes a failed response: whoever calls this checks the status first.
 pub fn response(conversation: &str, id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     let mut out = Vec::new();
     let status = match run.status {
-        model::event::RunStatus::Complete => ResponseStatus::of_complete(run),
+        RunStatus::Complete => ResponseStatus::of_complete(run),
         _ => ResponseStatus::Failed,
     };
-    let items: Vec<OutputItem> = run.items.iter().filter_map(|item| output_item(run, item, caller)).collect();
-    ObjectWriter::write(&mut out, |object| {
-        fill(object, &response_id(conversation, id), run, status, &items);
-    });
+    let response = response_id(conversation, id);
+    let shown = run.items.iter().filter_map(|item| output_item(run, item, caller));
+    let items: Vec<OutputItem> = shown.enumerate().map(|(place, item)| item.at(place, &response)).collect();
+    ObjectWriter::write(&mut out, |object| fill(object, &response, run, status, &items));
     out
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{response, response_id, split_response_id};
+use super::{response, response_id, split_item_id, split_response_id};
 use crate::Caller;
 use crate::tests::{encoded, encoded_for};
 use model::ids::RunId;
@@ -70,7 +70,7 @@ fn a_viewer_gets_items_in_pieces_and_whole_at_the_end() {
     assert_eq!(types(&objects), expected);
     assert_eq!(
         objects[16],
-        json!({"type":"response.output_text.delta","sequence_number":16,"item_id":"msg_p2","output_index":2,
+        json!({"type":"response.output_text.delta","sequence_number":16,"item_id":"msg_2.abc.c","output_index":2,
             "content_index":0,"delta":"It is mild.","logprobs":[]})
     );
     let ended = &objects[20]["response"];
@@ -78,10 +78,10 @@ fn a_viewer_gets_items_in_pieces_and_whole_at_the_end() {
     assert_eq!(
         ended["output"],
         json!([
-            {"id":"rs_p1","type":"reasoning","summary":[{"type":"summary_text","text":"Look it up."}]},
-            {"id":"fc_call_1","type":"function_call","status":"completed","call_id":"call_1",
+            {"id":"rs_0.abc.c","type":"reasoning","summary":[{"type":"summary_text","text":"Look it up."}]},
+            {"id":"fc_1.abc.c","type":"function_call","status":"completed","call_id":"call_1",
                 "name":"get_weather","arguments":"{\"city\":\"Rome\"}"},
-            {"id":"msg_p2","type":"message","status":"completed","role":"assistant","content":[text]},
+            {"id":"msg_2.abc.c","type":"message","status":"completed","role":"assistant","content":[text]},
         ])
     );
     assert_eq!(
@@ -144,6 +144,12 @@ fn the_response_in_one_piece_is_that_at_the_end_of_the_stream() {
 fn an_id_names_the_run_and_the_conversation() {
     let id = response_id("a.b c", &RunId::new("r1"));
     assert_eq!(split_response_id(&id), Some((RunId::new("r1"), "a.b c")));
+    for item in ["msg_0.r1.a.b c", "fc_12.r1.a.b c"] {
+        assert_eq!(split_item_id(item), Some((RunId::new("r1"), "a.b c")));
+    }
+    for other in ["", "msg_r1.c", "msg_x.r1.c", "msg"] {
+        assert_eq!(split_item_id(other), None, "{other}");
+    }
     for other in ["", "resp_", "resp_r1", "chatcmpl-r1.c"] {
         assert_eq!(split_response_id(other), None, "{other}");
     }
