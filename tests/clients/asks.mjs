@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { HttpAgent, buildResumeArray } from "@ag-ui/client";
-import { DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } from "ai";
+import { createOpenAI } from "@ai-sdk/openai";
+import { DefaultChatTransport, generateText, jsonSchema, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream, stepCountIs, streamText, tool } from "ai";
 import OpenAI from "openai";
 
 const url = process.argv[2];
@@ -38,6 +39,24 @@ async function openai() {
     if (chunk.choices[0].delta.content === "Well") break;
   }
   left.openai = response.headers.get("fanlight-conversation");
+}
+
+// The AI SDK's provider for OpenAI takes the Responses API unless it is told otherwise.
+async function responses() {
+  const model = createOpenAI({ baseURL: `${url}/v1`, apiKey: "none" })("helper");
+  const whole = await generateText({ model, prompt: "Weather?" });
+  assert.deepEqual([whole.text, whole.reasoningText, whole.finishReason], ["Let me look.It is sunny.", "Hm.", "stop"]);
+  const streamed = streamText({ model, prompt: "Weather?" });
+  assert.equal(await streamed.text, "Let me look.It is sunny.");
+  assert.equal((await streamed.usage).inputTokens, 14);
+  let asked = 0;
+  const inputSchema = jsonSchema({ type: "object", properties: {} });
+  const tools = { ask_user: tool({ description: "asks", inputSchema, execute: () => { asked += 1; return "blue"; } }) };
+  const done = await generateText({ model, prompt: "Colour?", tools, stopWhen: stepCountIs(3) });
+  assert.deepEqual([done.text, asked], ['It says blue.', 1]);
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none" });
+  const stream = client.responses.stream({ model: "helper", input: "Weather?" });
+  assert.equal((await stream.finalResponse()).output_text, "Let me look.It is sunny.");
 }
 
 async function agUi() {
@@ -154,7 +173,7 @@ async function aiSdk() {
   left.aiSdk = "ai-wait";
 }
 
-for (const client of [openai, agUi, aiSdk]) {
+for (const client of [openai, responses, agUi, aiSdk]) {
   try {
     await client();
   } catch (error) {

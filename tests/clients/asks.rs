@@ -98,6 +98,11 @@ async fn the_python_package_of_openai_asks_an_agent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_python_package_and_the_agents_sdk_ask_through_responses() {
+    ask(installed::python(), &Path::new(FOLDER).join("asks_responses.py")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn javascript_clients_ask_an_agent() {
     let folder = TempDir::new().unwrap();
     let program = folder.path().join("asks.mjs");

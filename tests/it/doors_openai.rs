@@ -247,7 +247,7 @@ async fn errors_are_those_of_the_api() {
 async fn paths_of_the_api_that_are_not_served_are_refused_in_its_form() {
     let origin = storyteller().await;
     let (hub, _place) = hub_of(&origin, "").await;
-    for path in ["/v1/responses", "/v1/responses/resp_1/cancel", "/v1/embeddings", "/v1/completions"] {
+    for path in ["/v1/files", "/v1/responses/resp_1/cancel", "/v1/embeddings", "/v1/completions"] {
         let answer = post(&hub, path, &asks(&json!([user("x")]))).await;
         assert_eq!(answer.status(), 404, "{path}");
         assert_eq!(answer.headers()["x-should-retry"], "false", "{path}");

@@ -34,6 +34,7 @@ mod doors_callers; // those who say the same are told apart
 mod doors_consents;
 mod doors_openai; // chat completions: any client, and Bernard's
 mod doors_pages; // AG-UI and the AI SDK
+mod doors_responses; // OpenAI's responses
 mod doors_seeds; // Forge, Deep Agent, Ralph
 mod drain; // SIGTERM: everybody is told, the process ends
 mod export;

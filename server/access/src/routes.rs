@@ -104,6 +104,8 @@ pub const ROUTES: &[Route] = &[
     on("*", "/proxy/{upstream}/{*path}", Need::OnSome(Publish), Nothing),
     // Endpoints for clients of other servers.
     on("POST", "/v1/chat/completions", DOOR, Everything),
+    on("POST", "/v1/responses", DOOR, Everything),
+    on("GET", "/v1/responses/{id}", DOOR, Everything),
     on("GET", "/v1/models", ABOUT, Nothing),
     on("GET", "/v1/models/{model}", ABOUT, Nothing),
     on("POST", "/compat/bernard/v1/chat/completions", DOOR, Everything),

@@ -311,6 +311,8 @@ fn router(shared: &Arc<Shared>) -> Router {
             get(stream::get).post(stream::post),
         )
         .route("/v1/chat/completions", post(compat::openai::chat))
+        .route("/v1/responses", post(compat::openai::responses::create))
+        .route("/v1/responses/{id}", get(compat::openai::responses::retrieve))
         .route("/v1/models", get(compat::openai::models))
         .route("/v1/models/{model}", get(compat::openai::model))
         .merge(compat::routes())

@@ -48,6 +48,7 @@ mod fanlight;
 mod forge;
 pub mod langgraph;
 pub mod openai_chat;
+pub mod openai_responses;
 mod ralph;
 mod rye;
 
@@ -204,6 +205,7 @@ impl EncoderSpec {
 pub const ENCODINGS: &[EncoderSpec] = &[
     EncoderSpec::ndjson("fanlight", fanlight::encoder),
     EncoderSpec::sse("openai-chat", openai_chat::encoder),
+    EncoderSpec::sse("openai-responses", openai_responses::encoder),
     EncoderSpec::sse("anthropic", anthropic::encoder),
     EncoderSpec::sse("ag-ui", ag_ui::encoder),
     EncoderSpec {

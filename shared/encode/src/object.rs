@@ -54,6 +54,25 @@ impl<'a> ObjectWriter<'a> {
         self
     }
 
+    /// Adds a field with a list that has an object for each of `items`.
+    pub(crate) fn nest_all<T>(
+        &mut self,
+        key: &str,
+        items: &[T],
+        fill: impl Fn(&T, &mut ObjectWriter<'_>),
+    ) -> &mut Self {
+        self.key(key);
+        self.out.push(b'[');
+        for (place, item) in items.iter().enumerate() {
+            if place > 0 {
+                self.out.push(b',');
+            }
+            ObjectWriter::write(self.out, |object| fill(item, object));
+        }
+        self.out.push(b']');
+        self
+    }
+
     /// Adds the arguments of a call as JSON if they are valid, else as a string: a model wrote them. Empty
     /// arguments become an object without fields.
     pub(crate) fn put_arguments(&mut self, key: &str, text: &str) -> &mut Self {

@@ -24,9 +24,10 @@ const fn carries(name: &'static str, what: [bool; 5]) -> Carries {
 }
 
 /// The dialects; those without a decoder are left out.
-const DIALECTS: [Carries; 11] = [
+const DIALECTS: [Carries; 12] = [
     carries("fanlight", [true, true, true, true, true]),
     carries("openai-chat", [true, true, false, false, true]),
+    carries("openai-responses", [true, true, false, false, true]),
     carries("bernard", [true, true, true, false, true]),
     carries("anthropic", [true, true, true, true, true]),
     carries("ag-ui", [true, true, true, false, true]),

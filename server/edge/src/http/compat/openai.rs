@@ -1,5 +1,5 @@
-//! OpenAI's API, `POST /v1/chat/completions` and `GET /v1/models`, for any of its clients. The model is the
-//! name of an agent.
+//! OpenAI's API, `POST /v1/chat/completions` and `GET /v1/models`, for any of its clients, and with [`responses`]
+//! `POST /v1/responses`. The model is the name of an agent.
 //!
 //! Calls of the agent's own tools are not in the answer, because such a client would execute every call that
 //! it sees. Clients that ask for them (with the field `tool_progress` or the header `Fanlight-Tools: show`,
@@ -31,6 +31,7 @@ use agents::{Refusal, Terms};
 
 mod fault;
 mod request;
+pub(crate) mod responses;
 
 use fault::Fault;
 use request::ChatRequest;
@@ -62,14 +63,9 @@ const UNSERVED: [&str; 14] = [
 pub(crate) fn unserved(method: &Method, path: &str) -> Option<Response> {
     let first = path.strip_prefix("/v1/")?.split('/').next()?;
     UNSERVED.contains(&first).then(|| {
-        let hint = if first == "responses" {
-            "; clients that take the Responses API by default have a setting for chat completions"
-        } else {
-            ""
-        };
         let message = format!(
-            "{method} {path}: only chat completions are served here: POST /v1/chat/completions, \
-             GET /v1/models and GET /v1/models/{{model}}{hint}"
+            "{method} {path}: only chat completions and responses are served here: POST /v1/chat/completions, \
+             POST /v1/responses, GET /v1/models and GET /v1/models/{{model}}"
         );
         let fault = Fault::new(StatusCode::NOT_FOUND, "unknown_url", &message);
         Fault { is_final: true, ..fault }.into_response()
@@ -109,8 +105,8 @@ async fn answer(
 ) -> Result<Response, Fault> {
     let body = read(headers, request).await?;
     let wish = ChatRequest::read(&body)?;
-    let agent =
-        if is_bernard { behind(shared, "bernard", wish.model.as_deref())? } else { agent(shared, &wish)? };
+    let model = wish.model.as_deref();
+    let agent = if is_bernard { behind(shared, "bernard", model)? } else { agent_of(shared, model)? };
     let door = if is_bernard { "bernard" } else { "openai" };
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
@@ -148,8 +144,8 @@ async fn answer(
 
 /// The agent that the model names. Fails with `invalid_value` without a model and with `model_not_found` if
 /// it is no agent; the text lists those that there are.
-fn agent(shared: &Shared, wish: &ChatRequest) -> Result<CompactString, Fault> {
-    let model = wish.model.as_deref().filter(|model| !model.is_empty());
+fn agent_of(shared: &Shared, model: Option<&str>) -> Result<CompactString, Fault> {
+    let model = model.filter(|model| !model.is_empty());
     let model = model.ok_or_else(|| Fault::of_field("model", "the request names no model"))?;
     if shared.agents.knows(model) { Ok(model.into()) } else { Err(no_model(shared, model)) }
 }

@@ -33,7 +33,7 @@ pub(super) async fn of(shared: &Shared, parts: &mut Parts) -> Option<Conversatio
 
 /// Whether the path is one of a door, whose body may say for which conversation a request is.
 pub(super) fn is_door(path: &str) -> bool {
-    path.starts_with("/compat/") || path == "/v1/chat/completions"
+    path.starts_with("/compat/") || matches!(path, "/v1/chat/completions" | "/v1/responses")
 }
 
 /// The conversation that a request at a door names in a header or in its path.

@@ -82,6 +82,13 @@ const fn completions(path: &'static str) -> Operation {
         .form(FailureForm::OpenAi)
 }
 
+/// A response of OpenAI's API.
+const RESPONSE: &[Answer] = &[Answer::new(
+    200,
+    "The response, as a stream where `stream` is true.",
+    &[Content::json(r#"{"type":"object","required":["id","object","output"]}"#), STREAM],
+)];
+
 /// OpenAI's list of models.
 const fn models(path: &'static str) -> Operation {
     told(path, "The agents, as models in OpenAI's form").form(FailureForm::OpenAi)
@@ -105,6 +112,15 @@ const fn set(
 /// All of them.
 pub(super) const OPERATIONS: &[Operation] = &[
     completions("/v1/chat/completions"),
+    Operation::new("POST", "/v1/responses", "clients", "Responses in OpenAI's form: the model is an agent")
+        .headers(&[CONVERSATION])
+        .takes(&[Content::json("ResponsesRequest")])
+        .answers(RESPONSE)
+        .fails(BEGINNING)
+        .form(FailureForm::OpenAi),
+    told("/v1/responses/{id}", "One run, as a response in OpenAI's form")
+        .fails(&[NotFound, Elsewhere])
+        .form(FailureForm::OpenAi),
     models("/v1/models"),
     model("/v1/models/{model}"),
     completions("/compat/bernard/v1/chat/completions"),

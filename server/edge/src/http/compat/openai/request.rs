@@ -146,14 +146,15 @@ fn refuse(fields: &Map<String, Value>) -> Result<(), Fault> {
 
 /// The fields that name the person behind the client, as an object; null if there are none. They only
 /// distinguish callers and are stored as hashes.
-fn whose(fields: &Map<String, Value>) -> Value {
+pub(super) fn whose(fields: &Map<String, Value>) -> Value {
     let named = ["user", "safety_identifier"].into_iter();
     let named: Map<String, Value> =
         named.filter_map(|name| Some((name.to_owned(), fields.get(name)?.clone()))).collect();
     if named.is_empty() { Value::Null } else { named.into() }
 }
 
-fn is_true(value: Option<&Value>) -> bool {
+/// Whether a field is there and true.
+pub(super) fn is_true(value: Option<&Value>) -> bool {
     value.and_then(Value::as_bool) == Some(true)
 }
 
