@@ -166,7 +166,7 @@ async fn the_header_tells_of_the_run_that_its_sub_agents_run_beside() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn at_200_percent_nothing_scrolls_sideways_and_nothing_is_cut_off() {
+async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_edge_can_be_scrolled_to() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     // A window of 1440 × 900 at 200 % has half as many pixels of CSS.
