@@ -256,6 +256,32 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     page.press("R").await;
     page.holds("return document.activeElement?.dataset.t === 'reason'").await;
     types(&page, "not on a Friday").await;
+    // The key that sends the other forms sends this one too.
+    page.run("window.sent = 0; document.addEventListener('submit', () => sent++)").await;
+    key(&page, "Enter", 13, 2).await;
+    shows(&page, "not on a Friday").await;
+    page.holds("return !document.querySelector('[data-t=consent]')").await;
+    assert_eq!(page.run("return sent").await, json!(0), "the key was Ctrl+Enter");
+    let told = messages(origin.asked().last().unwrap());
+    assert!(told.iter().any(|it| it["role"] == "user" && it["content"] == "not on a Friday"), "{told:?}");
+    shows(&other, "It was decided meanwhile").await;
+    other.holds("return document.activeElement?.dataset.t === 'arguments'").await;
+    close(page).await;
+    close(other).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enter_alone_rejects_too() {
+    let origin = careful().await;
+    let hub = hub_with_agents(&origin, &["helper"]).await;
+    let page = open(&hub, "/c/c").await;
+    say(&page, "Deploy billing").await;
+    page.holds("return !!document.querySelector('[data-t=consent]')").await;
+    page.press("a").await;
+    page.holds("return !!document.activeElement?.closest('[data-call]')").await;
+    page.press("R").await;
+    page.holds("return document.activeElement?.dataset.t === 'reason'").await;
+    types(&page, "not on a Friday").await;
     // A form is sent by what the key writes.
     let enter = json!({"type": "keyDown", "key": "Enter", "text": "\r", "windowsVirtualKeyCode": 13});
     page.devtools("Input.dispatchKeyEvent", enter).await;
@@ -263,10 +289,7 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     page.holds("return !document.querySelector('[data-t=consent]')").await;
     let told = messages(origin.asked().last().unwrap());
     assert!(told.iter().any(|it| it["role"] == "user" && it["content"] == "not on a Friday"), "{told:?}");
-    shows(&other, "It was decided meanwhile").await;
-    other.holds("return document.activeElement?.dataset.t === 'arguments'").await;
     close(page).await;
-    close(other).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -147,6 +147,7 @@ async fn a_diagram_that_cannot_be_drawn_stays_code_and_says_why() {
     let why = page.run("return [...document.querySelectorAll('.why')].map(it => it.textContent)").await;
     assert_eq!(why[0], "Not drawn: Mermaid cannot read it after “TD A[Start --> B”.");
     assert!(why[1].as_str().unwrap().starts_with("Not drawn: No diagram type detected"), "{why}");
+    page.holds("return !document.querySelector('[data-again]')").await;
     page.screenshot("diagram-refused").await;
     page.run_until(STATES, |it| it[2] == "drawn").await;
     page.close().await;
@@ -276,8 +277,14 @@ async fn a_diagram_that_takes_too_long_is_given_up_and_blocks_nothing() {
     page.run("isHeld = false; late()").await;
     page.run_until(STATES, |it| *it == json!(["refused", "drawn"])).await;
     let why = page.run("return document.querySelector('.why').textContent").await;
-    assert_eq!(why, "Not drawn: it takes longer than 15 seconds.");
+    assert_eq!(why, "Not drawn: it takes longer than 15 seconds. Draw again");
     page.run_until("return document.querySelectorAll('iframe.draws-diagrams').length", |it| *it == 1).await;
+    page.run("document.querySelector('.why').scrollIntoView({block: 'center'})").await;
+    page.screenshot("diagram-late").await;
+    // It is tried again when its reader wants it: the one that could not be read has no such button.
+    page.run("document.querySelector('[data-again]').click()").await;
+    let seen = "return !document.querySelector('.why') && document.querySelector('.code').dataset.drawn";
+    page.run_until(seen, |it| it == "waits" || it == "drawn").await;
     page.close().await;
 }
 

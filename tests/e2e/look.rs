@@ -139,3 +139,66 @@ async fn nothing_from_a_stream_becomes_html() {
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_header_tells_of_the_run_that_its_sub_agents_run_beside() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let begin = r#"{"k":"run.start","run":"main"}
+        {"k":"run.start","run":"sub"}"#;
+    publisher.says(begin).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.text_until("pill", |text| text.contains("Running")).await;
+    let head = publisher.says(r#"{"k":"run.end","run":"sub","status":"error"}"#).await.seq;
+    page.painted(head).await;
+    page.text_until("pill", |text| text.contains("Running")).await;
+    let asks = r#"{"k":"run.start","run":"other"}
+        {"k":"tool.call","run":"other","tool":"t","name":"deploy","arguments":"{}"}
+        {"k":"approval.request","run":"other","tool":"t","text":"Deploy?"}"#;
+    page.painted(publisher.says(asks).await.seq).await;
+    page.text_until("pill", |text| text.contains("Waits for approval")).await;
+    let end = r#"{"k":"approval.answer","run":"other","tool":"t","approved":false}
+        {"k":"run.end","run":"other","status":"error"}
+        {"k":"run.end","run":"main","status":"complete"}"#;
+    page.painted(publisher.says(end).await.seq).await;
+    page.text_until("pill", |text| text.contains("Done")).await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_edge_can_be_scrolled_to() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
+    // A window of 1440 × 900 at 200 % has half as many pixels of CSS.
+    let page = BrowserPage::open(Screen { width: 720, height: 450, dark: false }).await;
+    for (path, name, there) in [
+        ("/c/c", "run", "[data-t=transcript] [data-t=answer]"),
+        ("/runs", "runs", "tbody tr, [role=row]"),
+        ("/wall", "wall", ".tile"),
+        ("/c/c", "settings", "[data-t=transcript] [data-t=answer]"),
+    ] {
+        page.goto(&hub.url(path)).await;
+        page.holds(&format!("return !!document.querySelector('{there}')")).await;
+        if name == "run" {
+            page.painted(head).await;
+        }
+        if name == "settings" {
+            page.press("g").await;
+            page.press("s").await;
+            page.holds("return !!document.querySelector('dialog[open], [role=dialog]')").await;
+        }
+        let sideways = "return document.documentElement.scrollWidth - innerWidth";
+        assert!(page.run(sideways).await.as_i64().unwrap() <= 0, "{name}");
+        // What stands beyond an edge can be reached, since something around it scrolls.
+        let cut = "return [...document.querySelectorAll('button, a, input, select, h1, h2, h3')].filter(it => it.checkVisibility({visibilityProperty: true, opacityProperty: true})).filter(it => {
+            const box = it.getBoundingClientRect();
+            if (!box.width || (box.left >= -1 && box.right <= innerWidth + 1)) return false;
+            for (let up = it.parentElement; up; up = up.parentElement)
+                if (/auto|scroll/.test(getComputedStyle(up).overflowX) && up.scrollWidth > up.clientWidth) return false;
+            return !it.closest('.sr, [inert], [aria-hidden=true]');
+        }).map(it => `${it.tagName} ${it.className} ${it.ariaLabel ?? it.textContent.slice(0, 40)}`)";
+        assert_eq!(page.run(cut).await, serde_json::json!([]), "{name}");
+        page.screenshot(&format!("zoomed-{name}")).await;
+    }
+    page.close().await;
+}

@@ -1,9 +1,10 @@
 //! Nothing jumps while somebody reads, and what a person chose stays.
 
+use serde_json::json;
 use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestPublisher};
 
-use crate::scene::{CALLS, OPENING, THINKING, hub_and_publisher};
+use crate::scene::{CALLS, LOOKS, OPENING, THINKING, hub_and_publisher};
 
 /// The element that scrolls.
 const SCROLLER: &str = "const s = (function f(e) { while (e && !(e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY))) e = e.parentElement; return e })(document.querySelector('[data-t=transcript]')) ?? document.scrollingElement;";
@@ -210,5 +211,36 @@ async fn tables_scroll_on_a_phone_and_their_words_and_numbers_stay_whole() {
     let aligned = "return [...document.querySelectorAll('.ans td')].filter(it => getComputedStyle(it).textAlign === 'right').length";
     assert_eq!(page.run(aligned).await, 4);
     page.screenshot("table-narrow").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_put_around_the_words_of_its_user_is_folded() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let text = "<system-reminder>\nToday is Monday. Use the todo list.\n</system-reminder>\n\nFix the build.";
+    let asked = json!({"k": "message", "message": "m", "role": "user", "text": text});
+    let head = publisher.says(&asked.to_string()).await.seq;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let shown = "return document.querySelector('.user').innerText";
+    let folded =
+        page.run_until(shown, |it| it.as_str().is_some_and(|it| it.contains("Fix the build."))).await;
+    let folded = folded.as_str().unwrap();
+    assert!(
+        folded.starts_with("Fix the build.") && folded.contains("Instructions from the client"),
+        "{folded}"
+    );
+    assert!(!folded.contains("Monday"), "{folded}");
+    for (name, screen) in LOOKS {
+        page.resize(screen).await;
+        page.screenshot(&format!("instructions-{name}")).await;
+    }
+    page.run("document.querySelector('[data-t=instructions] button').click()").await;
+    page.run_until(shown, |it| it.as_str().is_some_and(|it| it.contains("Today is Monday."))).await;
+    page.holds("return document.querySelector('[data-t=instructions] button').ariaExpanded === 'true'").await;
+    page.screenshot("instructions-open").await;
+    page.run("document.querySelector('[data-t=instructions] button').click()").await;
+    page.run_until(shown, |it| it.as_str().is_some_and(|it| !it.contains("Monday"))).await;
     page.close().await;
 }

@@ -6,8 +6,9 @@ use tests::browser::{DESKTOP, Screen};
 use tests::wait::within;
 use tests::{BrowserPage, TestHub};
 
+use crate::recording::drop_file;
 use crate::scene::{
-    ANSWER, CALLS, NOTE_MARKS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay, marked,
+    ANSWER, CALLS, LOOKS, NOTE_MARKS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay, marked,
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -249,6 +250,12 @@ data: {"type":"message_start","message":{"id":"m","role":"assistant","model":"m"
 event: content_block_start
 data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
 
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"The answer is here."}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
 "#;
     let mut body = hub.ingest("openai-chat", "c");
     body.write(anthropic).await;
@@ -256,10 +263,34 @@ data: {"type":"content_block_start","index":0,"content_block":{"type":"text","te
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.text_until("wrong-dialect", |text| {
-        text.contains("looks like anthropic") && text.contains("--dialect")
+        text.contains("looks like anthropic")
+            && text.contains("fanlight tee --dialect anthropic --conversation c")
     })
     .await;
     assert!(!page.text("transcript").await.contains("broke off"));
-    page.screenshot("wrong-dialect-light").await;
+    for (name, screen) in LOOKS {
+        page.resize(screen).await;
+        page.screenshot(&format!("wrong-dialect-{name}")).await;
+        let overflow = page.run("return document.documentElement.scrollWidth - innerWidth").await;
+        assert!(overflow.as_i64().unwrap() <= 0, "{name}: {overflow}");
+    }
+    page.resize(DESKTOP).await;
+    // What the hub kept is read again in the right dialect, and the conversation stays as it is.
+    let before = hub.view_hash("c").await;
+    page.run("document.querySelector('[data-act=read-as]').click()").await;
+    page.text_until("answer", |text| text == "The answer is here.").await;
+    page.holds("return document.querySelector('[data-t=recording-dialect]').value === 'anthropic'").await;
+    page.holds("return !document.querySelector('[data-t=wrong-dialect]')").await;
+    page.screenshot("wrong-dialect-read-again").await;
+    assert_eq!(hub.view_hash("c").await, before);
+    // A recording is read again as a whole.
+    page.run("[...document.querySelectorAll('[data-t=recording] button')].find(it => it.textContent === 'Close').click()").await;
+    drop_file(&page, "stream.sse", anthropic.as_bytes()).await;
+    page.text_until("answer", |text| text == "The answer is here.").await;
+    page.run("const it = document.querySelector('[data-t=recording-dialect]'); it.value = 'openai-chat'; it.dispatchEvent(new Event('change'))").await;
+    page.text_until("wrong-dialect", |text| text.contains("Read as anthropic")).await;
+    page.run("document.querySelector('[data-act=read-as]').click()").await;
+    page.text_until("answer", |text| text == "The answer is here.").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

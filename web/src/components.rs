@@ -67,6 +67,7 @@ mod top_bar;
 mod transcript;
 mod turn;
 mod wall;
+mod wrong_dialect;
 
 pub(crate) use agents::Agents;
 pub(crate) use body::copy_result;

@@ -58,6 +58,28 @@ impl ContextFill {
     }
 }
 
+/// The newest estimate, and the state of the conversation that it is of.
+#[derive(Debug)]
+pub struct ContextMeter<State> {
+    newest: Option<(State, ContextFill)>,
+}
+
+impl<State> Default for ContextMeter<State> {
+    fn default() -> Self {
+        Self { newest: None }
+    }
+}
+
+impl<State: PartialEq> ContextMeter<State> {
+    /// The fill in `state`. Calls `walk`, which goes through the conversation, only if the state is not that of the last call.
+    pub fn read(&mut self, state: State, walk: impl FnOnce() -> ContextFill) -> ContextFill {
+        match &self.newest {
+            Some((known, fill)) if *known == state => *fill,
+            _ => self.newest.insert((state, walk())).1,
+        }
+    }
+}
+
 /// Tokens that were used of runs of which nobody knows what they cost.
 pub fn unpriced(view: &View) -> u64 {
     let used = view.runs.values().filter_map(|run| run.usage);
@@ -125,6 +147,21 @@ mod tests {
         assert_eq!(fill, ContextFill { turns: 200, tools: 200, files: 1_800 });
         assert_eq!(fill.words().as_deref(), Some("about 2.2k tokens: turns 9 %, tools 9 %, files 82 %"));
         assert_eq!(ContextFill::default().words(), None);
+    }
+
+    #[test]
+    fn a_conversation_that_did_not_change_is_not_walked_again() {
+        let (mut meter, mut walks) = (ContextMeter::default(), 0);
+        let text = r#"{"k":"message","message":"m","role":"user","text":"12345678"}"#;
+        let (short, long) = (view(text), view(&format!("{text}\n{}", text.replace("\"m\"", "\"n\""))));
+        for view in [&short, &short, &short, &long, &long, &short] {
+            let fill = meter.read(view.seq, || {
+                walks += 1;
+                ContextFill::of(view)
+            });
+            assert_eq!(fill, ContextFill::of(view));
+        }
+        assert_eq!(walks, 3);
     }
 
     #[test]

@@ -61,6 +61,12 @@ pub(crate) fn listen(store: Store) {
         // Allows the same file to be chosen again.
         input.set_value("");
     })));
+    store.panel.open_text.set_value(Some(Box::new(move |name: &str, text: &str, dialect| {
+        let pieces = js_sys::Array::of1(&text.into());
+        if let Ok(file) = File::new_with_str_sequence(&pieces, name) {
+            open(store, file, Some(dialect));
+        }
+    })));
 }
 
 /// Whether something is dropped on the composer: then it is asked with. The veil lies above, so the place decides.

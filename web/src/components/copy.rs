@@ -70,16 +70,21 @@ pub(super) fn Copy(
     view! { <CopyButton said=said label=move || label press=move || said.copy(&text()) /> }
 }
 
-/// Copies the code of the block whose button was clicked, or shows the source of a diagram in place of its drawing; nothing if the click was
+/// Copies the code of the block whose button was clicked, shows the source of a diagram in place of its drawing, or has one drawn again; nothing if the click was
 /// elsewhere. Code blocks are built without Leptos and have no listeners of their own: the conversation listens for them all.
 pub(super) fn copy_code(event: &MouseEvent, store: Store) {
     let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
-    let Some(button) = target.and_then(|it| it.closest("[data-copy], [data-turn]").ok().flatten()) else {
+    let Some(button) =
+        target.and_then(|it| it.closest("[data-copy], [data-turn], [data-again]").ok().flatten())
+    else {
         return;
     };
     let block = button.closest(".code").ok().flatten();
     if let Some(block) = block.as_ref().filter(|_| button.has_attribute("data-turn")) {
         return dom::diagram::turn(block);
+    }
+    if let Some(block) = block.as_ref().filter(|_| button.has_attribute("data-again")) {
+        return dom::diagram::draw_again(block);
     }
     let code = block.and_then(|block| block.query_selector("pre").ok().flatten());
     let Some(code) = code else { return };

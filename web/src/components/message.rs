@@ -1,7 +1,7 @@
 //! A message of the conversation.
 //!
 //! ```text
-//! user                     at the right, plain text, TurnActs
+//! user                     at the right, plain text, what its client put around it folded, TurnActs
 //! assistant                Markdown, as an answer, Rating
 //! system, tool, …          ▸ role  1.2 KB  beginning …
 //! ```
@@ -20,6 +20,7 @@ use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
 use crate::control::Rated;
 use crate::format;
+use crate::instructions::told_apart;
 use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
 use crate::store::{message_id, use_store};
@@ -56,7 +57,7 @@ pub(super) fn Message(id: MessageId) -> impl IntoView {
 const WHOLE_CHARS: usize = 2_000;
 
 /// A message of the user as plain text, with its files and the commands for its turn. A long one is cut at first, at
-/// [`WHOLE_CHARS`]. While it is edited, the form stands below it.
+/// [`WHOLE_CHARS`]. What its client put around the words is folded below them. While it is edited, the form stands below it.
 #[component]
 fn UserMessage(
     text: String,
@@ -65,15 +66,17 @@ fn UserMessage(
     id: MessageId,
 ) -> impl IntoView {
     let store = use_store();
-    let (start, is_long) = cut(&text, WHOLE_CHARS);
-    let (start, size) = (start.to_owned(), format::bytes(text.len() as u64));
+    let asked = told_apart(&text);
+    let (start, is_long) = cut(asked.words, WHOLE_CHARS);
+    let (start, size) = (start.to_owned(), format::bytes(asked.words.len() as u64));
+    let (words, instructions) = (asked.words.to_owned(), asked.instructions.join("\n"));
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let (its_id, first) = (id.clone(), text.clone());
     let is_edited = Memo::new(move |_| {
         store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.can_ask_again()
     });
     let its_id = id.clone();
-    let whole = move || if is_long && !open.get() { format!("{start}…") } else { text.clone() };
+    let whole = move || if is_long && !open.get() { format!("{start}…") } else { words.clone() };
     view! {
         <div class="asked">
             <div class="user" data-row="" dir="auto">
@@ -82,10 +85,30 @@ fn UserMessage(
                     let show = move |_| key.with_value(|key| store.reading.choose(key, true));
                     view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
                 })}
+                {(!instructions.is_empty()).then(|| view! { <Instructions text=instructions key=key open=open /> })}
             </div>
             {(!files.is_empty()).then(|| view! { <MessageFiles files=files /> })}
             {(!store.reading.is_bare && !store.reading.is_beside).then(|| view! { <TurnActs id=id /> })}
             {move || is_edited.get().then(|| view! { <Rewrite id=its_id.clone() text=first.clone() /> })}
+        </div>
+    }
+}
+
+/// What a client put around the words of its user, in one line that unfolds.
+#[component]
+fn Instructions(text: String, key: StoredValue<String>, open: Memo<bool>) -> impl IntoView {
+    let store = use_store();
+    let size = format::bytes(text.len() as u64);
+    let toggle = move |event: leptos::ev::MouseEvent| {
+        super::aside::hold(&event, store);
+        key.with_value(|key| store.reading.choose(key, !open.get_untracked()));
+    };
+    view! {
+        <div class="instructions" data-t="instructions">
+            <button type="button" class="more" aria-expanded=move || open.get().to_string() on:click=toggle>
+                <Chevron open=open /> "Instructions from the client" <span class="num">{size}</span>
+            </button>
+            {move || open.get().then(|| view! { <div class="instructions-text">{text.clone()}</div> })}
         </div>
     }
 }

@@ -12,11 +12,10 @@
 //! the rows.
 
 use leptos::prelude::*;
-use model::anomaly::AnomalyCode;
+use model::RunId;
 use model::event::{ErrorFact, RunStatus};
 use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
-use model::{RunId, View};
 
 use super::aside::own_id;
 use super::copy::Copy;
@@ -26,11 +25,13 @@ use super::lane::Lane;
 use super::note::Failure;
 use super::rating::Rating;
 use super::turn::GoOn;
+use super::wrong_dialect::WrongDialect;
 use crate::control::Rated;
 use crate::flow::{Flow, RowRank};
 use crate::format;
 use crate::open::Fold;
 use crate::preview;
+use crate::reread;
 use crate::signed;
 use crate::store::{run_id, steps_key, use_store};
 
@@ -119,7 +120,7 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
             <Lane run=id agent=None flow=flow from=rank />
             {move || is_last.get().then(|| view! {
-                <End head=head />
+                <End head=head id=own.get_value() />
                 <GoOn id=own.get_value() />
                 <CopyAnswer head=head id=own.get_value() />
             })}
@@ -205,7 +206,8 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
 /// How the run ended, if not successfully; what it is doing, while it runs. If the stream was read in a wrong
 /// dialect, it says so instead of saying that the stream broke off.
 #[component]
-fn End(head: Memo<Option<Head>>) -> impl IntoView {
+fn End(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
+    let id = StoredValue::new(id);
     let status = Memo::new(move |_| head.with(|head| head.as_ref().map(|head| head.status)));
     let error = Memo::new(move |_| head.with(|head| head.as_ref().and_then(|head| head.error.clone())));
     let signed = Memo::new(move |_| {
@@ -221,11 +223,12 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
     // reader can do.
     let other = Memo::new(move |_| {
         let is_odd = matches!(status.get(), Some(RunStatus::Interrupted | RunStatus::Error));
-        let said = |view: &View| {
-            let mut first = view.anomalies.first.iter();
-            first.find(|it| it.code == AnomalyCode::WrongDialect).map(|it| it.detail.clone())
-        };
-        if is_odd { store.reading.view(said) } else { None }
+        if !is_odd {
+            return None;
+        }
+        // The warning comes after the end of the run.
+        store.reading.seq.track();
+        store.reading.view(|view| reread::warning(view).map(str::to_owned))
     });
     let word = move || match status.get()? {
         RunStatus::Interrupted if other.with(Option::is_some) => None,
@@ -243,10 +246,7 @@ fn End(head: Memo<Option<Head>>) -> impl IntoView {
         })}
         {move || activity.get().map(|line| view! { <div class="activity meta">{line}</div> })}
         {move || other.get().map(|said| view! {
-            <div class="end slow" data-t="wrong-dialect">
-                {icon("#broken", "slow")} "The stream was read in a wrong dialect: " {said}
-                ". Send it again under that name, or without --dialect; a file can be dropped here."
-            </div>
+            <WrongDialect id=id.get_value() said=said />
         })}
         {move || word().map(|(shape, class, word)| {
             view! { <div class="end meta">{icon(shape, class)} {word}</div> }

@@ -11,17 +11,18 @@
 use leptos::prelude::*;
 use model::event::{RunStatus, ToolState};
 use model::fold::ViewChange;
-use model::view::{Item, RunView};
+use model::view::{Item, RunView, View};
 
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::rename::Title;
 use crate::browser;
 use crate::compare::spent;
-use crate::context::{ContextFill, unpriced};
+use crate::context::{ContextFill, ContextMeter, unpriced};
 use crate::fleet;
 use crate::flow::Flow;
 use crate::format;
+use crate::leading;
 use crate::link::Status;
 use crate::open::Level;
 use crate::overview::address::{DASHBOARD, RUNS, SEARCH};
@@ -35,7 +36,7 @@ const NAMES_SHOWN: usize = 3;
 /// From so many tokens on the bar says how much is in the context.
 const CONTEXT_SHOWN: u64 = 1_000;
 
-/// What the bar shows of the newest run. It is compared as a whole, so that deltas of texts do not draw the
+/// What the bar shows of the newest run, or of the one that leads those side by side. It is compared as a whole, so that deltas of texts do not draw the
 /// bar again.
 #[derive(Debug, Clone, PartialEq)]
 struct Newest {
@@ -45,9 +46,9 @@ struct Newest {
     span: Span,
     /// When the run stalled although it is active, by the hub's clock, in milliseconds since 1970.
     stalled: Option<u64>,
-    /// Since when a call of it has waited for consent, in milliseconds since 1970.
+    /// Since when a call of it, or of a run that goes on beside it, has waited for consent, in milliseconds since 1970.
     asks: Option<u64>,
-    /// Whether a call of it executes: the run is then not silent.
+    /// Whether a call of these runs executes: the run is then not silent.
     calls: bool,
 }
 
@@ -67,24 +68,38 @@ fn executes(run: &RunView) -> bool {
     calls.any(|tool| tool.state == ToolState::Executing)
 }
 
-/// The newest run of the view, which is the one that began last; `None` while the conversation has none.
+/// The run that the bar is about; `None` while the conversation has none. It is the newest run, or of those that go on side by side with
+/// it the one that [`leading::leading`] names.
 fn newest(store: Store) -> Memo<Option<Newest>> {
-    let id = Memo::new(move |_| {
+    let chosen = Memo::new(move |_| {
         store.reading.conversation.track();
         store.reading.recordings.track();
         store.reading.track_items();
-        store.reading.view(|view| view.runs.keys().next_back().cloned())
+        let together = store.reading.view(leading::together);
+        for run in &together {
+            store.reading.track(&ViewChange::Run(run.clone()));
+        }
+        let id = store.reading.view(|view| leading::leading(view, &together))?;
+        Some((id, together))
     });
     Memo::new(move |_| {
-        let id = id.get()?;
-        store.reading.track_rows(&id);
+        let (id, together) = chosen.get()?;
+        for run in &together {
+            store.reading.track_rows(run);
+        }
+        let of_all = |view: &View| {
+            let running =
+                || together.iter().filter_map(|id| view.runs.get(id)).filter(|run| run.is_running());
+            (running().filter_map(asks).min(), running().any(executes))
+        };
+        let (asks, calls) = store.reading.view(of_all);
         store.reading.run(&id, |run| Newest {
             id: id.clone(),
             status: run.status,
             span: Span::of(run.started_at, run.ended_at),
             stalled: run.stalled_at.filter(|_| run.is_running()),
-            asks: asks(run).filter(|_| run.is_running()),
-            calls: executes(run),
+            asks,
+            calls,
         })
     })
 }
@@ -102,7 +117,7 @@ pub(crate) fn title(store: Store) -> String {
         None => store.reading.conversation.get().map(|id| id.to_string()),
     };
     let Some(name) = name else { return String::new() };
-    store.reading.view(model::View::headline).unwrap_or(name)
+    store.reading.view(View::headline).unwrap_or(name)
 }
 
 /// The bar at the top of every screen of the page. What concerns one conversation has the class
@@ -287,6 +302,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         store.reading.track_rows(&id);
         store.reading.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
     });
+    let fill = context_fill(store, newest);
     let text = move || {
         newest.track();
         id.with(|id| id.as_ref().map(|id| store.reading.track(&ViewChange::Run(id.clone()))));
@@ -301,7 +317,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
             store.reading.model(|model| model.rate(browser::now_ms()))
         });
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
-        let context = store.reading.view(ContextFill::of).tokens();
+        let context = fill.get().tokens();
         let context = (context >= CONTEXT_SHOWN).then(|| format!("~{} context", format::count(context)));
         [steps, tokens, cost, rate, context].into_iter().flatten().collect::<Vec<_>>().join(" · ")
     };
@@ -309,13 +325,27 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     let title = move || {
         newest.track();
         let said = "Steps of the newest run; tokens and cost of the conversation.".to_owned();
-        let (missing, context) = store.reading.view(|view| (unpriced(view), ContextFill::of(view).words()));
+        let missing = store.reading.view(unpriced);
         let missing =
             (missing > 0).then(|| format!("No price is known for {} of the tokens.", format::count(missing)));
-        let context = context.map(|words| format!("In the context: {words}."));
+        let context = fill.get().words().map(|words| format!("In the context: {words}."));
         [Some(said), missing, context].into_iter().flatten().collect::<Vec<_>>().join("\n")
     };
     view! { <span class="meta num hide counts-of-run" data-t="totals" title=title>{text}</span> }
+}
+
+/// What fills the context, at most once a second. The conversation is walked only if events came since the last time.
+fn context_fill(store: Store, newest: Memo<Option<Newest>>) -> Memo<ContextFill> {
+    let meter = StoredValue::new_local(ContextMeter::default());
+    Memo::new(move |_| {
+        newest.track();
+        store.reading.track_items();
+        store.reading.now.track();
+        let shown = (store.reading.conversation.get(), store.reading.recordings.get());
+        let place = store.reading.model(|model| (model.position().map(|it| it.epoch), model.view().seq));
+        let walk = || store.reading.view(ContextFill::of);
+        meter.try_update_value(|meter| meter.read((shown, place), walk)).unwrap_or_default()
+    })
 }
 
 /// The cost as it is told where `missing` tokens have no price.

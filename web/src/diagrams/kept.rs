@@ -50,6 +50,13 @@ impl KeptDrawings {
         }
     }
 
+    /// Forgets what came of `source`, so that it is drawn again.
+    pub fn forget(&mut self, source: &str) {
+        if let Some(at) = self.kept.iter().position(|(known, _)| *known == source) {
+            self.remove(at);
+        }
+    }
+
     /// Forgets the answer at an index.
     fn remove(&mut self, at: usize) {
         if let Some((source, outcome)) = self.kept.remove(at) {
@@ -88,6 +95,9 @@ mod tests {
         assert_eq!(kept.get("a "), None);
         kept.keep("a".into(), Ok(drawing(5)));
         assert_eq!((kept.get("a"), kept.bytes), (Some(Ok(drawing(5))), 1 + 5 + 1 + 2));
+        kept.forget("b");
+        kept.forget("c");
+        assert_eq!((kept.get("b"), kept.bytes), (None, 1 + 5));
     }
 
     #[test]

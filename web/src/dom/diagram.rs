@@ -22,10 +22,10 @@ use wasm_bindgen_futures::spawn_local;
 use web_sys::{Element, Event, HtmlIFrameElement, MessageEvent};
 
 pub(crate) use self::shown::turn;
-use self::shown::{present, refuse, source_of};
+use self::shown::{clear, present, refuse, source_of};
 use super::{element, formula};
 use crate::browser::{self, document};
-use crate::diagrams::{self, ANSWER_BYTES_MAX, Answer, DRAW_MS_MAX, KeptDrawings, Outcome};
+use crate::diagrams::{self, ANSWER_BYTES_MAX, Answer, DRAW_MS_MAX, KeptDrawings, LATE, Outcome};
 
 mod shown;
 
@@ -115,6 +115,15 @@ pub(super) fn recall(block: &Element) {
     }
 }
 
+/// Has `block` drawn once more, since its reader wants it after the drawing took too long.
+pub(crate) fn draw_again(block: &Element) {
+    let source = source_of(block);
+    DRAWER.with_borrow_mut(|drawer| drawer.kept.forget(&source));
+    clear(block);
+    drop(block.remove_attribute("data-drawn"));
+    want(block);
+}
+
 /// Draws the diagrams that wait, one after the other.
 pub(crate) fn draw() {
     RECALL.set(Some(show_kept));
@@ -187,8 +196,7 @@ impl Drawer {
     fn end_late(&mut self, number: u32) {
         if self.asked.as_ref().is_some_and(|asked| asked.number == number) {
             self.throw_away();
-            let why = format!("it takes longer than {} seconds", DRAW_MS_MAX / 1_000);
-            self.end(number, Err(why.into()));
+            self.end(number, Err(LATE.into()));
             self.go_on();
         }
     }

@@ -15,6 +15,9 @@ use crate::timeline::Drawer;
 /// Opens the file that the reader has chosen in an input.
 pub(crate) type ChooseFile = Box<dyn Fn(&HtmlInputElement)>;
 
+/// Opens a text as a recording of a name, in a dialect.
+pub(crate) type OpenText = Box<dyn Fn(&str, &str, &'static str)>;
+
 /// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelStore {
@@ -48,6 +51,8 @@ pub(crate) struct PanelStore {
     pub(crate) dragging: RwSignal<bool>,
     /// Opens a chosen file; set by `crate::drop`.
     pub(crate) choose_file: StoredValue<Option<ChooseFile>, LocalStorage>,
+    /// Opens a text as a recording; set by `crate::drop`.
+    pub(crate) open_text: StoredValue<Option<OpenText>, LocalStorage>,
 }
 
 impl PanelStore {
@@ -69,6 +74,7 @@ impl PanelStore {
             keys_off: RwSignal::new(browser::setting("keys").is_some_and(|word| word == "off")),
             dragging: RwSignal::new(false),
             choose_file: StoredValue::new_local(None),
+            open_text: StoredValue::new_local(None),
         }
     }
 

@@ -4,7 +4,7 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, Range};
 
 use crate::browser::document;
-use crate::diagrams::{Drawing, Outcome};
+use crate::diagrams::{Drawing, LATE, Outcome};
 use crate::dom::{code, element, highlight};
 
 /// How small a drawing may be shown in a narrow place, as a part of its own size.
@@ -119,7 +119,7 @@ fn show(block: &Element, drawing: &Drawing) {
     highlight::again();
 }
 
-/// Says above the source why it is not drawn.
+/// Says above the source why it is not drawn. What took too long has a button that tries again.
 pub(super) fn refuse(block: &Element, why: &str) {
     clear(block);
     let Ok(Some(pre)) = block.query_selector("pre") else { return };
@@ -127,12 +127,20 @@ pub(super) fn refuse(block: &Element, why: &str) {
     let line = element("div", "why");
     drop(line.set_attribute("data-t", "furniture"));
     line.set_text_content(Some(&format!("Not drawn: {why}.")));
+    if why == LATE {
+        let button = element("button", "copy");
+        drop(button.set_attribute("type", "button"));
+        drop(button.set_attribute("data-again", ""));
+        button.set_text_content(Some("Draw again"));
+        drop(line.append_with_str_1(" "));
+        drop(line.append_child(&button));
+    }
     drop(pre.before_with_node_1(&line));
     drop(block.set_attribute("data-drawn", "refused"));
 }
 
 /// Removes what was said of `block` before.
-fn clear(block: &Element) {
+pub(super) fn clear(block: &Element) {
     if let Ok(Some(line)) = block.query_selector(".why") {
         line.remove();
     }
