@@ -132,9 +132,13 @@ impl TokenStore {
             return Ok(None);
         }
         let secret = Secret::mint(SecretKind::Token, &random());
-        self.change(|tokens| match has_one(tokens) {
-            true => Ok(None),
-            false => tokens.create(new, secret.hash(), now).map(|()| Some(secret)),
+        self.change(|tokens| {
+            // Another process may have made one just now.
+            if has_one(tokens) {
+                Ok(None)
+            } else {
+                tokens.create(new, secret.hash(), now).map(|()| Some(secret))
+            }
         })
     }
 
