@@ -181,3 +181,46 @@ async fn somebody_logs_in_shares_is_shut_out_while_watching_and_comes_back_in_fi
     let (ann, guest) = (FirefoxPage::open(DESKTOP).await, FirefoxPage::open(DESKTOP).await);
     goes_the_way(&Page::Firefox(Box::new(ann)), &Page::Firefox(Box::new(guest))).await;
 }
+
+/// Where the page is, without the part in front of the path.
+const PLACE: &str = "return location.pathname + location.search + location.hash";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_address_of_a_first_run_logs_in_and_the_token_stays_in_no_address() {
+    let hub = TestHub::start_with(&["--access", "tokens"]).await;
+    let token = hub.token_for("ann", &["admin"]).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url(&format!("/login#token={token}"))).await;
+    page.holds("return document.querySelector('#token') === null && location.pathname === '/'").await;
+    assert_eq!(
+        page.run("return fetch('/v1/access').then(it => it.json()).then(it => it.principal)").await,
+        "ann"
+    );
+    assert_eq!(page.run(PLACE).await, "/");
+    page.run("history.back(); return null").await;
+    page.holds("return location.pathname === '/login'").await;
+    assert_eq!(page.run(PLACE).await, "/login", "the history does not have it either");
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_on_a_page_fills_in_the_form_of_the_login_and_logs_nobody_in() {
+    let hub = TestHub::start_with(&["--access", "tokens"]).await;
+    let token = hub.token_for("mallory", &["admin"]).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    let link = format!("/login#token={token}");
+    // From another port of this machine, and from the hub itself, since agents write links too.
+    for from in [TestHub::start().await.url("/"), hub.url("/login")] {
+        page.goto(&from).await;
+        let address = json!(hub.url(&link));
+        page.run(&format!(
+            "const a = document.createElement('a'); a.href = {address}; if (location.pathname === '/login') a.href = a.href.replace('/login', '/login?'); \
+             document.body.append(a); a.click(); return null"
+        ))
+        .await;
+        page.holds("return document.querySelector('#token')?.value.startsWith('fanlight_')").await;
+        assert_eq!(page.run("return location.hash").await, "");
+        page.goto(&hub.url("/")).await;
+        assert_eq!(page.run("return document.querySelector('#token') !== null").await, true, "from {from}");
+    }
+}

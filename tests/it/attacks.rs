@@ -14,12 +14,14 @@ use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 
 mod crash;
 mod doors;
+mod first_run;
 mod frames;
 mod headers;
 mod jwt;
 mod limits;
 pub(crate) mod login;
 mod names;
+mod publishing;
 mod without;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -369,6 +371,7 @@ async fn attack_a_hub_that_others_can_reach_without_access_control() {
     };
     let said = refused(&[]).await;
     assert!(said.contains("no access control") && said.contains("--access tokens --tls-cert"), "{said}");
+    assert!(said.contains("first-run"), "{said}");
     let said = refused(&["--access", "tokens"]).await;
     assert!(said.contains("read along") && said.contains("--tls-cert") && said.contains("proxies"), "{said}");
     let said = refused(&["--access", "tokens", "--tls-cert", "a.pem"]).await;

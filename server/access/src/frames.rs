@@ -4,17 +4,24 @@
 //! |---|---|
 //! | `sub` | `view` on the conversation |
 //! | `watch` | `view` on some conversation; the list shows those alone |
-//! | `pub` | `publish` on the conversation |
+//! | `pub` | `publish` on the conversation, for its publisher id and the kinds of its events |
 //! | `say`, `stop`, `approve`, `reject`, `retry`, `label`, `rate` | `control` on the conversation |
 //! | `fork` | `view` and `control` on it, and `control` on the new one |
 //! | `hello`, `unsub`, `resync`, `hb_ack` | none |
 
+use model::PublisherId;
 use model::command::CommandAction;
-use model::frame::ClientFrame;
+use model::frame::{ClientFrame, Pub};
 
 use crate::denial::Denial;
 use crate::principal::Principal;
+use crate::publishing::PublishDenial;
 use crate::right::Right;
+
+/// Checks that `principal` may publish what is in the frame, which [`allowed`] has let through: under that publisher id, events of those kinds.
+pub fn published(principal: &Principal, frame: &Pub) -> Result<(), PublishDenial> {
+    principal.publishes(frame.conv.as_str(), frame.pid.as_ref().map(PublisherId::as_str), &frame.events)
+}
 
 /// Checks that `principal` may send this frame. Frames about a subscription or a heartbeat need nothing: the
 /// subscription was checked before. Fails with `Forbidden`, or with `Hidden` for what its role does not show.
@@ -26,7 +33,7 @@ pub fn allowed(principal: &Principal, frame: &ClientFrame) -> Result<(), Denial>
         | ClientFrame::HbAck { .. } => true,
         ClientFrame::Sub { conv, .. } => principal.may(Right::View, conv.as_str()),
         ClientFrame::Watch { .. } => principal.may_somewhere(Right::View),
-        ClientFrame::Pub(publication) => principal.may(Right::Publish, publication.conv.as_str()),
+        ClientFrame::Pub(publication) => principal.may_publish_some(publication.conv.as_str()),
         ClientFrame::Command { conv, command } => {
             return commanded(principal, conv.as_str(), &command.action);
         }

@@ -12,7 +12,7 @@
 //! The crate has no I/O, no clock and no source of randomness: files, times and random bytes are arguments.
 //! It depends on `model` and no other crate of the workspace.
 //!
-//! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `need` and its tables `routes` and `frames` → `offers` →
+//! Reading order: `right` → `pattern` → `grant` → `roles` → `principal` → `publishing` → `need` and its tables `routes` and `frames` → `offers` →
 //! `secret` → `tokens`, `budget`, `mapping`, `jwt`, `vouched`, `sessions`, `shares` → `credentials` → `told` → `cookie`, `oidc`,
 //! `quota`, `audit`.
 
@@ -30,6 +30,7 @@ mod offers;
 pub mod oidc;
 mod pattern;
 mod principal;
+mod publishing;
 mod quota;
 mod right;
 mod roles;
@@ -50,6 +51,7 @@ pub use need::{Need, Shows};
 pub use offers::{beginnings, offers};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
+pub use publishing::{PublishDenial, PublishLimit, PublishLimitError};
 pub use quota::{Quotas, RATED_MAX, Rates, UseCounts};
 pub use right::{Right, Rights};
 pub use roles::{ROLES_MAX, RoleError, Roles};

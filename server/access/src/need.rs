@@ -11,7 +11,8 @@ pub enum Need {
     Nothing,
     /// That the caller is known, and no right.
     Known,
-    /// These rights on the conversation in the path.
+    /// These rights on the conversation in the path. For `publish` a grant suffices that is about some publisher ids or kinds: the handler
+    /// must check what comes, by [`Principal::publishes`].
     OnNamed(&'static [Right]),
     /// This right on at least one conversation. The route must show and accept only conversations on which
     /// the principal has it.
@@ -41,6 +42,14 @@ impl Shows {
     }
 }
 
+/// Whether `principal` has some use of `right` on the conversation.
+fn may(principal: &Principal, right: Right, conversation: &str) -> bool {
+    match right {
+        Right::Publish => principal.may_publish_some(conversation),
+        right => principal.may(right, conversation),
+    }
+}
+
 impl Need {
     /// Whether unknown callers are admitted.
     pub fn is_open(self) -> bool {
@@ -52,7 +61,7 @@ impl Need {
         let is_met = match self {
             Self::Nothing | Self::Known | Self::Greeting => true,
             Self::OnNamed(rights) => conversation
-                .is_some_and(|conversation| rights.iter().all(|right| principal.may(*right, conversation))),
+                .is_some_and(|conversation| rights.iter().all(|right| may(principal, *right, conversation))),
             Self::OnSome(right) => principal.may_somewhere(right),
             Self::OnAll(rights) => rights.iter().all(|right| principal.may_everywhere(*right)),
         };

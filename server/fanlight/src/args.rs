@@ -20,7 +20,7 @@ mod serve;
 mod sinks;
 mod upstreams;
 
-pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, TokenArgs, TokenCommand};
+pub(crate) use self::access::{AccessSettings, AuditArgs, AuditCommand, Mode, TokenArgs, TokenCommand};
 pub(crate) use self::ask::{AnswerFormat, AskArgs};
 pub(crate) use self::client::{ExportArgs, ImportArgs, ReplayArgs, ReplaySpeed, TailArgs, TeeArgs};
 pub(crate) use self::redact::{EraseArgs, ScanArgs, StoredArgs};

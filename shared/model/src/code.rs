@@ -113,6 +113,8 @@ error_codes! {
     Unauthenticated = "unauthenticated", 401;
     /// Whoever asks has no grant for that, whether it exists or not.
     Forbidden = "forbidden", 403;
+    /// Whoever publishes has a grant for some publisher ids or kinds there, and not for this one; the message names it.
+    PublishNotGranted = "publish_not_granted", 403;
     /// The `Origin` or `Host` is not one that this hub serves.
     ForbiddenOrigin = "forbidden_origin", 403;
     /// More bytes than the named limit.

@@ -20,6 +20,7 @@ mod rating;
 mod run;
 mod tool;
 mod wire;
+mod word;
 
 pub use bound::bound;
 #[cfg(feature = "schema")]
@@ -31,7 +32,7 @@ pub use label::{LabelChange, LabelError, is_tag};
 pub use rating::Rating;
 pub use run::{AgentEnd, AgentStart, PUBLISHER_LOST, RunEnd, RunStart, RunStatus, RunUpdate, Usage};
 pub use tool::{ResultRef, ToolProgress, ToolResult, ToolStart, ToolState, ToolStateChange};
-pub use wire::{EventError, parse_event};
+pub use wire::{EventError, KNOWN as KINDS, parse_event};
 pub(crate) use wire::{WireEvent, parse_received, parse_wire};
 
 /// An event, and where in the conversation it belongs.

@@ -125,6 +125,23 @@ impl TokenStore {
         Ok(secret)
     }
 
+    /// The same, if the file has no token. `None` if it has one: nothing is made or written then.
+    pub fn create_first(&self, new: access::NewToken<'_>, now: u64) -> Result<Option<Secret>, StoreError> {
+        let has_one = |tokens: &Tokens| tokens.all().next().is_some();
+        if has_one(&self.load()?) {
+            return Ok(None);
+        }
+        let secret = Secret::mint(SecretKind::Token, &random());
+        self.change(|tokens| {
+            // Another process may have made one just now.
+            if has_one(tokens) {
+                Ok(None)
+            } else {
+                tokens.create(new, secret.hash(), now).map(|()| Some(secret))
+            }
+        })
+    }
+
     /// The present state of the file, for comparison with a later one.
     pub(super) fn mark(&self) -> Mark {
         mark(&self.path)

@@ -30,7 +30,7 @@ use compact_str::CompactString;
 use event_log::blocking;
 use hub::SeenRows;
 use model::code::ErrorCode;
-use model::{ConversationId, Mask};
+use model::{ConversationId, Envelope, Mask, PublisherId};
 
 use super::guard;
 use super::hubs::known::FromHub;
@@ -94,6 +94,18 @@ impl Caller {
     /// not.
     pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
         if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
+    }
+
+    /// Fails with `publish_not_granted` for a publisher id or a kind of events that the caller's grants on `conversation` are not about, and with `forbidden`
+    /// if there are none.
+    pub(crate) fn publishes(
+        &self,
+        conversation: &ConversationId,
+        publisher: Option<&PublisherId>,
+        events: &[Envelope],
+    ) -> Result<(), Problem> {
+        let checked = self.0.publishes(conversation.as_str(), publisher.map(PublisherId::as_str), events);
+        checked.map_err(|denial| Problem::new(denial.code(), denial.to_string()))
     }
 
     /// What is hidden from the caller by its role; `None` if nothing is.

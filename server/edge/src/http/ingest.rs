@@ -26,6 +26,7 @@ use model::frame::Durability;
 use model::{ConversationId, Position, RunId};
 use serde::Serialize;
 
+use super::access::Caller;
 use super::body;
 use super::params::{self, Path};
 use super::problem::Problem;
@@ -51,10 +52,11 @@ pub(crate) struct Taken {
 /// `?text_calls` looks for tool calls in texts.
 ///
 /// 404 `unknown_dialect`, 400 `durability_unavailable`, 415 for a compressed body, 408 if no byte comes at
-/// all, 400 if the body breaks off (what came is kept), 503 while the hub drains, and what the hub refuses of
-/// the events.
+/// all, 400 if the body breaks off (what came is kept), 503 while the hub drains, 403 `publish_not_granted` where the
+/// caller's grants ask for a publisher id or are not about a kind that comes (what came before is kept), and what the hub refuses of the events.
 pub(crate) async fn ingest(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path((dialect, conversation)): Path<(String, String)>,
     request: Request,
 ) -> Result<Json<Taken>, Problem> {
@@ -76,11 +78,14 @@ pub(crate) async fn ingest(
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
+    // Before the first byte: a stream in a dialect has no publisher id.
+    caller.publishes(&conversation, None, &[])?;
     let tasks = shared.tasks.clone();
     let attendant = Attendant::new(&shared.hub);
     let ticket = Ticket::default();
     let stream = Stream {
         shared,
+        caller,
         conversation,
         decoder,
         attendant,
@@ -124,6 +129,8 @@ fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
 #[derive(Debug)]
 struct Stream {
     shared: Arc<Shared>,
+    /// Whose stream it is.
+    caller: Caller,
     conversation: ConversationId,
     decoder: Box<dyn Decode>,
     /// Attends the run: while it lives, the run does not count as stalled.
@@ -201,6 +208,7 @@ impl Stream {
 
     /// Publishes decoded events.
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
+        self.caller.publishes(&self.conversation, None, &decoded.envelopes)?;
         // Single pieces are not waited for: the whole body is, at the level that was asked for.
         let publication = Publication {
             level: Durability::Memory,

@@ -10,10 +10,14 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// How a policy names the text of a style sheet or a script that it allows: by its hash.
+pub(crate) fn source(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)))
+}
+
 /// A content security policy that allows the style sheet `style`, by its hash, and what `more` adds, and nothing else. A policy
 /// that is no header allows nothing at all.
 pub(crate) fn policy(style: &str, more: &str) -> HeaderValue {
-    let hash = STANDARD.encode(Sha256::digest(style));
-    let policy = format!("default-src 'none'; style-src 'sha256-{hash}'; {more}");
+    let policy = format!("default-src 'none'; style-src {}; {more}", source(style));
     HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }

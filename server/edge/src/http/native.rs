@@ -23,6 +23,7 @@ use model::{ConversationId, Envelope};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::access::Caller;
 use super::body::{self, Waiting};
 use super::params::{self, Path};
 use super::problem::Problem;
@@ -55,10 +56,11 @@ impl Taken {
 /// events. Answers when they have the durability that was asked for.
 ///
 /// 400 `bad_event` with the number of the line or event, `bad_request` for a body that is no JSON or a numbering
-/// that does not number its events; 409 `publisher_gap` or `publisher_fenced`; 413 and 429 beyond the limits;
+/// that does not number its events; 403 `publish_not_granted` for a publisher id or a kind that the caller's grants are not about; 409 `publisher_gap` or `publisher_fenced`; 413 and 429 beyond the limits;
 /// 503 while the hub drains or the log fails.
 pub(crate) async fn publish(
     State(shared): State<Arc<Shared>>,
+    caller: Caller,
     Path(conversation): Path<String>,
     request: Request,
 ) -> Result<Json<Taken>, Problem> {
@@ -69,7 +71,7 @@ pub(crate) async fn publish(
         return Err(Problem::shutting_down());
     }
     let body = body::waiting(request, EVENTS_BODY_BYTES_MAX, LARGE_BODY_BYTES, &shared.work).await?;
-    let arrived = Arrived { shared: Arc::clone(&shared), conversation, numbering, durability, body };
+    let arrived = Arrived { shared: Arc::clone(&shared), caller, conversation, numbering, durability, body };
     let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
         arrived.publish()?
     } else {
@@ -103,6 +105,7 @@ fn turns(bytes: usize) -> u32 {
 /// A body that has arrived, and where its events go. Consumed on the thread that parses it.
 struct Arrived {
     shared: Arc<Shared>,
+    caller: Caller,
     conversation: ConversationId,
     numbering: Option<FrameNumbering>,
     durability: Durability,
@@ -117,6 +120,8 @@ impl Arrived {
             .map_err(|error| Problem::bad_request(format!("the body is not UTF-8: {error}")))?;
         let events = parse(text)?;
         params::numbered(self.numbering.as_ref(), events.len())?;
+        let publisher = self.numbering.as_ref().map(|numbering| &numbering.publisher);
+        self.caller.publishes(&self.conversation, publisher, &events)?;
         let publication =
             Publication { numbering: self.numbering, level: self.durability, ..Publication::of(events) };
         drop(body);

@@ -58,7 +58,11 @@ impl Connection {
             }
         }
         let Some(admission) = &self.admission else { return self.turned_away(Denial::Missing) };
-        if !OVER_SOCKETS.iter().any(|right| admission.principal.may_somewhere(*right)) {
+        let is_of_use = |right: &Right| match right {
+            Right::Publish => admission.principal.may_publish_somewhere(),
+            right => admission.principal.may_somewhere(*right),
+        };
+        if !OVER_SOCKETS.iter().any(is_of_use) {
             return self.turned_away(Denial::Forbidden);
         }
         let counted = self.shared.gate.counted();
@@ -118,9 +122,17 @@ impl Connection {
     /// Whether the client may send this frame. If not, it is told so.
     pub(super) fn may_have_taken(&self, frame: &ClientFrame) -> bool {
         let Some(admission) = &self.admission else { return false };
-        let Err(denial) = frames::allowed(&admission.principal, frame) else { return true };
+        let (code, message) = match (frames::allowed(&admission.principal, frame), frame) {
+            (Err(denial), _) => (ErrorCode::Forbidden, denial.to_string()),
+            (Ok(()), ClientFrame::Pub(publication)) => {
+                match frames::published(&admission.principal, publication) {
+                    Ok(()) => return true,
+                    Err(denial) => (denial.code(), denial.to_string()),
+                }
+            }
+            (Ok(()), _) => return true,
+        };
         self.shared.gate.audit(refused(admission.principal.name(), frame));
-        let (code, message) = (ErrorCode::Forbidden, denial.to_string());
         let (sub, id) = match frame {
             ClientFrame::Command { command, .. } => {
                 self.queue(&ServerFrame::Refused { id: command.id.clone(), code, message });

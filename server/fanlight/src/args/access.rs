@@ -91,6 +91,9 @@ pub(crate) enum Mode {
     /// By tokens of the hub.
     #[default]
     Tokens,
+    /// The same, and the hub makes the first token where nobody could come in.
+    #[serde(rename = "first-run")]
+    FirstRun,
 }
 
 /// Serializes the flag as the table for which it stands.

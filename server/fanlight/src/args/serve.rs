@@ -71,8 +71,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "FANLIGHT_DEMO", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) demo: Option<bool>,
-    /// Who may do what: tokens, each with its grants, which `fanlight token` makes [default: everybody on this machine, everything]
-    #[arg(long, value_name = "tokens", env = "FANLIGHT_ACCESS", value_parser = ["tokens"])]
+    /// Who may do what: tokens, each with its grants, which `fanlight token` makes; with first-run the hub makes the first one itself, for
+    /// everything, and prints it once [default: everybody on this machine, everything]
+    #[arg(long, value_name = "MODE", env = "FANLIGHT_ACCESS", value_parser = ["tokens", "first-run"])]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "access_table")]
     pub(crate) access: Option<String>,
     /// The address of a reverse proxy, or a range of them (10.1.0.0/16), that says in a header who sends a request; may be repeated. Takes

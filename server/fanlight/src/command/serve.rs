@@ -26,6 +26,7 @@ use dialects::custom::UserDialect;
 use model::dialect::DECODED;
 
 mod access;
+mod first_run;
 mod identities;
 pub(crate) mod log;
 mod peers;
@@ -219,6 +220,8 @@ async fn serve(
     config.peers = config.peers.map(|peers| peers.listening_on(address.port()));
     let demo_token = config.access.as_mut().filter(|_| settings.demo).map(demo_token).transpose()?;
     let scheme = if config.tls.is_some() { "https" } else { "http" };
+    // Before the hub reads its tokens.
+    let first = first_run::token(settings, &config)?;
     let log = config.log.clone();
     // After the listener: a log that was opened without serving could not be told from one whose process
     // died.
@@ -238,6 +241,9 @@ async fn serve(
         // The hub goes on if nobody reads its stdout.
         Ok(()) | Err(CommandError::NobodyReads) => {}
         Err(failure) => return Err(failure),
+    }
+    if let Some(first) = first {
+        first_run::tell(&first, &first_run::url(settings, scheme, address), output)?;
     }
     let demo = settings.demo.then(|| demo(address, demo_token)).transpose()?;
     let served = ready.serve(listener, signal).await;

@@ -231,7 +231,7 @@ fn unknown(json: &str) -> Result<Kind, EventError> {
 }
 
 /// The kinds of this version.
-const KNOWN: [&str; 28] = [
+pub const KNOWN: [&str; 28] = [
     "fork",
     "label",
     "run.start",

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The form works without the page's program, so that somebody who is not admitted gets nothing but it. Its
-//! policy allows its own style alone. The session lasts 12 hours at
-//! most and ends with its token.
+//! policy allows its own style and a script of a line, which takes a token out of the fragment of the address: browsers send that part to
+//! nobody. The session lasts 12 hours at most and ends with its token.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ use access::audit::{Audited, AuditedAction};
 use access::{Denial, cookie};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use event_log::blocking;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -39,22 +39,55 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:26rem;mar
     background:#1d4ed8;color:#fff}p{margin:1rem 0}[role=alert]{color:#b91c1c}\
     @media (prefers-color-scheme:dark){body{color:#e5e7eb;background:#111418}[role=alert]{color:#fca5a5}}";
 
-/// The content security policy of the form: it may be styled and sent to this hub.
+/// Takes a token out of the fragment of the address, so that it does not stay in the history, and puts it into the form. The form is sent at once
+/// where the page is marked so: only if no page led here, since a link could log somebody in as somebody else.
+const SCRIPT: &str = "const token=new URLSearchParams(location.hash.slice(1)).get('token');if(token){\
+    history.replaceState(null,'',location.pathname+location.search);const form=document.forms[0];\
+    form.elements.token.value=token;if(form.dataset.from==='here')form.requestSubmit()}";
+
+/// The content security policy of the form: it may be styled, have its one script, and be sent to this hub.
 fn policy() -> &'static HeaderValue {
     static POLICY: OnceLock<HeaderValue> = OnceLock::new();
-    POLICY
-        .get_or_init(|| markup::policy(STYLE, "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"))
+    POLICY.get_or_init(|| {
+        let more = "form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+        markup::policy(STYLE, &format!("script-src {}; {more}", markup::source(SCRIPT)))
+    })
+}
+
+/// Where the address of a form came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LedBy {
+    /// Somebody who typed it, or opened it from another program.
+    Here,
+    /// A link on some page, which may be in what agents say too, or nobody knows.
+    Elsewhere,
+}
+
+impl LedBy {
+    /// What the browser says of it.
+    fn of(headers: &HeaderMap) -> Self {
+        match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
+            Some(b"none") => Self::Here,
+            _ => Self::Elsewhere,
+        }
+    }
 }
 
 /// The form as an answer. `next` is the path to which the browser goes afterwards, `why` says what went wrong
-/// before. If a provider of identities is set, the form has a link to it.
-pub(super) fn page(shared: &Shared, status: StatusCode, next: &str, why: Option<&str>) -> Response {
+/// before. If a provider of identities is set, the form has a link to it. A token in the fragment of the address is sent at once if `led` says so.
+pub(super) fn page(
+    shared: &Shared,
+    (status, led): (StatusCode, LedBy),
+    next: &str,
+    why: Option<&str>,
+) -> Response {
     let mut html = String::from("<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">");
     html.push_str(
         "<meta name=\"viewport\" content=\"width=device-width\"><title>Log in to Fanlight</title><style>",
     );
     html.push_str(STYLE);
-    html.push_str("</style><main><h1>Log in to Fanlight</h1><form method=\"post\" action=\"/login\">");
+    html.push_str("</style><main><h1>Log in to Fanlight</h1><form method=\"post\" action=\"/login\"");
+    html.push_str(if led == LedBy::Here { " data-from=\"here\">" } else { ">" });
     if let Some(why) = why {
         let _written = write!(html, "<p role=\"alert\">{}</p>", escaped(why));
     }
@@ -70,8 +103,10 @@ pub(super) fn page(shared: &Shared, status: StatusCode, next: &str, why: Option<
             write!(html, "<p><a href=\"/login/oidc?next={next}\">Log in with your organisation</a></p>");
     }
     html.push_str(
-        "<p>Whoever runs this hub makes tokens with <code>fanlight token create</code>.</p></main></html>",
+        "<p>Whoever runs this hub makes tokens with <code>fanlight token create</code>.</p></main><script>",
     );
+    html.push_str(SCRIPT);
+    html.push_str("</script></html>");
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
@@ -91,7 +126,7 @@ pub(super) fn ask(shared: &Shared, parts: &Parts, denial: Denial) -> Response {
         return again(StatusCode::UNAUTHORIZED, next);
     }
     let why = (denial != Denial::Missing).then(|| denial.to_string());
-    page(shared, StatusCode::UNAUTHORIZED, next, why.as_deref())
+    page(shared, (StatusCode::UNAUTHORIZED, LedBy::Elsewhere), next, why.as_deref())
 }
 
 /// Makes a browser that came from elsewhere go to a path of the hub by itself, so that it sends its cookie: a
@@ -126,9 +161,9 @@ pub(super) fn word(denial: Denial) -> &'static str {
     }
 }
 
-/// `GET /login`: the form, which leads to the first page.
-pub(crate) async fn form(State(shared): State<Arc<Shared>>) -> Response {
-    page(&shared, StatusCode::OK, "/", None)
+/// `GET /login`: the form, which leads to the first page. Under `/login#token=TOKEN` it sends itself, unless a link led there.
+pub(crate) async fn form(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    page(&shared, (StatusCode::OK, LedBy::of(&headers)), "/", None)
 }
 
 /// `POST /login`: takes a form with `token`, and `next` for the path to go to afterwards. Answers 303 with
@@ -164,7 +199,7 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
         Ok((session, _)) => to(next, Some(cookie::set(&session, channel, access::SESSION_MS / 1000))),
         Err(denial) => {
             fair::failed(&shared, &parts, denial);
-            page(&shared, StatusCode::UNAUTHORIZED, next, Some(&denial.to_string()))
+            page(&shared, (StatusCode::UNAUTHORIZED, LedBy::Elsewhere), next, Some(&denial.to_string()))
         }
     }
 }

@@ -22,7 +22,7 @@ use axum::response::Response;
 use event_log::blocking;
 use serde::Deserialize;
 
-use super::login::{self, again, is_path, peer, to};
+use super::login::{self, LedBy, again, is_path, peer, to};
 use super::{channel, fair};
 use crate::access::LoginFault;
 use crate::http::params::Query;
@@ -152,7 +152,7 @@ fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
         LoginFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::UNAUTHORIZED,
     };
-    let mut page = login::page(shared, status, "/", Some(&fault.to_string()));
+    let mut page = login::page(shared, (status, LedBy::Elsewhere), "/", Some(&fault.to_string()));
     if status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE {
         page.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }

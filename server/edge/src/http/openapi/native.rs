@@ -5,9 +5,9 @@ use encode::document::export::FORMATS;
 use model::code::ErrorCode::{
     self, AgentUnavailable, BadConversation, BadEvent, BadPosition, BodyTimeout, ConsentMismatch,
     ConversationExists, DiskFailing, DiskFull, DurabilityUnavailable, Elsewhere, Gone, LogFailed,
-    MethodNotAllowed, NotFound, NotResumable, NotRunning, PublisherFenced, PublisherGap, RunOfHub,
-    ShuttingDown, StillRunning, TooLarge, TooMany, UnknownAgent, UnknownConversation, UnknownDialect,
-    UnsupportedEncoding,
+    MethodNotAllowed, NotFound, NotResumable, NotRunning, PublishNotGranted, PublisherFenced, PublisherGap,
+    RunOfHub, ShuttingDown, StillRunning, TooLarge, TooMany, UnknownAgent, UnknownConversation,
+    UnknownDialect, UnsupportedEncoding,
 };
 
 use super::operation::{Answer, Content, Operation, Parameter, Shape};
@@ -67,6 +67,7 @@ const PUBLISHING: &[ErrorCode] = &[
     DiskFailing,
     DiskFull,
     DurabilityUnavailable,
+    PublishNotGranted,
     PublisherFenced,
     PublisherGap,
     RunOfHub,
@@ -409,6 +410,7 @@ pub(super) const WHOLE: &[Operation] = &[
             DiskFull,
             DurabilityUnavailable,
             MethodNotAllowed,
+            PublishNotGranted,
             PublisherGap,
             RunOfHub,
             ShuttingDown,

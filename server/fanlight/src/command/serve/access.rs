@@ -101,8 +101,8 @@ pub(super) fn reached(settings: &ServeSettings) -> CommandError {
         (
             "there is no access control",
             format!(
-                "fanlight serve --listen {listen} --access tokens --tls-cert cert.pem --tls-key key.pem --host NAME; or listen on \
-                 127.0.0.1"
+                "fanlight serve --listen {listen} --access tokens --tls-cert cert.pem --tls-key key.pem --host NAME; with --access \
+                 first-run the hub makes the first token itself; or listen on 127.0.0.1"
             ),
         )
     } else {
