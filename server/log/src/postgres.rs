@@ -142,7 +142,7 @@ pub struct PostgresLog {
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
     /// What is known where several hubs share the database.
-    sharing: Option<Claims>,
+    sharing: Option<Arc<Claims>>,
 }
 
 /// The threads of an open log; nothing once they have ended.

@@ -44,6 +44,11 @@ impl Claims {
         claimed.get_mut(conversation).and_then(Option::take) == Some(Handover::Torn)
     }
 
+    /// The names of the conversations that this life knows to have claimed. Each of these claims was committed before.
+    pub(super) fn names(&self) -> Vec<ConversationId> {
+        self.claimed.lock().keys().cloned().collect()
+    }
+
     /// Claims a conversation for this life. Waits for the database, in all for no longer than one read may take. Fails with
     /// [`LogError::Failing`] when this life is over, or when a hub that is alone on the database has the conversation. What a claim
     /// learns of the past is kept until the conversation is loaded.
@@ -137,6 +142,23 @@ impl ClaimTables for DatabaseTables<'_> {
         })?;
         Ok(found.map(|found| found.life))
     }
+}
+
+/// Finds one of the names $1 that life $2 does not have.
+const LOST: &str = "SELECT n FROM unnest($1::text[]) AS n \
+                    WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.conversation = n AND o.life = $2) LIMIT 1";
+
+/// One of the conversations that this life has claimed and that are not its own in the database; nothing if it has all of them. A standby that was
+/// promoted may lack a claim that was answered.
+pub(super) async fn lost(
+    session: &mut Session,
+    claims: &Claims,
+) -> Result<Option<String>, tokio_postgres::Error> {
+    let names = claims.names();
+    let names: Vec<&str> = names.iter().map(ConversationId::as_str).collect();
+    let lost = session.prepared(LOST).await?;
+    let row = session.client.query_opt(&lost, &[&names, &claims.life]).await?;
+    row.map(|row| row.try_get(0)).transpose()
 }
 
 /// What a claim came to.

@@ -74,8 +74,9 @@ impl PostgresLog {
             writer: spawn("log-writer", Box::new(move || writer.run()))?,
             packer: spawn("log-packer", Box::new(packing))?,
         };
-        database.begin(life::keep_alive(shared.clone(), number, options.lease));
-        let sharing = options.address.is_some().then(|| Claims::new(number, options.lease, last_unsound));
+        let sharing =
+            options.address.is_some().then(|| Arc::new(Claims::new(number, options.lease, last_unsound)));
+        database.begin(life::keep_alive(shared.clone(), sharing.clone(), number, options.lease));
         Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
     }
 }

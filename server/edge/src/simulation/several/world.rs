@@ -85,6 +85,11 @@ impl World {
         }
         world.mend();
         world.rest();
+        // Who has nothing to say does not hear that a promotion has lost what was acked as `stored`.
+        for speaker in &mut world.speakers {
+            speaker.publisher.make(1);
+        }
+        world.rest();
         world.judge();
         world.tally.resumes = world.watchers.iter().map(|watcher| watcher.resumes).sum();
         world.tally.events = world.speakers.iter().map(|speaker| speaker.publisher.made).sum();

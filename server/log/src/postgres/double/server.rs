@@ -53,6 +53,8 @@ pub(super) struct ModelServer {
     lost: BTreeSet<ConversationId>,
     /// How many promotions have lost something.
     losses: u64,
+    /// How many promotions there were: each ends all connections.
+    pub(super) promotions: u64,
     /// What happened and must never happen.
     broken: Vec<String>,
 }
@@ -84,6 +86,7 @@ impl ModelDatabase {
             numbers: 0,
             lost: BTreeSet::new(),
             losses: 0,
+            promotions: 0,
             broken: Vec::new(),
         };
         Arc::new(Self { server: Mutex::new(server) })
@@ -137,6 +140,7 @@ impl ModelDatabase {
     pub fn promote(&self, later: u64) -> BTreeSet<ConversationId> {
         let mut server = self.lock();
         server.now += later;
+        server.promotions += 1;
         (server.is_full, server.is_away) = (false, false);
         let Some(tables) = server.behind.take() else { return BTreeSet::new() };
         server.losses += 1;

@@ -104,6 +104,11 @@ impl ModelTables {
         plan.changes.values().map(|change| &change.id).find(|id| !owned(id)).cloned()
     }
 
+    /// Whether one of `names` is not the life's.
+    pub(super) fn lost(&self, names: &[ConversationId], life: i64) -> bool {
+        names.iter().any(|id| self.owners.get(id) != Some(&life))
+    }
+
     /// The statement of [`super::super::batch`] that would find other rows than it names.
     pub(super) fn misfit(&self, plan: &Plan) -> Option<&'static str> {
         for change in plan.changes.values() {

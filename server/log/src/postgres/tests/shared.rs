@@ -183,6 +183,35 @@ fn i9_a_hub_whose_claim_a_promotion_has_lost_steps_down() {
 }
 
 #[test]
+fn i9_a_hub_whose_claim_a_promotion_has_lost_steps_down_though_it_writes_nothing() {
+    // Of its own, since all its connections are cut.
+    let server = TestPostgresServer::start();
+    let place = server.place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    taken(&b, "d");
+    wait(&a, append(&a, "c", 0, &events(1, 3))).unwrap();
+    let name = schema(&place);
+    let before =
+        format!("UPDATE {name}.owner SET life = (SELECT number FROM {name}.life WHERE address = '{B}')");
+    assert!(server.sql(&before));
+    // Both connect again, as after a promotion.
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fanlight'";
+    assert!(server.sql(cut));
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !a.progress().borrow().is_overtaken {
+        assert!(Instant::now() < deadline, "it goes on");
+        std::thread::yield_now();
+    }
+    assert!(!b.progress().borrow().is_overtaken, "who has all that it claimed goes on");
+    let ticket = append(&b, "d", 0, &events(1, 1));
+    // Its writer finds its connection cut first.
+    while wait(&b, ticket).is_err() {
+        assert!(Instant::now() < deadline, "it writes nothing");
+    }
+}
+
+#[test]
 fn a_name_to_which_nobody_wrote_is_free_when_its_hub_has_ended() {
     let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));
