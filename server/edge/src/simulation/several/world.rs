@@ -53,6 +53,8 @@ pub(super) struct World {
     pub(super) machines: Vec<Machine>,
     /// The links, by the machines of the hub that follows and of the one that is followed.
     pub(super) links: BTreeMap<(usize, usize), Link>,
+    /// How many links were asked for.
+    made_links: u64,
     /// Pairs of machines between which nothing arrives, the lower first.
     pub(super) partitions: BTreeSet<(usize, usize)>,
     pub(super) conversations: Vec<ConversationId>,
@@ -120,7 +122,20 @@ impl World {
             machine.start(&database);
         }
         let (links, partitions, tally) = (BTreeMap::new(), BTreeSet::new(), Tally::default());
-        Self { dice, now, database, machines, links, partitions, conversations, speakers, watchers, tally }
+        let made_links = 0;
+        Self {
+            dice,
+            now,
+            database,
+            machines,
+            links,
+            made_links,
+            partitions,
+            conversations,
+            speakers,
+            watchers,
+            tally,
+        }
     }
 
     /// One thing that happens, chosen by the dice; then whoever is connected hears.
@@ -188,10 +203,10 @@ impl World {
                 let passed = Passed { speaker: (chosen, session), last, publication };
                 if let Some(link) = self.link(machine, &address) {
                     link.passed.push_back(passed);
+                    let number = link.number;
                     let speaker = &mut self.speakers[chosen];
-                    speaker
-                        .passed_to
-                        .extend(self.machines.iter().position(|other| *other.address == *address));
+                    let to = self.machines.iter().position(|other| *other.address == *address);
+                    speaker.passed_to.extend(to.map(|to| (to, number)));
                     speaker.publisher.sent = speaker.publisher.sent.max(last);
                 }
             }
@@ -314,7 +329,9 @@ impl World {
         if from == to || self.is_apart(from, to) {
             return None;
         }
-        Some(self.links.entry((from, to)).or_insert_with(|| Link::new(lives, rig)))
+        self.made_links += 1;
+        let number = self.made_links;
+        Some(self.links.entry((from, to)).or_insert_with(|| Link::new(number, lives, rig)))
     }
 
     /// Whether nothing arrives between two machines.
@@ -374,7 +391,10 @@ impl World {
             let is_lost = speaker.owing().into_iter().any(|(by, life)| {
                 self.machines[by].life() != Some(life) || (by != at && !self.links.contains_key(&(at, by)))
             });
-            let is_lost = is_lost || speaker.passed_to.iter().any(|to| !self.links.contains_key(&(at, *to)));
+            // Another link may have taken the place of the one that had its frames.
+            let is_there =
+                |to: usize, number: u64| self.links.get(&(at, to)).is_some_and(|link| link.number == number);
+            let is_lost = is_lost || speaker.passed_to.iter().any(|(to, number)| !is_there(*to, *number));
             if is_gone || is_lost {
                 let next = self.dice.below(MACHINES);
                 speaker.hop(next);

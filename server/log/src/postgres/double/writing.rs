@@ -58,9 +58,13 @@ impl ModelLog {
     /// Notes that the life ended well, unless another one has ended it.
     pub(super) fn end_well(&self) {
         let holed = self.queue.holed();
-        if let Some(group) = &self.writer.lock().group {
-            return self.queue.unwritten(group.iter());
-        }
+        let (certain, has_lost) = {
+            let writer = self.writer.lock();
+            if let Some(group) = &writer.group {
+                return self.queue.unwritten(group.iter());
+            }
+            (writer.count.certain(), writer.count.has_lost())
+        };
         let mut server = self.database.lock();
         if self.line.lock().is_cut || !server.answers_commits() {
             return;
@@ -74,7 +78,7 @@ impl ModelLog {
             }
         }
         if let Some(life) = server.tables.lives.get_mut(&self.life) {
-            (life.is_over, life.ended_well) = (true, true);
+            (life.is_over, life.ended_well) = (true, !has_lost && life.commits >= certain);
         }
     }
 
