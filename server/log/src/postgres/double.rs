@@ -28,9 +28,9 @@ use crate::ops::{Op, QueuedEvents};
 use crate::ownership::{LeaseRenewal, OwnershipDecision, decide_ownership};
 use crate::queue::{LogLifecycle, Queue};
 use crate::{
-    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError, Measurement,
-    Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery, SearchResults, StoredConversation, Ticket,
-    ToolFigures, Unwritten, WriteFault, clock,
+    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, LeavingEnd, ListQuery, LogError,
+    Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery, SearchResults,
+    StoredConversation, Ticket, ToolFigures, Unwritten, WriteFault, clock,
 };
 
 mod server;
@@ -295,6 +295,18 @@ impl EventLog for ModelLog {
 
     fn claim(&self, conversation: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
         self.claims.claim(&self, conversation, purpose)
+    }
+
+    fn release(&self, conversation: &ConversationId, to: &Arc<str>) -> Option<Ticket> {
+        let leaves = self.claims.leaves(conversation, to);
+        leaves.then(|| self.queue.put(Op::Release(conversation.clone())))
+    }
+
+    fn released(&self, conversation: &ConversationId, end: LeavingEnd) {
+        if end == LeavingEnd::Gone {
+            self.queue.forget(conversation);
+        }
+        self.claims.left(conversation, end);
     }
 
     fn holds_lease(&self) -> bool {

@@ -15,7 +15,7 @@ use futures_util::future::join3;
 use tokio::time::MissedTickBehavior;
 use tokio_postgres::types::ToSql;
 
-use super::claims::{self, Claims};
+use super::claims;
 use super::database::Session;
 use super::guarantee::{CommitGuarantee, SETTINGS};
 use super::writer::WriterShared;
@@ -29,6 +29,9 @@ use crate::queue::{LogLifecycle, Queue};
 /// Lets conversations with a hole get a new epoch at their next load, unless another hub may own them already.
 pub(super) const FORGET_LIFE: &str = "UPDATE conversation SET life = 0 WHERE id = ANY($1) \
                            AND EXISTS (SELECT 1 FROM life WHERE number = $2 AND NOT over)";
+
+/// The life that has what its owners have given up: it ended well before all others began, so whoever asks may claim it, and all of it is stored.
+pub(super) const WHOLE_LIFE: i64 = 0;
 
 /// A life that has begun.
 #[derive(Debug)]
@@ -176,14 +179,9 @@ const CLAIMS_LOOKED_FOR: u32 = 3;
 
 /// Says again and again that life `number` goes on, and learns what the settings of the database make true by
 /// now. Ends when the queue does, or when the life is over. A try that fails is made again after a third of
-/// the lease; the writer's transactions renew it too. After each new connection it looks whether the life still has its `claims`: another server may
+/// the lease; the writer's transactions renew it too. After each new connection it looks whether the life still has what it claimed: another server may
 /// have become the primary without all of them. Where one is missing, the life counts as over.
-pub(super) async fn keep_alive(
-    shared: WriterShared,
-    claims: Option<Arc<Claims>>,
-    number: i64,
-    lease: Duration,
-) {
+pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duration) {
     let (mut session, mut looks) = (None, 0);
     let every = lease / 3;
     let mut due = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
@@ -199,7 +197,7 @@ pub(super) async fn keep_alive(
         }
         let renewed = async {
             let renewed = renew(&shared, &mut session, number, lease).await?;
-            let (Some(session), Some(claims)) = (&mut session, &claims) else { return Ok(renewed) };
+            let (Some(session), Some(claims)) = (&mut session, &shared.claims) else { return Ok(renewed) };
             if renewed == LeaseRenewal::StepsDown || looks == 0 {
                 return Ok(renewed);
             }

@@ -49,6 +49,10 @@ impl PostgresLog {
             promise: Arc::new(Mutex::new(CommitPromise::new(guarantee))),
             commits: Arc::default(),
             own_lease: Arc::new(OwnLease::new(options.lease, sent)),
+            claims: options
+                .address
+                .is_some()
+                .then(|| Arc::new(Claims::new(number, options.lease, last_unsound))),
         };
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -74,10 +78,8 @@ impl PostgresLog {
             writer: spawn("log-writer", Box::new(move || writer.run()))?,
             packer: spawn("log-packer", Box::new(packing))?,
         };
-        let sharing =
-            options.address.is_some().then(|| Arc::new(Claims::new(number, options.lease, last_unsound)));
-        database.begin(life::keep_alive(shared.clone(), sharing.clone(), number, options.lease));
-        Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
+        database.begin(life::keep_alive(shared.clone(), number, options.lease));
+        Ok(Self { shared, threads: Mutex::new(threads), last_unsound })
     }
 }
 

@@ -87,9 +87,11 @@ impl Link {
                     _ => {}
                 }
             }
-            // What was replaced begins again, if this hub still has it.
+            // What was replaced begins again, if this hub still has it; what it has given up ends.
             let is_over = |old: &Arc<Subscription>| match &old.place {
-                SubscriptionTarget::Conversation(viewed, _) => viewed.conversation.is_over(),
+                SubscriptionTarget::Conversation(viewed, _) => {
+                    viewed.conversation.is_over() || viewed.conversation.is_followed()
+                }
                 SubscriptionTarget::Fleet { .. } => false,
             };
             let over: Vec<_> =

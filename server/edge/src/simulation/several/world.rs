@@ -39,6 +39,8 @@ pub(super) struct Tally {
     pub(super) losses: u64,
     /// Events that were acked as `stored` and that a promotion has lost.
     pub(super) lost: u64,
+    /// Conversations that were given up for another hub.
+    pub(super) moves: u64,
     /// Times that a viewer came back with a position.
     pub(super) resumes: u64,
 }
@@ -74,6 +76,7 @@ impl Tally {
         self.promotions += other.promotions;
         self.losses += other.losses;
         self.lost += other.lost;
+        self.moves += other.moves;
         self.resumes += other.resumes;
     }
 }
@@ -171,6 +174,7 @@ impl World {
                 let ms = self.dice.below(1_200) as u64;
                 self.pass(ms);
             }
+            90..92 => self.give_up(),
             _ => self.go_wrong(),
         }
         self.tell();
@@ -274,6 +278,7 @@ impl World {
             }
         }
         self.doubt(machine);
+        self.hand_over(machine);
         self.recover(machine);
     }
 

@@ -10,7 +10,7 @@ use super::tables::{ModelLife, ModelTables};
 use crate::ownership::{OwnershipDecision, Purpose, decide_ownership};
 use crate::postgres::claims::ClaimResult;
 use crate::postgres::guarantee::CommitGuarantee;
-use crate::postgres::life;
+use crate::postgres::life::{self, WHOLE_LIFE};
 use crate::postgres::plan::Plan;
 use crate::{LogError, ownership::LeaseRenewal};
 
@@ -75,9 +75,11 @@ pub(super) enum ModelRefusal {
 impl ModelDatabase {
     /// An empty primary, whose commits wait for a standby that has everything. `flaw` is left out.
     pub fn new(flaw: Option<ModelFlaw>) -> Arc<Self> {
+        let mut tables = ModelTables::default();
+        tables.lives.insert(WHOLE_LIFE, ModelLife::whole());
         let server = ModelServer {
             now: 1_000_000,
-            tables: ModelTables::default(),
+            tables,
             behind: None,
             waits: true,
             is_full: false,
