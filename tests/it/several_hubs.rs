@@ -165,7 +165,7 @@ async fn requests_about_a_conversation_are_served_by_any_hub() {
 }
 
 /// Publishes `count` statuses one after the other, each until it is acked, over whatever sockets that takes.
-async fn publish_all(address: SocketAddr, name: &str, conversation: &str, count: u64) {
+pub(super) async fn publish_all(address: SocketAddr, name: &str, conversation: &str, count: u64) {
     let mut wire = None;
     for number in 1..=count {
         let frame = ClientFrame::Pub(Pub {
@@ -204,7 +204,7 @@ async fn is_acked(socket: &mut WebSocketWire, number: u64) -> bool {
 }
 
 /// Lets a viewer take frames until it is as `wanted`.
-async fn watch_until(mut viewer: TestViewer, wanted: impl Fn(&TestViewer) -> bool) -> TestViewer {
+pub(super) async fn watch_until(mut viewer: TestViewer, wanted: impl Fn(&TestViewer) -> bool) -> TestViewer {
     patiently("a viewer to see everything", async {
         while !wanted(&viewer) {
             viewer.step().await;

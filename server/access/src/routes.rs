@@ -88,6 +88,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/conversations/{conversation}/export/{format}", Need::OnNamed(&[View, Export]), Masked),
     on("GET", "/v1/conversations/{conversation}/results/{hash}", Need::OnNamed(&[View]), Masked),
     on("GET", "/v1/conversations/{conversation}/wait", Need::OnNamed(&[View]), Nothing),
+    on("POST", "/v1/conversations/{conversation}/move", Need::OnNamed(&[Admin]), Nothing),
     on("POST", "/v1/conversations/{conversation}/commands", Need::OnNamed(&[Control]), Masked),
     on("GET", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View]), Masked),
     on("POST", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View]), Masked),

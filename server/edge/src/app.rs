@@ -304,6 +304,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/v1/ingest/{dialect}/{conversation}", post(ingest::ingest))
         .route("/v1/traces", post(spans::take))
         .route("/v1/conversations/{conversation}/commands", post(commands::command))
+        .route("/v1/conversations/{conversation}/move", post(hubs::moving::give))
         .route("/v1/conversations/{conversation}/wait", get(conversations::wait))
         .route("/v1/conversations/{conversation}/stream/{dialect}", get(stream::get).post(stream::post))
         .route(

@@ -93,6 +93,7 @@ pub(crate) async fn owner(
     if shared.peers.as_ref().is_some_and(|peers| peers.has_stand_in(conversation)) {
         return Ok(Owner::Here);
     }
+    shared.moves.settled(conversation, PATIENCE).await;
     let known = shared.peers.as_ref().and_then(|peers| peers.known_owner(conversation));
     match known {
         Some(address) if shared.hub.in_memory(conversation).is_none_or(|found| found.is_followed()) => {
@@ -109,6 +110,7 @@ pub(crate) async fn owner_now(
     conversation: &ConversationId,
     purpose: Purpose,
 ) -> Result<Owner, LogError> {
+    shared.moves.settled(conversation, PATIENCE).await;
     if shared.hub.in_memory(conversation).is_some_and(|found| !found.is_followed()) {
         return Ok(Owner::Here);
     }
@@ -213,7 +215,7 @@ pub(crate) async fn prepare(shared: &Arc<Shared>, conversation: &ConversationId)
 
 /// Goes on with a conversation whose link was lost, as long as it is watched: follows its owner again, or
 /// takes it over. Viewers keep their sockets; after a change of the epoch they get a snapshot.
-async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>) {
+pub(crate) async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>) {
     let Some(peers) = &shared.peers else { return };
     while conversation.is_watched() && !conversation.is_over() && !shared.is_draining() {
         let (hub, of) = (Arc::clone(&shared.hub), Arc::clone(&conversation));

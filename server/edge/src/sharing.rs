@@ -19,9 +19,11 @@ use tokio::time::Instant;
 use upstream::Sender;
 
 mod config;
+mod moves;
 mod replies;
 
 pub use config::{PeersConfig, PeersError};
+pub(crate) use moves::{Moves, Moving, OpenRequest};
 pub(crate) use replies::{PublisherLine, Reply};
 
 /// What a hub says in `welcome` to one that it knows as another hub.

@@ -21,7 +21,7 @@ use crate::access::Gate;
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
 use crate::proxy::Proxy;
-use crate::sharing::{Peers, PeersConfig};
+use crate::sharing::{Moves, Peers, PeersConfig};
 use crate::shelf::Shelf;
 use crate::threads::Threads;
 use crate::tls::Tls;
@@ -71,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) log_turns: AtomicU64,
     /// The other hubs of the log; nothing for a hub that is alone there.
     pub(crate) peers: Option<Peers>,
+    /// Which conversations are being moved to another hub.
+    pub(crate) moves: Arc<Moves>,
 }
 
 impl Shared {
@@ -127,6 +129,7 @@ impl Shared {
             work: Arc::default(),
             log_turns: AtomicU64::new(0),
             peers,
+            moves: Arc::default(),
         }))
     }
 

@@ -9,9 +9,10 @@ use tokio::sync::watch;
 #[cfg(doc)]
 use crate::blocking;
 use crate::{
-    Append, Checkpoint, EndedToolCall, EventPage, ImportId, ListQuery, LogError, LogFigures, LostCommits,
-    MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, SharedAccess, SharedSettings, StoredConversation, Ticket, ToolFigures, Unwritten,
+    Append, Checkpoint, EndedToolCall, EventPage, ImportId, LeavingEnd, ListQuery, LogError, LogFigures,
+    LostCommits, MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention,
+    SearchQuery, SearchResults, SharedAccess, SharedSettings, StoredConversation, Ticket, ToolFigures,
+    Unwritten,
 };
 
 /// A log of conversations: the contract that every implementation fulfils and the hub relies on.
@@ -75,6 +76,21 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     fn claim(&self, _conversation: &ConversationId, _purpose: Purpose) -> Result<Owner, LogError> {
         Ok(Owner::Here)
     }
+
+    /// The URLs of the other hubs that share the log and live now. Waits for the disk.
+    fn other_hubs(&self) -> Result<Vec<Arc<str>>, LogError> {
+        Ok(Vec::new())
+    }
+
+    /// Gives a conversation up, where several hubs share the log, for the hub under the URL `to`: once the ticket is reached, any hub may claim it, and its epoch
+    /// goes on. Nothing may be appended to it any more, and a log that lacks events of it writes them before. Until [`EventLog::released`] claims say
+    /// that the other hub has it. `None` where nobody else can have it. A ticket that is lost gave nothing up.
+    fn release(&self, _conversation: &ConversationId, _to: &Arc<str>) -> Option<Ticket> {
+        None
+    }
+
+    /// Ends what [`EventLog::release`] began, once its ticket is reached or lost: claims are asked of the log again, as for any conversation.
+    fn released(&self, _conversation: &ConversationId, _end: LeavingEnd) {}
 
     /// Whether nobody can have taken over what this hub owns, where several share the log: its lease holds. Does not wait.
     fn holds_lease(&self) -> bool {

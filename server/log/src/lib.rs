@@ -69,7 +69,7 @@ pub use input::{
 };
 pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
-pub use ownership::{Owner, Purpose};
+pub use ownership::{LeavingEnd, Owner, Purpose};
 #[cfg(any(test, feature = "testkit"))]
 pub use postgres::{ModelDatabase, ModelFlaw, ModelLog};
 pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};

@@ -4,7 +4,7 @@
 //! ```text
 //! append ─▶ Append      keep ─▶ Keep ─▶ (packer) ─▶ View      stage ─▶ Stage …, adopt ─▶ Adopt, abandon ─▶ Abandon
 //! put_rows ─▶ Rows      remove ─▶ Remove, purge ─▶ Purge      sync ─▶ Sync
-//! load, in a new epoch ─▶ Rename                              (packer) ─▶ Compact
+//! load, in a new epoch ─▶ Rename     release ─▶ Release       (packer) ─▶ Compact
 //! ```
 
 use std::sync::Arc;
@@ -80,6 +80,8 @@ pub(crate) enum Op {
     Purge(ConversationId),
     /// Note the new epoch of a conversation.
     Rename(ConversationId, Epoch),
+    /// Give a conversation up, where several hubs share the log: from then on any of them may claim it.
+    Release(ConversationId),
     /// Change nothing, but make what came before survive a loss of power.
     Sync,
 }
@@ -241,7 +243,9 @@ impl Op {
             Self::Keep(checkpoint) => Some(&checkpoint.row.conversation),
             Self::View(view) => Some(&view.conversation),
             Self::Compact(compacted) => Some(&compacted.conversation),
-            Self::Remove(conversation) | Self::Rename(conversation, _) => Some(conversation),
+            Self::Remove(conversation) | Self::Rename(conversation, _) | Self::Release(conversation) => {
+                Some(conversation)
+            }
             Self::Adopt(adoption) => Some(&adoption.row.conversation),
             // An import is not known by a name before it is complete, and what is purged has no name any more.
             Self::Stage(..) | Self::Abandon(_) | Self::Rows(_) | Self::Purge(_) | Self::Sync => None,
@@ -258,7 +262,12 @@ impl Op {
             Self::View(view) => view.body.len(),
             Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
             Self::Rows(rows) => rows.len() * 512,
-            Self::Remove(_) | Self::Purge(_) | Self::Rename(..) | Self::Abandon(_) | Self::Sync => 64,
+            Self::Remove(_)
+            | Self::Purge(_)
+            | Self::Rename(..)
+            | Self::Release(_)
+            | Self::Abandon(_)
+            | Self::Sync => 64,
         }
     }
 
@@ -266,7 +275,7 @@ impl Op {
     /// [`crate::EventLog::hasten`]. A removal frees space, an import is waited for by a person, and a sync
     /// was asked for.
     pub(crate) fn is_urgent(&self) -> bool {
-        matches!(self, Self::Remove(_) | Self::Purge(_) | Self::Adopt(_) | Self::Sync)
+        matches!(self, Self::Remove(_) | Self::Purge(_) | Self::Release(_) | Self::Adopt(_) | Self::Sync)
     }
 
     /// How it gets into the database. `known` is what the queue had of its conversation before.
@@ -288,6 +297,7 @@ impl Op {
             | Self::Adopt(_)
             | Self::Remove(_)
             | Self::Purge(_)
+            | Self::Release(_)
             | Self::Sync => WritePath::Database,
         }
     }
@@ -315,6 +325,7 @@ impl Op {
             Self::Remove(_) => "removal",
             Self::Purge(_) => "purge",
             Self::Rename(..) => "epoch",
+            Self::Release(_) => "owner",
             Self::Sync => "sync",
         }
     }

@@ -31,6 +31,15 @@ pub enum Purpose {
     Make,
 }
 
+/// What becomes of a conversation that a hub was about to give up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeavingEnd {
+    /// It was given up.
+    Gone,
+    /// It stays.
+    Stays,
+}
+
 /// A life as the database has it, at one moment of its clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LifeRow {

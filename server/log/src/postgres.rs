@@ -36,9 +36,10 @@ use crate::blocks::unreadable;
 use crate::ops::{Op, QueuedEvents, StagedImport};
 use crate::queue::LogLifecycle;
 use crate::{
-    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError, LogFigures,
-    MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery,
-    SearchResults, SharedAccess, SharedSettings, StoredConversation, Ticket, ToolFigures, Unwritten, clock,
+    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, LeavingEnd, ListQuery, LogError,
+    LogFigures, MeasureQuery, Measured, Measurement, Owner, Progress, Purpose, QueryCancel, Retention,
+    SearchQuery, SearchResults, SharedAccess, SharedSettings, StoredConversation, Ticket, ToolFigures,
+    Unwritten, clock,
 };
 
 mod access;
@@ -72,7 +73,7 @@ mod tls;
 mod writer;
 
 pub use address::PostgresUrl;
-use claims::{Claims, DatabaseTables};
+use claims::DatabaseTables;
 use database::{Reading, Session};
 #[cfg(any(test, feature = "testkit"))]
 pub use double::{ModelDatabase, ModelFlaw, ModelLog};
@@ -141,8 +142,6 @@ pub struct PostgresLog {
     threads: Mutex<PostgresThreads>,
     /// The last life before this one that did not end well; 0 for none.
     last_unsound: i64,
-    /// What is known where several hubs share the database.
-    sharing: Option<Claims>,
 }
 
 /// The threads of an open log; nothing once they have ended.
@@ -194,7 +193,7 @@ impl PostgresLog {
 
     /// Whether something may have been shown of a conversation that is not stored; `life` wrote it last.
     fn is_torn(&self, conversation: &ConversationId, life: i64) -> bool {
-        self.sharing.as_ref().map_or(life <= self.last_unsound, |sharing| sharing.is_torn(conversation))
+        self.shared.claims.as_ref().map_or(life <= self.last_unsound, |sharing| sharing.is_torn(conversation))
     }
 
     /// Waits until what was said of `conversation` is written, as far as it can be: what is written can be read all the same.
@@ -263,7 +262,7 @@ impl EventLog for PostgresLog {
     }
 
     fn claim(&self, conversation: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
-        match &self.sharing {
+        match &self.shared.claims {
             None => Ok(Owner::Here),
             Some(sharing) => {
                 sharing.claim(&DatabaseTables::new(&self.shared.database), conversation, purpose)
@@ -271,8 +270,29 @@ impl EventLog for PostgresLog {
         }
     }
 
+    fn other_hubs(&self) -> Result<Vec<Arc<str>>, LogError> {
+        let Some(claims) = &self.shared.claims else { return Ok(Vec::new()) };
+        let life = claims.life();
+        self.read_with(move |session| Box::pin(claims::others(session, life)))
+    }
+
+    fn release(&self, conversation: &ConversationId, to: &Arc<str>) -> Option<Ticket> {
+        let claims = self.shared.claims.as_ref()?;
+        let leaves = claims.leaves(conversation, to);
+        leaves.then(|| self.shared.queue.put(Op::Release(conversation.clone())))
+    }
+
+    fn released(&self, conversation: &ConversationId, end: LeavingEnd) {
+        let Some(claims) = &self.shared.claims else { return };
+        if end == LeavingEnd::Gone {
+            // Should this life claim it again, another one has gone on with it.
+            self.shared.queue.forget(conversation);
+        }
+        claims.left(conversation, end);
+    }
+
     fn holds_lease(&self) -> bool {
-        self.sharing.is_none() || self.shared.own_lease.holds(Instant::now())
+        self.shared.claims.is_none() || self.shared.own_lease.holds(Instant::now())
     }
 
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
@@ -432,11 +452,11 @@ impl EventLog for PostgresLog {
     }
 
     fn access(&self) -> Option<&dyn SharedAccess> {
-        self.sharing.is_some().then_some(self as &dyn SharedAccess)
+        self.shared.claims.is_some().then_some(self as &dyn SharedAccess)
     }
 
     fn settings(&self) -> Option<&dyn SharedSettings> {
-        self.sharing.is_some().then_some(self as &dyn SharedSettings)
+        self.shared.claims.is_some().then_some(self as &dyn SharedSettings)
     }
 
     fn close(&self) -> Result<(), Unwritten> {

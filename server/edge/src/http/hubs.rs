@@ -3,11 +3,12 @@
 //! refused.
 //!
 //! Reading order: `home` and `asked` (for which conversation a request is), `pass` (the way to its owner), `known` (who
-//! comes that way), `command` (commands of sockets), `carry` (events for conversations of other hubs).
+//! comes that way), `command` (commands of sockets), `carry` (events for conversations of other hubs), `moving` (a conversation goes to another hub).
 
 pub(crate) mod asked;
 pub(crate) mod carry;
 pub(crate) mod command;
 mod home;
 pub(crate) mod known;
+pub(crate) mod moving;
 pub(crate) mod pass;

@@ -168,7 +168,9 @@ impl Follows {
     /// Takes the events with these seqs, which must follow what is known.
     fn batch(&mut self, sub: SubscriptionId, seqs: (Seq, Seq), events: Vec<Envelope>) -> FollowChange {
         let Some(follow) = self.by_sub.get_mut(&sub) else { return FollowChange::Nothing };
-        let Some(conversation) = &follow.conversation else { return FollowChange::Nothing };
+        // What has become this hub's own the other hub follows, and sends back until it knows that it is asked for it no more.
+        let followed = follow.conversation.as_ref().filter(|found| found.is_followed() || found.is_over());
+        let Some(conversation) = followed else { return FollowChange::Nothing };
         match self.hub.take_followed(conversation, seqs, events) {
             Ok(()) => FollowChange::Changed(follow.id.clone()),
             Err(error) => {

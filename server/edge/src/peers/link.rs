@@ -10,6 +10,7 @@ use std::time::Duration;
 use client::{HubAddress, HubLink};
 use event_log::{LogError, Owner, Purpose};
 use model::ConversationId;
+use model::code::ErrorCode;
 use model::frame::{ClientFrame, Pub, ServerFrame};
 use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
@@ -217,7 +218,12 @@ impl Link {
                 }
             }
             ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
-                if let Some((_, reply)) = self.replies.remove(&id) {
+                if let Some((conversation, reply)) = self.replies.remove(&id) {
+                    if code == ErrorCode::Elsewhere
+                        && let Some(peers) = &self.shared.peers
+                    {
+                        peers.forget(&conversation);
+                    }
                     reply.refuse(code, message, expected);
                 }
             }

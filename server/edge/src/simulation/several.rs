@@ -22,6 +22,7 @@ mod faults;
 mod judge;
 mod link;
 mod machine;
+mod moves;
 mod speaker;
 mod watcher;
 mod world;

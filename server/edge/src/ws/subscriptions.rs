@@ -108,10 +108,13 @@ impl Connection {
     }
 
     /// Begins anew the subscriptions whose conversations were replaced, as when this hub has taken one over, or when one was deleted.
-    /// Their clients keep the number and get a snapshot.
+    /// Their clients keep the number and get a snapshot. Other hubs are told `elsewhere` of what this one has given up.
     pub(super) fn begin_again(&mut self) {
+        let is_hub = self.kind == SocketKind::Hub;
         let is_over = |subscription: &Arc<Subscription>| match &subscription.place {
-            SubscriptionTarget::Conversation(viewed, _) => viewed.conversation.is_over(),
+            SubscriptionTarget::Conversation(viewed, _) => {
+                viewed.conversation.is_over() || is_hub && viewed.conversation.is_followed()
+            }
             SubscriptionTarget::Fleet { .. } => false,
         };
         while let Some(place) = self.subscriptions.iter().position(is_over) {

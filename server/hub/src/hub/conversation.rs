@@ -31,7 +31,7 @@ mod orphans;
 mod rest;
 mod withheld;
 
-pub use followed::Discontinuity;
+pub use followed::{Discontinuity, NotGivenUp};
 pub(super) use import::FoldedHistory;
 pub(super) use rest::ConversationUse;
 pub use withheld::WITHHELD_MS;

@@ -3,7 +3,8 @@
 //! ```text
 //! not in memory ──follow_conversation──▶ followed ──take_followed, skip_followed──▶ followed
 //!                                           │ nobody watches ──unfollow──▶ not in memory
-//!                                           └ its owner is gone ──take_over──▶ this hub's own
+//!                                         ▲ └ its owner is gone ──take_over──▶ this hub's own
+//!                                         └──────────────────────give_up──────────┘
 //! ```
 
 use std::collections::HashMap;
@@ -11,13 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dashmap::mapref::entry::Entry;
-use event_log::{ListQuery, LogError, Owner, Purpose, StoredConversation, blocking};
+use event_log::{ListQuery, LogError, Owner, Purpose, StoredConversation, Ticket, blocking};
 use model::frame::ConversationRow;
 use model::limits::{CONVERSATIONS_MAX, FLEET_ROWS_MAX};
 use model::{ConversationId, Envelope, Epoch, Seq, View};
 use parking_lot::Mutex;
 
-use super::conversation::Discontinuity;
+use super::conversation::{Discontinuity, NotGivenUp};
 use super::{Conversation, Hub, OpenError};
 use crate::clock;
 
@@ -107,6 +108,18 @@ impl Hub {
         let is_gone = removed.is_some();
         self.dropped(removed);
         is_gone
+    }
+
+    /// Gives the conversation `id` up for the hub under the URL `to`, as [`event_log::EventLog::release`] says. It stays in memory as one that is followed, with its
+    /// viewers. Call [`event_log::EventLog::released`] once the ticket is reached, and follow its new owner; or [`Hub::take_over`].
+    pub fn give_up(
+        &self,
+        id: &ConversationId,
+        to: &Arc<str>,
+    ) -> Result<(Arc<Conversation>, Ticket), NotGivenUp> {
+        let found = self.in_memory(id).ok_or(NotGivenUp::Unused)?;
+        let ticket = found.give_up(self.log(), to)?;
+        Ok((found, ticket))
     }
 
     /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk. A

@@ -29,6 +29,7 @@ use tokio_postgres::types::ToSql;
 use super::database::Session;
 use super::guarantee::{COMMIT, CommitGuarantee, NAMED_SETTINGS, SETTINGS};
 use super::known::WriterCache;
+use super::life::WHOLE_LIFE;
 use super::measures;
 use super::plan::Plan;
 use super::text::escape;
@@ -44,7 +45,7 @@ mod statements;
 
 use statements::{
     ABANDON, ADOPT, ATTACH, BLOCKS, CHANGE, DOCUMENTS, FORGET, LATENCIES, MAKE, MARKS, NAMED_FENCE, OWNED,
-    REMOVE, ROWS, STAGE, TOOLS, TRIM, UNBLOCK, UNMARK, VIEW_BYTES, VIEWS,
+    RELEASE, REMOVE, ROWS, STAGE, TOOLS, TRIM, UNBLOCK, UNMARK, VIEW_BYTES, VIEWS,
 };
 
 /// How a transaction is named: whose it is, which one, and when.
@@ -125,6 +126,10 @@ impl Batch {
             });
             batch.blocks(blocks.iter().map(|block| (*key, block)));
         }
+        if !plan.released.is_empty() {
+            let names: Vec<String> = plan.released.iter().map(ToString::to_string).collect();
+            batch.step(RELEASE, vec![Box::new(names), Box::new(life), Box::new(WHOLE_LIFE)]);
+        }
         batch.tools(&plan.calls.tools, known);
         for (sql, values) in measures::steps(&plan.measures, known) {
             batch.step(sql, values);
@@ -147,7 +152,8 @@ impl Batch {
     /// The life must have each conversation that is changed. Nobody can take one as long as the life is not over, and the fence before has
     /// locked that.
     fn owned(&mut self, plan: &Plan, life: i64) {
-        let mut names: Vec<String> = plan.changes.values().map(|change| change.id.to_string()).collect();
+        let changed = plan.changes.values().map(|change| &change.id);
+        let mut names: Vec<String> = changed.chain(&plan.released).map(ToString::to_string).collect();
         names.sort_unstable();
         names.dedup();
         if !names.is_empty() {

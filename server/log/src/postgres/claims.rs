@@ -1,6 +1,6 @@
 //! Claims of conversations, where several hubs share the database: one transaction each, which [`crate::ownership`] decides.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use super::database::{Database, Session};
 use super::{life, read, unreadable};
 use crate::LogError;
-use crate::ownership::{Handover, LifeRow, Owner, OwnershipDecision, Purpose, decide_ownership};
+use crate::ownership::{Handover, LeavingEnd, LifeRow, Owner, OwnershipDecision, Purpose, decide_ownership};
 
 /// Most conversations that a life remembers to have claimed.
 const CLAIMED_MAX: usize = 4 * CONVERSATIONS_MAX;
@@ -30,18 +30,69 @@ pub(super) struct Claims {
     last_unsound: i64,
     /// The conversations that this life knows to have claimed, each with what is known of its past until it is loaded.
     claimed: Mutex<HashMap<ConversationId, Option<Handover>>>,
+    /// Conversations that this life gives up.
+    given_up: Mutex<GivenUp>,
+}
+
+/// What a life gives up, and has given up and not claimed since.
+#[derive(Debug, Default)]
+struct GivenUp {
+    /// What it is about to give up, each with the hub that is to have it.
+    leaving: HashMap<ConversationId, Arc<str>>,
+    /// What it has given up, at most [`CLAIMED_MAX`].
+    gone: HashSet<ConversationId>,
 }
 
 impl Claims {
     /// For a life that has claimed nothing yet.
     pub(super) fn new(life: i64, lease: Duration, last_unsound: i64) -> Self {
-        Self { life, lease: life::millis(lease), last_unsound, claimed: Mutex::default() }
+        let (claimed, given_up) = <_>::default();
+        Self { life, lease: life::millis(lease), last_unsound, claimed, given_up }
     }
 
     /// Whether something may have been shown of a conversation, which is about to be loaded, that is not stored.
     pub(super) fn is_torn(&self, conversation: &ConversationId) -> bool {
         let mut claimed = self.claimed.lock();
         claimed.get_mut(conversation).and_then(Option::take) == Some(Handover::Torn)
+    }
+
+    /// The number of the life.
+    pub(super) fn life(&self) -> i64 {
+        self.life
+    }
+
+    /// Begins to give a conversation up. Until [`Claims::left`] this life claims it no more, and says that the hub under that URL has it. False if
+    /// it has given up too many in its time: then nothing has changed.
+    pub(super) fn leaves(&self, conversation: &ConversationId, to: &Arc<str>) -> bool {
+        let mut given_up = self.given_up.lock();
+        let has_room = given_up.leaving.len() + given_up.gone.len() < CLAIMED_MAX;
+        if has_room {
+            given_up.leaving.insert(conversation.clone(), Arc::clone(to));
+        }
+        has_room
+    }
+
+    /// Ends what [`Claims::leaves`] began: claims are asked of the database again.
+    pub(super) fn left(&self, conversation: &ConversationId, end: LeavingEnd) {
+        let mut given_up = self.given_up.lock();
+        if end == LeavingEnd::Gone {
+            self.claimed.lock().remove(conversation);
+            given_up.gone.insert(conversation.clone());
+        }
+        given_up.leaving.remove(conversation);
+    }
+
+    /// Whether this life does not give the conversation up, and has not given it up since it claimed it.
+    pub(super) fn keeps(&self, conversation: &ConversationId) -> bool {
+        let given_up = self.given_up.lock();
+        !given_up.leaving.contains_key(conversation) && !given_up.gone.contains(conversation)
+    }
+
+    /// The names of the conversations that this life knows to have claimed. Each of these claims was committed before.
+    pub(super) fn names(&self) -> Vec<ConversationId> {
+        let given_up = self.given_up.lock();
+        let claimed = self.claimed.lock();
+        claimed.keys().filter(|id| !given_up.leaving.contains_key(*id)).cloned().collect()
     }
 
     /// Claims a conversation for this life. Waits for the database, in all for no longer than one read may take. Fails with
@@ -53,6 +104,10 @@ impl Claims {
         conversation: &ConversationId,
         purpose: Purpose,
     ) -> Result<Owner, LogError> {
+        let leaves_to = self.given_up.lock().leaving.get(conversation).cloned();
+        if let Some(to) = leaves_to {
+            return Ok(Owner::Elsewhere(to));
+        }
         let me = (self.life, self.lease);
         // Most claims are asked again and again of a conversation that another hub has: reading that locks
         // nothing and commits nothing.
@@ -83,6 +138,8 @@ impl Claims {
             claimed.clear();
         }
         claimed.insert(conversation.clone(), Some(past));
+        drop(claimed);
+        self.given_up.lock().gone.remove(conversation);
         Ok(Owner::Here)
     }
 }
@@ -137,6 +194,40 @@ impl ClaimTables for DatabaseTables<'_> {
         })?;
         Ok(found.map(|found| found.life))
     }
+}
+
+/// Finds those of the names $1 that life $2 does not have.
+const LOST: &str = "SELECT n FROM unnest($1::text[]) AS n \
+                    WHERE NOT EXISTS (SELECT 1 FROM owner o WHERE o.conversation = n AND o.life = $2)";
+
+/// One of the conversations that this life has claimed and that are not its own in the database; nothing if it has all of them. A standby that was
+/// promoted may lack a claim that was answered.
+pub(super) async fn lost(
+    session: &mut Session,
+    claims: &Claims,
+) -> Result<Option<String>, tokio_postgres::Error> {
+    let mut names = claims.names();
+    let lost = session.prepared(LOST).await?;
+    // Twice, since one may have been given up between the two.
+    for _ in 0..2 {
+        let asked: Vec<&str> = names.iter().map(ConversationId::as_str).collect();
+        let rows = session.client.query(&lost, &[&asked, &claims.life]).await?;
+        let missing = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?;
+        names.retain(|id| missing.iter().any(|name| *name == id.as_str()) && claims.keeps(id));
+    }
+    Ok(names.first().map(ToString::to_string))
+}
+
+/// The hubs that live beside life $1.
+const OTHERS: &str = "SELECT address FROM life WHERE number <> $1 AND NOT over AND expires_at > clock_timestamp() \
+                      AND address IS NOT NULL ORDER BY number";
+
+/// The URLs of the other hubs that live now.
+pub(super) async fn others(session: &mut Session, life: i64) -> Result<Vec<Arc<str>>, LogError> {
+    let others = prepared(session, OTHERS).await?;
+    let rows = session.client.query(&others, &[&life]).await.map_err(unreadable)?;
+    let addresses = rows.iter().map(|row| row.try_get::<_, &str>(0).map(Arc::from));
+    addresses.collect::<Result<_, _>>().map_err(unreadable)
 }
 
 /// What a claim came to.

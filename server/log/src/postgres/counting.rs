@@ -17,6 +17,8 @@ pub(super) struct CommitCount {
     certain: i64,
     /// One that may have been made: its number, and what it did.
     in_doubt: Option<(i64, PlanEffects)>,
+    /// Whether the database has ever lost some that were certain.
+    has_lost: bool,
 }
 
 /// What the database says of a life.
@@ -32,6 +34,11 @@ impl CommitCount {
     /// Transactions of this life that are certain.
     pub(super) fn certain(&self) -> i64 {
         self.certain
+    }
+
+    /// Whether the database has ever lost transactions that were certain: not all that was shown need be stored then.
+    pub(super) fn has_lost(&self) -> bool {
+        self.has_lost
     }
 
     /// The number of the transaction that is made next.
@@ -99,6 +106,7 @@ impl CommitCount {
                 "the database has lost transactions that it had made; what was acked with them is missing"
             );
             self.certain = commits;
+            self.has_lost = true;
         }
         Ok(())
     }
@@ -129,8 +137,10 @@ mod tests {
             count.sent(PlanEffects::default());
             count.made();
         }
+        assert!(!count.has_lost());
         assert!(matches!(count.recount(ONE), GroupFailure::Passing { .. }));
         assert_eq!(count.next(), 2);
+        assert!(count.has_lost());
         assert!(matches!(count.recount(Counted { is_over: true, ..ONE }), GroupFailure::Over));
     }
 }

@@ -28,9 +28,9 @@ use crate::ops::{Op, QueuedEvents};
 use crate::ownership::{LeaseRenewal, OwnershipDecision, decide_ownership};
 use crate::queue::{LogLifecycle, Queue};
 use crate::{
-    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, ListQuery, LogError, Measurement,
-    Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery, SearchResults, StoredConversation, Ticket,
-    ToolFigures, Unwritten, WriteFault, clock,
+    Append, Checkpoint, EndedToolCall, EventLog, EventPage, ImportId, LeavingEnd, ListQuery, LogError,
+    Measurement, Owner, Progress, Purpose, QueryCancel, Retention, SearchQuery, SearchResults,
+    StoredConversation, Ticket, ToolFigures, Unwritten, WriteFault, clock,
 };
 
 mod server;
@@ -55,6 +55,8 @@ pub struct ModelLog {
     own_lease: OwnLease,
     promise: Mutex<CommitPromise>,
     writer: Mutex<ModelWriter>,
+    /// The promotions of the database up to the one after which it was looked whether the claims are there.
+    looked: AtomicU64,
     line: Mutex<Line>,
     /// The machine's clock: its beginning, and what has passed since in milliseconds.
     began: Instant,
@@ -92,7 +94,7 @@ impl ModelLog {
             return Err(no_answer());
         }
         let (life, last_unsound) = server.begin(address, millis(lease));
-        let guarantee = server.guarantee();
+        let (guarantee, promotions) = (server.guarantee(), server.promotions);
         drop(server);
         let queue = Queue::new(queue_bytes, None);
         queue.go_without_journal();
@@ -107,6 +109,7 @@ impl ModelLog {
             own_lease: OwnLease::new(lease, began),
             promise: Mutex::new(CommitPromise::new(guarantee)),
             writer: Mutex::default(),
+            looked: AtomicU64::new(promotions),
             line: Mutex::default(),
             began,
             passed_ms: AtomicU64::new(0),
@@ -146,8 +149,13 @@ impl ModelLog {
         if self.line.lock().is_cut || !server.answers_commits() {
             return;
         }
-        let (renewal, counted) = server.renew(self.life, millis(self.lease));
+        let (mut renewal, counted) = server.renew(self.life, millis(self.lease));
         let found = server.guarantee();
+        // A connection to another server.
+        let is_new = self.looked.swap(server.promotions, Ordering::Relaxed) != server.promotions;
+        if is_new && server.tables.lost(&self.claims.names(), self.life) {
+            renewal = LeaseRenewal::StepsDown;
+        }
         drop(server);
         let level = self.learn(found);
         if renewal == LeaseRenewal::StepsDown {
@@ -287,6 +295,18 @@ impl EventLog for ModelLog {
 
     fn claim(&self, conversation: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
         self.claims.claim(&self, conversation, purpose)
+    }
+
+    fn release(&self, conversation: &ConversationId, to: &Arc<str>) -> Option<Ticket> {
+        let leaves = self.claims.leaves(conversation, to);
+        leaves.then(|| self.queue.put(Op::Release(conversation.clone())))
+    }
+
+    fn released(&self, conversation: &ConversationId, end: LeavingEnd) {
+        if end == LeavingEnd::Gone {
+            self.queue.forget(conversation);
+        }
+        self.claims.left(conversation, end);
     }
 
     fn holds_lease(&self) -> bool {

@@ -91,6 +91,11 @@ impl WriterCache {
         }
     }
 
+    /// Forgets where a conversation stands.
+    pub(super) fn forget(&mut self, id: &ConversationId) {
+        self.places.remove(id);
+    }
+
     /// The conversation goes. Returns where it stood; nothing if there was none.
     pub(super) fn remove(&mut self, id: &ConversationId) -> Option<ConversationHead> {
         self.absent.insert(id.clone());

@@ -15,6 +15,7 @@ use futures_util::future::join3;
 use tokio::time::MissedTickBehavior;
 use tokio_postgres::types::ToSql;
 
+use super::claims;
 use super::database::Session;
 use super::guarantee::{CommitGuarantee, SETTINGS};
 use super::writer::WriterShared;
@@ -28,6 +29,9 @@ use crate::queue::{LogLifecycle, Queue};
 /// Lets conversations with a hole get a new epoch at their next load, unless another hub may own them already.
 pub(super) const FORGET_LIFE: &str = "UPDATE conversation SET life = 0 WHERE id = ANY($1) \
                            AND EXISTS (SELECT 1 FROM life WHERE number = $2 AND NOT over)";
+
+/// The life that has what its owners have given up: it ended well before all others began, so whoever asks may claim it, and all of it is stored.
+pub(super) const WHOLE_LIFE: i64 = 0;
 
 /// A life that has begun.
 #[derive(Debug)]
@@ -169,11 +173,16 @@ pub(super) fn millis(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// How often a life that has connected to the database again looks whether it still has what it claimed: the answer to a claim that the
+/// server before gave may come after the first look.
+const CLAIMS_LOOKED_FOR: u32 = 3;
+
 /// Says again and again that life `number` goes on, and learns what the settings of the database make true by
 /// now. Ends when the queue does, or when the life is over. A try that fails is made again after a third of
-/// the lease; the writer's transactions renew it too.
+/// the lease; the writer's transactions renew it too. After each new connection it looks whether the life still has what it claimed: another server may
+/// have become the primary without all of them. Where one is missing, the life counts as over.
 pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duration) {
-    let mut session = None;
+    let (mut session, mut looks) = (None, 0);
     let every = lease / 3;
     let mut due = tokio::time::interval_at(tokio::time::Instant::now() + every, every);
     // A commit that takes long must not make the next one late too.
@@ -183,7 +192,22 @@ pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duratio
         if shared.queue.lifecycle() == LogLifecycle::Dropped {
             return;
         }
-        match renew(&shared, &mut session, number, lease).await {
+        if session.is_none() {
+            looks = CLAIMS_LOOKED_FOR;
+        }
+        let renewed = async {
+            let renewed = renew(&shared, &mut session, number, lease).await?;
+            let (Some(session), Some(claims)) = (&mut session, &shared.claims) else { return Ok(renewed) };
+            if renewed == LeaseRenewal::StepsDown || looks == 0 {
+                return Ok(renewed);
+            }
+            let lost = claims::lost(session, claims).await?;
+            looks -= 1;
+            let Some(lost) = lost else { return Ok(renewed) };
+            tracing::error!(conversation = lost, "the database has lost that this hub has the conversation");
+            Ok::<_, tokio_postgres::Error>(LeaseRenewal::StepsDown)
+        };
+        match renewed.await {
             Ok(LeaseRenewal::Lives) => {}
             Ok(LeaseRenewal::StepsDown) => return over(&shared.queue),
             Err(error) => {

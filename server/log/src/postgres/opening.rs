@@ -49,6 +49,10 @@ impl PostgresLog {
             promise: Arc::new(Mutex::new(CommitPromise::new(guarantee))),
             commits: Arc::default(),
             own_lease: Arc::new(OwnLease::new(options.lease, sent)),
+            claims: options
+                .address
+                .is_some()
+                .then(|| Arc::new(Claims::new(number, options.lease, last_unsound))),
         };
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             std::thread::Builder::new()
@@ -75,8 +79,7 @@ impl PostgresLog {
             packer: spawn("log-packer", Box::new(packing))?,
         };
         database.begin(life::keep_alive(shared.clone(), number, options.lease));
-        let sharing = options.address.is_some().then(|| Claims::new(number, options.lease, last_unsound));
-        Ok(Self { shared, threads: Mutex::new(threads), last_unsound, sharing })
+        Ok(Self { shared, threads: Mutex::new(threads), last_unsound })
     }
 }
 

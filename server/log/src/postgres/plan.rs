@@ -7,6 +7,7 @@
 //! Keep                  the same for events that it brings; the state at once if it fills a hole, else by the packer
 //! View, Rows, Compact   the state, the row of the list, the blocks, if the conversation still has that key
 //! Stage, Adopt          rows under a key that no conversation has; then the conversation with that key
+//! Release               the row of the owner
 //! Remove                nothing that the group would have written of it, and its removal
 //! ```
 //!
@@ -123,5 +124,7 @@ pub(super) struct Plan {
     pub(super) adopted: Vec<i64>,
     /// The keys of imports that go.
     pub(super) abandoned: Vec<i64>,
+    /// Conversations that the life gives up.
+    pub(super) released: Vec<ConversationId>,
     pub(super) outcome: PlanEffects,
 }

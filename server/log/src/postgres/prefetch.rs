@@ -4,6 +4,7 @@
 
 use model::ConversationId;
 
+use super::claims::Claims;
 use super::database::Session;
 use super::known::{ConversationHead, WriterCache};
 use super::read;
@@ -23,21 +24,13 @@ pub(super) async fn prefetch(
     session: &mut Session,
     known: &mut WriterCache,
     group: &[Queued],
-    life: i64,
+    (life, claims): (i64, Option<&Claims>),
 ) -> Result<(), tokio_postgres::Error> {
     known.trim();
     let mut names: Vec<&str> = Vec::new();
     let (mut makes, mut counts, mut imports) = (0, false, false);
     for queued in group {
-        match &queued.op {
-            Op::Rows(rows) => names.extend(
-                rows.iter()
-                    .map(|row| &row.conversation)
-                    .filter(|id| known.lacks(id))
-                    .map(ConversationId::as_str),
-            ),
-            op => names.extend(op.conversation().filter(|id| known.lacks(id)).map(ConversationId::as_str)),
-        }
+        names.extend(concerned(&queued.op, claims).filter(|id| known.lacks(id)).map(ConversationId::as_str));
         match &queued.op {
             Op::Append(events) => (makes, counts) = (makes + 1, counts || !events.calls.is_empty()),
             Op::Adopt(adoption) => (imports, counts) = (true, counts || !adoption.calls.is_empty()),
@@ -90,6 +83,15 @@ pub(super) async fn prefetch(
         known.has_imports = true;
     }
     Ok(())
+}
+
+/// The conversations of which `op` changes something. What only saves time or space is left out, and so not planned, for a conversation that the life
+/// has given up: it may be another hub's by now, and what is known of it here would be outdated should the life claim it again.
+pub(super) fn concerned<'a>(op: &'a Op, claims: Option<&Claims>) -> impl Iterator<Item = &'a ConversationId> {
+    let rows = if let Op::Rows(rows) = op { rows.as_slice() } else { &[] };
+    let saves = matches!(op, Op::Rows(_) | Op::View(_) | Op::Compact(_));
+    let all = rows.iter().map(|row| &row.conversation).chain(op.conversation());
+    all.filter(move |id| !saves || claims.is_none_or(|claims| claims.keeps(id)))
 }
 
 /// Whether the blocks that a compaction joins are those that the conversation has: while the database was away, an earlier compaction

@@ -5,7 +5,7 @@ use tokio_postgres::error::SqlState;
 use super::{PostgresError, Session};
 
 /// How the schema came to be: the version of a database is how many of these it has seen. Never change one that was released.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -14,6 +14,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("schema/6.sql"),
     include_str!("schema/7.sql"),
     include_str!("schema/8.sql"),
+    include_str!("schema/9.sql"),
 ];
 
 /// Where the version stands. The row is the lock of those who start at the same moment.

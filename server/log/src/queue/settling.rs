@@ -88,6 +88,13 @@ impl Queue {
         }
     }
 
+    /// Forgets where a conversation ends of which everything is written.
+    pub(crate) fn forget(&self, conversation: &ConversationId) {
+        let mut state = self.state.lock();
+        state.unnamed.shift_remove(conversation);
+        state.tails.remove(conversation);
+    }
+
     /// How many conversations it remembers.
     #[cfg(test)]
     pub(crate) fn known(&self) -> usize {

@@ -116,7 +116,7 @@ impl<'a> Commit<'a> {
                 self.outcome.sweeps = true;
                 purge::begin(self.connection)
             }
-            Op::Sync => Ok(()),
+            Op::Sync | Op::Release(_) => Ok(()),
         }
     }
 

@@ -36,6 +36,11 @@ pub(super) fn is_door(path: &str) -> bool {
     path.starts_with("/compat/") || matches!(path, "/v1/chat/completions" | "/v1/responses")
 }
 
+/// Whether the path is that of a move to another hub.
+pub(super) fn is_move(path: &str) -> bool {
+    path.starts_with("/v1/conversations/") && path.ends_with("/move")
+}
+
 /// The conversation that a request at a door names in a header or in its path.
 async fn named_at_door(parts: &mut Parts) -> Option<ConversationId> {
     if let Some(named) = parts.headers.get(compat::CONVERSATION) {

@@ -42,7 +42,7 @@ use super::home;
 use super::known::{CONTINUES, FOR, FromHub, ON_BEHALF, ORIGIN, PassedFor, PassedToken, TOKEN, on_behalf};
 use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
 use crate::proxy;
-use crate::sharing::{PassedBody, Peers};
+use crate::sharing::{OpenRequest, PassedBody, Peers};
 use crate::state::Shared;
 
 /// Bodies up to this are kept, so that the request can be sent again to the next owner when the first cannot be reached.
@@ -67,7 +67,7 @@ const LEFT_OUT: [HeaderName; 11] = [
 ];
 
 /// Marks the answer of a hub that was passed a request and does not have its conversation. The hub that passed it asks again who has it.
-const NOT_HERE: HeaderName = HeaderName::from_static("fanlight-not-here");
+pub(super) const NOT_HERE: HeaderName = HeaderName::from_static("fanlight-not-here");
 
 /// The middleware: passes a request on to the hub that has its conversation. What another hub has passed
 /// on is served here or refused with `elsewhere`. It is passed on once more only where this hub has decided in which conversation
@@ -83,6 +83,9 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
         None => home::of(&shared, &mut parts).await,
     };
     let caller = parts.extensions.get::<Caller>().cloned();
+    // While it is open nobody moves the conversation. A move itself waits for none but others.
+    let writes = !matches!(parts.method, Method::GET | Method::HEAD) && !home::is_move(parts.uri.path());
+    let _open = home.as_ref().filter(|_| writes).map(|home| OpenRequest::begin(&shared.moves, home));
     if parts.extensions.get::<FromHub>().is_some() {
         let decided = passed.filter(|passed| passed.is_decided).map(|passed| passed.conversation);
         if let Some(home) = &home
@@ -348,7 +351,7 @@ impl Peers {
     }
 
     /// The request as the hub at `address` gets it: for the owner of a conversation, and for `principal` with its token.
-    fn request(
+    pub(super) fn request(
         &self,
         address: &Arc<str>,
         parts: &Parts,
@@ -396,7 +399,7 @@ impl Peers {
 
     /// Sends a request to the hub at `address`. The inner error says why it was not reached; the outer one is for a
     /// request that may have been carried out.
-    async fn send(
+    pub(super) async fn send(
         &self,
         address: &Arc<str>,
         request: Request<PassedBody>,

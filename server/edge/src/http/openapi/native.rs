@@ -311,6 +311,11 @@ pub(super) const WHOLE: &[Operation] = &[
         )])
         .answers(&[Answer::new(204, "It is gone.", &[])])
         .fails(&[LogFailed, StillRunning, TooMany, UnknownConversation]),
+    Operation::new("POST", "/v1/conversations/{conversation}/move", "conversations", "Has another hub of the log go on with a conversation")
+        .about("Publishers, viewers and commands go on. It stays while a request that writes to it is open, or a run of the hub's own agents goes on in it.")
+        .query(&[Parameter::new("to", "The URL of the other hub, as its hub_address says it.", Shape::Text)])
+        .answers(json!("Which hub has it now.", "Moved"))
+        .fails(&[Elsewhere, LogFailed, StillRunning, TooMany, UnknownConversation]),
     Operation::new("GET", "/v1/conversations/{conversation}/export/{format}", "conversations", "A conversation as a file")
         .query(&[
             Parameter::new("message", "Only the turn that begins with this message.", Shape::Text),

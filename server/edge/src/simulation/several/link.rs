@@ -23,6 +23,8 @@ const ROOM: usize = 16 << 10;
 pub(super) struct Link {
     /// The lives of the two hubs.
     pub(super) lives: (i64, i64),
+    /// Counts the links of the world.
+    pub(super) number: u64,
     /// What is followed.
     pub(super) follows: Follows,
     /// Frames on their way to the other hub.
@@ -37,11 +39,12 @@ pub(super) struct Link {
 
 impl Link {
     /// A link between these lives, of the hub `from`.
-    pub(super) fn new(lives: (i64, i64), from: &HubRig) -> Self {
+    pub(super) fn new(number: u64, lives: (i64, i64), from: &HubRig) -> Self {
         let line = Arc::new(MadeUp::new(ROOM));
         let end: Arc<dyn Transport> = Arc::<MadeUp>::clone(&line);
         Self {
             lives,
+            number,
             follows: Follows::new(&from.hub),
             frames: VecDeque::new(),
             passed: VecDeque::new(),
@@ -84,9 +87,11 @@ impl Link {
                     _ => {}
                 }
             }
-            // What was replaced begins again, if this hub still has it.
+            // What was replaced begins again, if this hub still has it; what it has given up ends.
             let is_over = |old: &Arc<Subscription>| match &old.place {
-                SubscriptionTarget::Conversation(viewed, _) => viewed.conversation.is_over(),
+                SubscriptionTarget::Conversation(viewed, _) => {
+                    viewed.conversation.is_over() || viewed.conversation.is_followed()
+                }
                 SubscriptionTarget::Fleet { .. } => false,
             };
             let over: Vec<_> =

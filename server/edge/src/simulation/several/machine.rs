@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use event_log::{EventLog, ModelDatabase, ModelLog, Progress};
+use event_log::{EventLog, ModelDatabase, ModelLog, Progress, Ticket};
 use hub::{Conversation, Fanout, Hub, MemoryBounds};
 use tokio::runtime::Runtime;
 use tokio_util::task::TaskTracker;
@@ -38,6 +38,8 @@ pub(super) struct HubRig {
     pub(super) log: Arc<ModelLog>,
     /// What it has lost the link of, and goes on with.
     pub(super) recovering: Vec<Arc<Conversation>>,
+    /// What it gives up, each until the ticket is reached, and the machine of the hub that is to have it.
+    pub(super) leaving: Vec<(Arc<Conversation>, Ticket, usize)>,
     /// Promotions that had lost something when it began.
     pub(super) losses: u64,
     /// Whether its clock ever stood still.
@@ -68,8 +70,9 @@ impl Machine {
             let _in_it = runtime.enter();
             Fanout::new(Arc::clone(&hub), TaskTracker::new(), Duration::from_secs(20))
         };
-        let (losses, recovering) = (database.losses(), Vec::new());
-        self.rig = Some(HubRig { hub, fanout, log, recovering, losses, was_suspended: false, runtime });
+        let (losses, recovering, leaving) = (database.losses(), Vec::new(), Vec::new());
+        self.rig =
+            Some(HubRig { hub, fanout, log, recovering, leaving, losses, was_suspended: false, runtime });
     }
 
     /// The hub, if it runs at present.

@@ -20,8 +20,8 @@ pub(super) struct Speaker {
     pub(super) session: u64,
     /// What it was not told yet.
     owed: Vec<Owed>,
-    /// The machines that frames of this connection were passed on to.
-    pub(super) passed_to: BTreeSet<usize>,
+    /// The machines that frames of this connection were passed on to, with the numbers of the links.
+    pub(super) passed_to: BTreeSet<(usize, u64)>,
     /// Events that were acked as `stored` and that a promotion has lost.
     pub(super) lost: u64,
     /// The newest event whose ack must hold. An ack of a hub that goes on after a promotion which lost something may promise too much until the

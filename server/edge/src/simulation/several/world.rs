@@ -39,6 +39,8 @@ pub(super) struct Tally {
     pub(super) losses: u64,
     /// Events that were acked as `stored` and that a promotion has lost.
     pub(super) lost: u64,
+    /// Conversations that were given up for another hub.
+    pub(super) moves: u64,
     /// Times that a viewer came back with a position.
     pub(super) resumes: u64,
 }
@@ -53,6 +55,8 @@ pub(super) struct World {
     pub(super) machines: Vec<Machine>,
     /// The links, by the machines of the hub that follows and of the one that is followed.
     pub(super) links: BTreeMap<(usize, usize), Link>,
+    /// How many links were asked for.
+    made_links: u64,
     /// Pairs of machines between which nothing arrives, the lower first.
     pub(super) partitions: BTreeSet<(usize, usize)>,
     pub(super) conversations: Vec<ConversationId>,
@@ -72,6 +76,7 @@ impl Tally {
         self.promotions += other.promotions;
         self.losses += other.losses;
         self.lost += other.lost;
+        self.moves += other.moves;
         self.resumes += other.resumes;
     }
 }
@@ -84,6 +89,11 @@ impl World {
             world.step();
         }
         world.mend();
+        world.rest();
+        // Who has nothing to say does not hear that a promotion has lost what was acked as `stored`.
+        for speaker in &mut world.speakers {
+            speaker.publisher.make(1);
+        }
         world.rest();
         world.judge();
         world.tally.resumes = world.watchers.iter().map(|watcher| watcher.resumes).sum();
@@ -115,7 +125,20 @@ impl World {
             machine.start(&database);
         }
         let (links, partitions, tally) = (BTreeMap::new(), BTreeSet::new(), Tally::default());
-        Self { dice, now, database, machines, links, partitions, conversations, speakers, watchers, tally }
+        let made_links = 0;
+        Self {
+            dice,
+            now,
+            database,
+            machines,
+            links,
+            made_links,
+            partitions,
+            conversations,
+            speakers,
+            watchers,
+            tally,
+        }
     }
 
     /// One thing that happens, chosen by the dice; then whoever is connected hears.
@@ -151,6 +174,7 @@ impl World {
                 let ms = self.dice.below(1_200) as u64;
                 self.pass(ms);
             }
+            90..92 => self.give_up(),
             _ => self.go_wrong(),
         }
         self.tell();
@@ -183,10 +207,10 @@ impl World {
                 let passed = Passed { speaker: (chosen, session), last, publication };
                 if let Some(link) = self.link(machine, &address) {
                     link.passed.push_back(passed);
+                    let number = link.number;
                     let speaker = &mut self.speakers[chosen];
-                    speaker
-                        .passed_to
-                        .extend(self.machines.iter().position(|other| *other.address == *address));
+                    let to = self.machines.iter().position(|other| *other.address == *address);
+                    speaker.passed_to.extend(to.map(|to| (to, number)));
                     speaker.publisher.sent = speaker.publisher.sent.max(last);
                 }
             }
@@ -254,6 +278,7 @@ impl World {
             }
         }
         self.doubt(machine);
+        self.hand_over(machine);
         self.recover(machine);
     }
 
@@ -309,7 +334,9 @@ impl World {
         if from == to || self.is_apart(from, to) {
             return None;
         }
-        Some(self.links.entry((from, to)).or_insert_with(|| Link::new(lives, rig)))
+        self.made_links += 1;
+        let number = self.made_links;
+        Some(self.links.entry((from, to)).or_insert_with(|| Link::new(number, lives, rig)))
     }
 
     /// Whether nothing arrives between two machines.
@@ -369,7 +396,10 @@ impl World {
             let is_lost = speaker.owing().into_iter().any(|(by, life)| {
                 self.machines[by].life() != Some(life) || (by != at && !self.links.contains_key(&(at, by)))
             });
-            let is_lost = is_lost || speaker.passed_to.iter().any(|to| !self.links.contains_key(&(at, *to)));
+            // Another link may have taken the place of the one that had its frames.
+            let is_there =
+                |to: usize, number: u64| self.links.get(&(at, to)).is_some_and(|link| link.number == number);
+            let is_lost = is_lost || speaker.passed_to.iter().any(|(to, number)| !is_there(*to, *number));
             if is_gone || is_lost {
                 let next = self.dice.below(MACHINES);
                 speaker.hop(next);

@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! followed ──the other hub ended well──▶ promoted: the same object, owned here, with everything that its viewers have
-//!    └──────the other hub died──────────▶ over: another object in a new epoch takes its place
+//!    ▲ └────the other hub died──────────▶ over: another object in a new epoch takes its place
+//!    └─given up for another hub── owned here
 //! ```
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use event_log::{PublisherMark, Ring};
+use event_log::{EventLog, PublisherMark, Ring, Ticket};
 use model::event::{Class, Kind};
 use model::fold::fold;
 use model::weigh::{grows, held, weigh};
@@ -27,6 +28,23 @@ pub struct Discontinuity {
     pub expected: Seq,
     /// The first seq that came.
     pub from: Seq,
+}
+
+/// Why a conversation is not given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotGivenUp {
+    /// Another hub has it.
+    #[error("another hub has it")]
+    Elsewhere,
+    /// Nothing was ever said in it, or it has left memory.
+    #[error("nothing is known of it")]
+    Unused,
+    /// A run of this hub's own agents goes on in it.
+    #[error("a run of an agent of this hub goes on in it")]
+    OwnRun,
+    /// It is being imported, the log has no room for its state, or something that was said is withheld.
+    #[error("it cannot be given up at this moment")]
+    Busy,
 }
 
 impl Conversation {
@@ -119,6 +137,34 @@ impl Conversation {
         state.since_kept = 0;
         self.followed.store(false, Ordering::Release);
         true
+    }
+
+    /// Gives a conversation of this hub up for the one under the URL `to`: gives the log the state and the row, and then the conversation up. From the return on
+    /// nobody appends to it here, and it counts as followed; its viewers keep what they have. The ticket is reached when another hub may claim it. On an error nothing
+    /// has changed.
+    pub(in crate::hub) fn give_up(&self, log: &dyn EventLog, to: &Arc<str>) -> Result<Ticket, NotGivenUp> {
+        let mut state = self.state.lock();
+        let has_own = state.has_own && state.view.runs.values().any(|run| run.own && run.is_running());
+        let why = match () {
+            () if self.is_followed() => Some(NotGivenUp::Elsewhere),
+            () if state.retired || state.view.seq == 0 => Some(NotGivenUp::Unused),
+            () if has_own => Some(NotGivenUp::OwnRun),
+            () if state.reserved || !state.withheld.is_empty() => Some(NotGivenUp::Busy),
+            () => None,
+        };
+        if let Some(why) = why {
+            return Err(why);
+        }
+        // Events of which the log has no room are in the state.
+        if self.keep_state(&mut state, log) == Ticket::NEVER {
+            return Err(NotGivenUp::Busy);
+        }
+        let ticket = log.release(&self.id, to).ok_or(NotGivenUp::Busy)?;
+        state.ticket = ticket;
+        // Whoever has it next begins with these anew.
+        (state.attendance, state.texts) = Default::default();
+        self.followed.store(true, Ordering::Release);
+        Ok(ticket)
     }
 
     /// Retires it because another object takes its place.

@@ -41,7 +41,7 @@ impl Conversation {
     ) -> OrphanVerdict {
         let verdict = {
             let mut state = self.state.lock();
-            if state.retired {
+            if state.retired || self.is_followed() {
                 return OrphanVerdict::default();
             }
             let now = state.at.max(now);

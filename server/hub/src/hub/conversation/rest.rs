@@ -37,14 +37,19 @@ impl Conversation {
         }
     }
 
-    /// Gives the log the whole state, unless it has left memory: then the log has all, or may have nothing of it. The returned
+    /// Gives the log the whole state, unless it has left memory or is another hub's: then the log has all, or may have nothing of it. The returned
     /// ticket is reached when the log has it.
     pub(in crate::hub) fn keep(&self, log: &dyn EventLog) -> Ticket {
         // Under the lock: what is appended next must come after the checkpoint in the log's queue.
         let mut state = self.state.lock();
-        if state.retired {
+        if state.retired || self.is_followed() {
             return state.ticket;
         }
+        self.keep_state(&mut state, log)
+    }
+
+    /// Gives the log the whole state.
+    pub(super) fn keep_state(&self, state: &mut ConversationState, log: &dyn EventLog) -> Ticket {
         let viewers = self.viewers.load(Ordering::Relaxed);
         state.ticket = log.keep(Checkpoint {
             row: row(&self.id, &self.epoch, &state.view, state.at, viewers),

@@ -10,7 +10,7 @@ use super::tables::{ModelLife, ModelTables};
 use crate::ownership::{OwnershipDecision, Purpose, decide_ownership};
 use crate::postgres::claims::ClaimResult;
 use crate::postgres::guarantee::CommitGuarantee;
-use crate::postgres::life;
+use crate::postgres::life::{self, WHOLE_LIFE};
 use crate::postgres::plan::Plan;
 use crate::{LogError, ownership::LeaseRenewal};
 
@@ -53,6 +53,8 @@ pub(super) struct ModelServer {
     lost: BTreeSet<ConversationId>,
     /// How many promotions have lost something.
     losses: u64,
+    /// How many promotions there were: each ends all connections.
+    pub(super) promotions: u64,
     /// What happened and must never happen.
     broken: Vec<String>,
 }
@@ -73,9 +75,11 @@ pub(super) enum ModelRefusal {
 impl ModelDatabase {
     /// An empty primary, whose commits wait for a standby that has everything. `flaw` is left out.
     pub fn new(flaw: Option<ModelFlaw>) -> Arc<Self> {
+        let mut tables = ModelTables::default();
+        tables.lives.insert(WHOLE_LIFE, ModelLife::whole());
         let server = ModelServer {
             now: 1_000_000,
-            tables: ModelTables::default(),
+            tables,
             behind: None,
             waits: true,
             is_full: false,
@@ -84,6 +88,7 @@ impl ModelDatabase {
             numbers: 0,
             lost: BTreeSet::new(),
             losses: 0,
+            promotions: 0,
             broken: Vec::new(),
         };
         Arc::new(Self { server: Mutex::new(server) })
@@ -137,6 +142,7 @@ impl ModelDatabase {
     pub fn promote(&self, later: u64) -> BTreeSet<ConversationId> {
         let mut server = self.lock();
         server.now += later;
+        server.promotions += 1;
         (server.is_full, server.is_away) = (false, false);
         let Some(tables) = server.behind.take() else { return BTreeSet::new() };
         server.losses += 1;

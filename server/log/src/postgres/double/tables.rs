@@ -10,6 +10,7 @@ use model::{ConversationId, Envelope, Epoch, PublisherId, Seq, View};
 use crate::blocks::events;
 use crate::ops::Encoding;
 use crate::ownership::LifeRow;
+use crate::postgres::life::WHOLE_LIFE;
 use crate::postgres::plan::Plan;
 use crate::postgres::read::ConversationRecord;
 use crate::{LogError, PublisherMark, views};
@@ -67,6 +68,12 @@ struct ModelBlock {
 }
 
 impl ModelLife {
+    /// The life that nobody lives, which has what was given up.
+    pub(super) fn whole() -> Self {
+        let address = Arc::from("");
+        Self { address, commits: 0, expires_at: 0, steady_since: 0, is_over: true, ended_well: true }
+    }
+
     /// Renews the lease for so many milliseconds from `now`, as each commit of the life does.
     pub(super) fn renew(&mut self, now: u64, lease_ms: u64) {
         if self.expires_at <= now + lease_ms / 3 {
@@ -101,7 +108,12 @@ impl ModelTables {
     /// The first conversation that `plan` changes and that the life does not have.
     pub(super) fn not_owned(&self, plan: &Plan, life: i64) -> Option<ConversationId> {
         let owned = |id: &ConversationId| self.owners.get(id) == Some(&life);
-        plan.changes.values().map(|change| &change.id).find(|id| !owned(id)).cloned()
+        plan.changes.values().map(|change| &change.id).chain(&plan.released).find(|id| !owned(id)).cloned()
+    }
+
+    /// Whether one of `names` is not the life's.
+    pub(super) fn lost(&self, names: &[ConversationId], life: i64) -> bool {
+        names.iter().any(|id| self.owners.get(id) != Some(&life))
     }
 
     /// The statement of [`super::super::batch`] that would find other rows than it names.
@@ -117,6 +129,9 @@ impl ModelTables {
 
     /// Carries a plan out whose statements all fit.
     pub(super) fn apply(&mut self, plan: &Plan) {
+        for id in &plan.released {
+            self.owners.insert(id.clone(), WHOLE_LIFE);
+        }
         self.conversations.retain(|_, found| !plan.removed.contains(&found.key));
         for (key, change) in &plan.changes {
             let found = self.conversations.entry(change.id.clone()).or_insert_with(|| ModelConversation {

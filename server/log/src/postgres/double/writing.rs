@@ -7,12 +7,14 @@ use model::frame::Durability;
 use super::server::{ModelRefusal, ModelServer};
 use super::{Answer, ModelLog, millis};
 use crate::ops::{Op, Queued};
+use crate::postgres::claims::Claims;
 use crate::postgres::counting::{CommitCount, Counted};
 use crate::postgres::failure::GroupFailure;
 use crate::postgres::guarantee::CommitGuarantee;
 use crate::postgres::known::{ConversationHead, WriterCache};
 use crate::postgres::life::OVER;
 use crate::postgres::plan::{PlanEffects, Planner, StatePacking};
+use crate::postgres::prefetch::concerned;
 use crate::postgres::writer::report;
 use crate::{WriteFault, clock};
 
@@ -58,9 +60,13 @@ impl ModelLog {
     /// Notes that the life ended well, unless another one has ended it.
     pub(super) fn end_well(&self) {
         let holed = self.queue.holed();
-        if let Some(group) = &self.writer.lock().group {
-            return self.queue.unwritten(group.iter());
-        }
+        let (certain, has_lost) = {
+            let writer = self.writer.lock();
+            if let Some(group) = &writer.group {
+                return self.queue.unwritten(group.iter());
+            }
+            (writer.count.certain(), writer.count.has_lost())
+        };
         let mut server = self.database.lock();
         if self.line.lock().is_cut || !server.answers_commits() {
             return;
@@ -74,7 +80,7 @@ impl ModelLog {
             }
         }
         if let Some(life) = server.tables.lives.get_mut(&self.life) {
-            (life.is_over, life.ended_well) = (true, true);
+            (life.is_over, life.ended_well) = (true, !has_lost && life.commits >= certain);
         }
     }
 
@@ -126,8 +132,10 @@ impl ModelLog {
                 return Ok((effects, self.promise.lock().now().durability.min(Durability::Synced)));
             }
         }
-        prefetch(&mut server, known, group);
-        let mut plan = Planner::new(known, self.life, StatePacking::Now).plan(group);
+        prefetch(&mut server, known, (group, &self.claims));
+        let planner = Planner::new(known, self.life, StatePacking::Now);
+        let planner = if count.has_lost() { planner.keeping_all() } else { planner };
+        let mut plan = planner.plan(group);
         let number = count.next();
         count.sent(std::mem::take(&mut plan.outcome));
         let before = server.guarantee();
@@ -171,10 +179,12 @@ fn silent() -> GroupFailure {
 }
 
 /// Looks up what a plan for `group` needs to know.
-fn prefetch(server: &mut ModelServer, known: &mut WriterCache, group: &[Queued]) {
+fn prefetch(server: &mut ModelServer, known: &mut WriterCache, (group, claims): (&[Queued], &Claims)) {
     known.trim();
     for queued in group {
-        if let Some(id) = queued.op.conversation().filter(|id| known.lacks(id)).cloned() {
+        let lacking: Vec<_> =
+            concerned(&queued.op, Some(claims)).filter(|id| known.lacks(id)).cloned().collect();
+        for id in lacking {
             match server.tables.conversations.get(&id) {
                 Some(found) => {
                     let record = found.record();

@@ -32,6 +32,8 @@ pub(in crate::postgres) struct Planner<'a> {
     life: i64,
     /// Whether states are packed here and now, since nobody else will.
     packs: StatePacking,
+    /// Whether no conversation is given up.
+    keeps_all: bool,
     /// The plan so far.
     plan: Plan,
 }
@@ -54,7 +56,12 @@ fn turn(life: i64, ticket: u64) -> i64 {
 impl<'a> Planner<'a> {
     /// Begins a plan of life `life`.
     pub(in crate::postgres) fn new(known: &'a mut WriterCache, life: i64, packs: StatePacking) -> Self {
-        Self { known, life, packs, plan: Plan::default() }
+        Self { known, life, packs, keeps_all: false, plan: Plan::default() }
+    }
+
+    /// The same, which gives no conversation up: those who asked for it are told.
+    pub(in crate::postgres) fn keeping_all(self) -> Self {
+        Self { keeps_all: true, ..self }
     }
 
     /// The plan for `group`.
@@ -81,6 +88,12 @@ impl<'a> Planner<'a> {
                 }
             }
             Op::Rename(conversation, epoch) => self.rename(conversation, epoch),
+            Op::Release(_) if self.keeps_all => self.lose(queued.ticket),
+            Op::Release(conversation) => {
+                // What another hub will have written is asked for anew should this life ever claim it again.
+                self.known.forget(conversation);
+                self.plan.released.push(conversation.clone());
+            }
             Op::Sync | Op::Purge(_) => {}
         }
     }

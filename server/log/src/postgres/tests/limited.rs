@@ -4,6 +4,7 @@ use model::code::ErrorCode;
 
 use super::super::database::{ANSWER_MAX, CHANGES_MAX, Database};
 use super::*;
+use crate::postgres::claims::Claims;
 
 const SLOW: &str = "SELECT pg_sleep(30) /* longer than the limit */";
 

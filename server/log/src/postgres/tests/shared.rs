@@ -183,6 +183,101 @@ fn i9_a_hub_whose_claim_a_promotion_has_lost_steps_down() {
 }
 
 #[test]
+fn i9_a_hub_whose_claim_a_promotion_has_lost_steps_down_though_it_writes_nothing() {
+    // Of its own, since all its connections are cut.
+    let server = TestPostgresServer::start();
+    let place = server.place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    taken(&b, "d");
+    wait(&a, append(&a, "c", 0, &events(1, 3))).unwrap();
+    let name = schema(&place);
+    let before =
+        format!("UPDATE {name}.owner SET life = (SELECT number FROM {name}.life WHERE address = '{B}')");
+    assert!(server.sql(&before));
+    // Both connect again, as after a promotion.
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fanlight'";
+    assert!(server.sql(cut));
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !a.progress().borrow().is_overtaken {
+        assert!(Instant::now() < deadline, "it goes on");
+        std::thread::yield_now();
+    }
+    assert!(!b.progress().borrow().is_overtaken, "who has all that it claimed goes on");
+    let ticket = append(&b, "d", 0, &events(1, 1));
+    // Its writer finds its connection cut first.
+    while wait(&b, ticket).is_err() {
+        assert!(Instant::now() < deadline, "it writes nothing");
+    }
+}
+
+/// Gives a conversation up for the hub under `to`.
+fn give_up(log: &PostgresLog, name: &str, to: &str) {
+    let ticket = log.release(&id(name), &Arc::from(to)).unwrap();
+    assert_eq!(
+        log.claim(&id(name), Purpose::Make).unwrap(),
+        elsewhere(to),
+        "nothing is claimed back meanwhile"
+    );
+    wait(log, ticket).unwrap();
+    log.released(&id(name), LeavingEnd::Gone);
+}
+
+#[test]
+fn a_conversation_that_is_given_up_goes_on_at_another_hub_in_its_epoch_and_comes_back() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    append(&a, "c", 0, &events(1, 3));
+    give_up(&a, "c", B);
+    assert_eq!(b.claim(&id("c"), Purpose::Make).unwrap(), Owner::Here);
+    assert_eq!(b.load(&id("c")).unwrap().unwrap().position, at(3), "in the same epoch");
+    assert_eq!(a.claim(&id("c"), Purpose::Make).unwrap(), elsewhere(B));
+    append(&b, "c", 3, &events(4, 5));
+    give_up(&b, "c", A);
+    assert_eq!(a.claim(&id("c"), Purpose::Make).unwrap(), Owner::Here);
+    assert_eq!(a.load(&id("c")).unwrap().unwrap().position, at(5));
+    wait(&a, append(&a, "c", 5, &events(6, 6))).unwrap();
+    assert_eq!(b.read(&id("c"), 0, 10).unwrap().envelopes, events(1, 6));
+    assert!(!a.progress().borrow().is_overtaken && !b.progress().borrow().is_overtaken);
+}
+
+#[test]
+fn what_a_hub_has_given_up_and_nobody_claimed_it_may_claim_again() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    append(&a, "c", 0, &events(1, 3));
+    give_up(&a, "c", B);
+    drop(b);
+    assert_eq!(a.claim(&id("c"), Purpose::Find).unwrap(), Owner::Here);
+    assert_eq!(a.load(&id("c")).unwrap().unwrap().position, at(3));
+    wait(&a, append(&a, "c", 3, &events(4, 4))).unwrap();
+}
+
+#[test]
+fn a_row_that_comes_after_a_conversation_was_given_up_neither_ends_the_hub_nor_stays_known() {
+    let place = TestPostgresServer::shared().place();
+    let (a, b) = (place.open_shared(A), place.open_shared(B));
+    taken(&a, "c");
+    append(&a, "c", 0, &events(1, 3));
+    give_up(&a, "c", B);
+    taken(&b, "c");
+    b.load(&id("c")).unwrap();
+    // What the list of the old owner had still to tell.
+    let mut row = crate::rows::nameless(&id("c"));
+    (row.epoch, row.head) = (Epoch::new("e1"), 3);
+    a.put_rows(vec![row]);
+    wait(&a, a.sync()).unwrap();
+    append(&b, "c", 3, &events(4, 5));
+    give_up(&b, "c", A);
+    taken(&a, "c");
+    a.load(&id("c")).unwrap();
+    wait(&a, append(&a, "c", 5, &events(6, 6))).unwrap();
+    assert_eq!(a.read(&id("c"), 0, 10).unwrap().envelopes, events(1, 6), "none is left out");
+}
+
+#[test]
 fn a_name_to_which_nobody_wrote_is_free_when_its_hub_has_ended() {
     let place = TestPostgresServer::shared().place();
     let (a, b) = (place.open_shared(A), place.open_shared(B));

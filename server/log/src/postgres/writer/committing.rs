@@ -53,13 +53,17 @@ impl PostgresWriter {
             return Ok((outcome, level));
         }
         let failed = |error: tokio_postgres::Error| GroupFailure::of(&error);
-        prefetch(&mut session, &mut self.known, group, self.life).await.map_err(failed)?;
+        let of = (self.life, self.shared.claims.as_deref());
+        prefetch(&mut session, &mut self.known, group, of).await.map_err(failed)?;
         let packs = if self.shared.queue.lifecycle() == LogLifecycle::Open {
             StatePacking::Later
         } else {
             StatePacking::Now
         };
-        let mut plan = Planner::new(&mut self.known, self.life, packs).plan(group);
+        let planner = Planner::new(&mut self.known, self.life, packs);
+        // Where transactions were lost nobody knows whether all is stored that was shown.
+        let planner = if self.count.has_lost() { planner.keeping_all() } else { planner };
+        let mut plan = planner.plan(group);
         let stamp = CommitStamp {
             life: self.life,
             number: self.count.next(),

@@ -7,6 +7,7 @@ use std::time::Instant;
 use model::frame::Durability;
 use parking_lot::Mutex;
 
+use super::super::claims::Claims;
 use super::super::database::Database;
 use super::super::guarantee::{CommitGuarantee, CommitPromise};
 use super::super::lease::OwnLease;
@@ -31,6 +32,8 @@ pub(in crate::postgres) struct WriterShared {
     pub(in crate::postgres) commits: Arc<AtomicI64>,
     /// Whether others can have taken over.
     pub(in crate::postgres) own_lease: Arc<OwnLease>,
+    /// What is known where several hubs share the database.
+    pub(in crate::postgres) claims: Option<Arc<Claims>>,
 }
 
 impl WriterShared {

@@ -24,18 +24,20 @@ impl PostgresWriter {
     }
 
     /// Notes that the life ended well, so that its conversations keep their epochs; those with a hole get a
-    /// new one at the next load. Without a connection nothing is noted, and all of them get new epochs.
+    /// new one at the next load. Without a connection nothing is noted, and all of them get new epochs; so they do where the database has lost transactions of
+    /// this life, for example by the promotion of a standby: what was shown and then lost is not missed before its conversation is written to.
     pub(super) fn close(&mut self) {
         let life = self.life;
         let holed: Vec<String> = self.shared.queue.holed().iter().map(ToString::to_string).collect();
+        let certain = if self.count.has_lost() { i64::MAX } else { self.count.certain() };
         let Some(session) = &mut self.session else { return };
         let client = &session.client;
         let closed = self.runtime.block_on(async {
             client.execute(life::FORGET_LIFE, &[&holed, &life]).await?;
             client
                 .execute(
-                    "UPDATE life SET ended_well = true, over = true WHERE number = $1 AND NOT over",
-                    &[&life],
+                    "UPDATE life SET ended_well = commits >= $2, over = true WHERE number = $1 AND NOT over",
+                    &[&life, &certain],
                 )
                 .await
         });
