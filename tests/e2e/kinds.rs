@@ -353,3 +353,22 @@ async fn audio_of_a_result_is_played_from_its_bytes_to_its_end() {
     page.screenshot("audio").await;
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_over_256_kib_says_its_size_and_opens_as_a_whole() {
+    let rows: Vec<_> = (0..12_000).map(|n| json!({"row": n, "name": format!("customer {n}")})).collect();
+    let output = json!(rows);
+    let bytes = output.to_string().len();
+    assert!(bytes > 256 << 10, "{bytes}");
+    let (page, _hub) = with_result("query", &output).await;
+    let word = "return document.querySelector('[data-call=t] .st').textContent.trim()";
+    let word = page.run_until(word, |it| it.as_str().is_some_and(|it| it.contains("KB"))).await;
+    assert!(word.as_str().unwrap().contains(&format!("{} KB", bytes / 1_024)), "{word} of {bytes}");
+    page.text_until("load-all", |text| text.starts_with("Load all (")).await;
+    page.run("document.querySelector('[data-t=load-all]').click()").await;
+    page.holds("return !!document.querySelector('[data-call=t] [data-t=table]')").await;
+    page.holds("return document.querySelector('[data-call=t]').innerText.includes('customer 1')").await;
+    page.screenshot("result-large").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}

@@ -1,6 +1,6 @@
 //! How it looks: pictures in light, dark and narrow for a person to look at, and what a program can check of them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
 
@@ -200,5 +200,22 @@ async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_
         assert_eq!(page.run(cut).await, serde_json::json!([]), "{name}");
         page.screenshot(&format!("zoomed-{name}")).await;
     }
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn headings_of_an_answer_differ_in_size() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let start = json!({"k": "part.start", "run": "r", "part": "p", "kind": "text"});
+    let text = "# First\n\n## Second\n\n### Third\n\nText.\n\n";
+    let delta = json!({"k": "part.delta", "run": "r", "part": "p", "text": text});
+    let end = json!({"k": "part.end", "run": "r", "part": "p"});
+    let head = publisher.says(&format!("{OPENING}\n{start}\n{delta}\n{end}")).await.seq;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    let sizes = "return [...document.querySelectorAll('.ans :is(h3, h4, h5)')].map(it => [it.textContent, parseFloat(getComputedStyle(it).fontSize)])";
+    page.run_until(sizes, |it| it.as_array().is_some_and(|it| it.len() == 3)).await;
+    assert_eq!(page.run(sizes).await, json!([["First", 20], ["Second", 17], ["Third", 15]]));
     page.close().await;
 }

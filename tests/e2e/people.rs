@@ -198,8 +198,9 @@ async fn the_address_of_a_first_run_logs_in_and_the_token_stays_in_no_address() 
     );
     assert_eq!(page.run(PLACE).await, "/");
     page.run("history.back(); return null").await;
-    page.holds("return location.pathname === '/login'").await;
-    assert_eq!(page.run(PLACE).await, "/login", "the history does not have it either");
+    // Whether the form left an entry of its own is the browser's matter.
+    let place = page.run_until("return location.href", |href| href != &json!(hub.url("/"))).await;
+    assert!(!place.to_string().contains(&token), "the history does not have it either: {place}");
     assert_eq!(page.console_errors().await, Vec::<String>::new());
 }
 

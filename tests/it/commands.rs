@@ -328,3 +328,26 @@ async fn the_demo_brings_every_conversation_to_life_through_the_public_doors() {
         assert!(row["title"].is_string(), "{row}");
     }
 }
+
+#[tokio::test]
+async fn tail_says_how_a_conversation_that_has_ended_is_printed() {
+    let hub = TestHub::start().await;
+    hub.publisher("c").await.says(&story(3)).await;
+    let url = hub.url("");
+    let output = run(&["tail", "c", "--json", "--until", "run.end", "--url", &url], b"").await;
+    assert!(output.status.success(), "{}", said(&output));
+    let how = "export c --format native";
+    assert!(
+        output.stdout.is_empty() && said(&output).contains(&format!("`fanlight {how}`")),
+        "{}",
+        said(&output)
+    );
+    let named: Vec<&str> = how.split(' ').chain(["--url", &url]).collect();
+    let output = run(&named, b"").await;
+    assert!(output.status.success(), "{}", said(&output));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let envelopes: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let texts: String = envelopes.iter().filter_map(|envelope| envelope["text"].as_str()).collect();
+    assert_eq!(texts, "line 0\nline 1\nline 2\n");
+    assert_eq!(envelopes.last().unwrap()["k"], "run.end");
+}

@@ -93,9 +93,10 @@ fn make(tag: &Tag) -> Element {
         Tag::Paragraph => read_from_its_side(element("p", "")),
         Tag::Stretch => element("span", "piece"),
         // The heading of a run is `h2`. Models begin with any level and skip some; two levels are enough for
-        // an outline without gaps.
+        // an outline without gaps. The others differ in size.
         Tag::Heading(level) => match level {
-            1 | 2 => read_from_its_side(element("h3", "")),
+            1 => read_from_its_side(element("h3", "")),
+            2 => read_from_its_side(element("h3", "second")),
             3 => read_from_its_side(element("h3", "low")),
             _ => read_from_its_side(element("h4", "low")),
         },

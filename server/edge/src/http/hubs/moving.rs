@@ -64,7 +64,7 @@ pub(crate) async fn give(
     let (tasks, of) = (shared.tasks.clone(), Arc::clone(&shared));
     let done = tasks.spawn(async move {
         let told = Audited::new(AuditedAction::Administer, principal.name()).about(&name);
-        let told = told.with(&format!("move to {}", query.to));
+        let told = told.with(format!("move to {}", query.to));
         let came = moved(&of, &name, &query.to, &principal).await;
         blocking(|| {
             of.gate.audit(match &came {
