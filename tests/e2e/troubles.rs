@@ -262,9 +262,10 @@ data: {"type":"message_stop"}
     assert_eq!(body.finish().await.0, 200);
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
+    let origin = hub.url("");
     page.text_until("wrong-dialect", |text| {
         text.contains("looks like anthropic")
-            && text.contains("fanlight tee --dialect anthropic --conversation c")
+            && text.contains(&format!("fanlight tee --url {origin} --dialect anthropic --conversation=c"))
     })
     .await;
     assert!(!page.text("transcript").await.contains("broke off"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::TestHub;
 
-use super::doors::{handing_over, hub_of, objects, post, said, seen, storyteller, told};
+use super::doors::{handing_over, hub_of, objects, post, said, seen, slow, storyteller, told, until};
 
 const RESPONSES: &str = "/v1/responses";
 
@@ -60,13 +60,21 @@ async fn a_previous_response_is_continued_and_an_older_one_in_a_fork() {
     let (first, name) = ask(&hub, json!({"model": "helper", "input": "Weather?"})).await;
     assert_eq!((&first["object"], &first["status"]), (&json!("response"), &json!("completed")));
     let next = |text: &str| json!({"model": "helper", "input": text, "previous_response_id": first["id"]});
-    let (_, same) = ask(&hub, next("And tomorrow?")).await;
+    let (second, same) = ask(&hub, next("And tomorrow?")).await;
     assert_eq!(same, name);
     assert_eq!(said(&seen(&hub, &name).await), ["Weather?", "And tomorrow?"]);
     let (_, fork) = ask(&hub, next("And in Rome?")).await;
     assert_ne!(fork, name);
     assert_eq!(said(&seen(&hub, &fork).await), ["Weather?", "And in Rome?"]);
     assert_eq!(said(&seen(&hub, &name).await), ["Weather?", "And tomorrow?"], "what was said stays");
+    // The branch that was there first goes on by the id of its own response, though there is a newer fork.
+    let third = json!({"model": "helper", "input": "And then?", "previous_response_id": second["id"]});
+    let (_, same) = ask(&hub, third).await;
+    assert_eq!(same, name);
+    assert_eq!(said(&seen(&hub, &name).await), ["Weather?", "And tomorrow?", "And then?"]);
+    let output = json!([{"type": "function_call_output", "call_id": "call_x", "output": "blue"}]);
+    let stray = json!({"model": "helper", "input": output, "previous_response_id": first["id"]});
+    assert_eq!(post(&hub, RESPONSES, &stray).await.status(), 400, "a result that no call waits for");
 
     let unknown = json!({"model": "helper", "input": "x", "previous_response_id": "resp_nobody.nothing"});
     let answer = post(&hub, RESPONSES, &unknown).await;
@@ -88,6 +96,29 @@ async fn a_whole_history_goes_on_in_its_conversation() {
     let (_, same) = ask(&hub, json!({"model": "helper", "input": items})).await;
     assert_eq!(same, name);
     assert_eq!(said(&seen(&hub, &name).await), ["Weather?", "And tomorrow?"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_goes_on_is_in_progress_and_one_that_was_stopped_is_cancelled() {
+    let origin = slow().await;
+    let (hub, _place) = hub_of(&origin, "").await;
+    let body = json!({"model": "helper", "input": "Weather?", "stream": true});
+    let mut answer = post(&hub, RESPONSES, &body).await;
+    let name = answer.headers()["fanlight-conversation"].to_str().unwrap().to_owned();
+    let begun = until(&mut answer, "Well").await;
+    drop(answer);
+    let id = objects(&begun)[0].1["response"]["id"].as_str().unwrap().to_owned();
+    let response = hub.json(&format!("{RESPONSES}/{id}")).await;
+    assert_eq!((&response["status"], &response["error"]), (&json!("in_progress"), &Value::Null));
+    assert_eq!(response["output"][0]["status"], "in_progress", "{response}");
+    assert_eq!(texts(&response), ["Well"]);
+    let run = id.trim_start_matches("resp_").split('.').next();
+    let stop = json!({"id": "one", "command": "stop", "run": run});
+    let path = format!("/v1/conversations/{name}/commands");
+    let stopped = post(&hub, &path, &stop).await;
+    assert_eq!(stopped.status(), 200, "{}", stopped.text().await.unwrap());
+    seen(&hub, &name).await;
+    assert_eq!(hub.json(&format!("{RESPONSES}/{id}")).await["status"], "cancelled");
 }
 
 #[tokio::test(flavor = "multi_thread")]

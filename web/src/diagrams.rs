@@ -27,7 +27,7 @@ pub const SIDE_MAX: u32 = 20_000;
 pub const DRAW_MS_MAX: i32 = 15_000;
 
 /// Why a diagram is not drawn that took longer than [`DRAW_MS_MAX`]. It may be drawn when it is tried again: the machine was busy.
-pub const LATE: &str = "it takes longer than 15 seconds";
+pub const LATE: &str = "it took longer than 15 seconds";
 
 /// The most characters of a drawing's description.
 const WORDS_MAX: usize = 400;

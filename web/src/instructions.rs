@@ -3,17 +3,23 @@
 //! Coding agents send what they know of the machine, and how the model is to behave, in the message of the user: in elements before and
 //! behind the words. Claude Code writes `<system-reminder>`, Codex `<environment_context>`, editors `<ide_selection>`.
 
-/// The beginnings of the names of such elements. Others are the user's own words, such as HTML.
-const ELEMENTS: [&str; 9] = [
+/// The names of such elements. Others are the user's own words, such as HTML.
+const ELEMENTS: [&str; 15] = [
     "system-reminder",
     "system_reminder",
-    "environment_",
+    "environment_context",
+    "environment_details",
     "env_context",
     "user_instructions",
-    "local-command-",
-    "command-",
-    "ide_",
-    "additional_",
+    "local-command-caveat",
+    "local-command-stderr",
+    "local-command-stdout",
+    "command-args",
+    "command-message",
+    "command-name",
+    "ide_diagnostics",
+    "ide_opened_file",
+    "ide_selection",
 ];
 
 /// A message, cut into what its user wrote and what the client put around it.
@@ -45,7 +51,7 @@ pub fn told_apart(text: &str) -> Asked<'_> {
 
 /// Whether clients write elements of this name.
 fn is_of_client(name: &str) -> bool {
-    ELEMENTS.iter().any(|known| name.starts_with(known))
+    ELEMENTS.contains(&name)
 }
 
 /// The name at the beginning of `text`, which stands behind `<` or `</`.
@@ -73,7 +79,9 @@ fn last_element(text: &str) -> Option<(&str, &str)> {
         return None;
     }
     let start = text.rfind(&format!("<{name}>"))?;
-    text.split_at_checked(start)
+    let (words, element) = text.split_at_checked(start)?;
+    // In the middle of a line it is something that the user speaks of.
+    words.trim_end_matches([' ', '\t']).ends_with('\n').then_some((words, element))
 }
 
 #[cfg(test)]
@@ -100,7 +108,12 @@ mod tests {
         let alone = " <command-name>/exit</command-name>\n<command-args></command-args>";
         let open = "<system-reminder>never closed";
         let between = "One <system-reminder>x</system-reminder> two ";
-        for text in [html, alone, open, between, "", "  a <", "a</system-reminder>", "</>"] {
+        let spoken_of = "Why do I see <system-reminder>? My file ends with </system-reminder>";
+        let own = "<additional_context>the spec</additional_context> Do it";
+        let line = "<command-line>rm -rf x</command-line> What does this do?";
+        for text in
+            [html, alone, open, between, spoken_of, own, line, "", "  a <", "a</system-reminder>", "</>"]
+        {
             assert_eq!(told_apart(text), Asked { words: text, instructions: Vec::new() });
         }
     }

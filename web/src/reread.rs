@@ -10,10 +10,18 @@ use model::view::{NoteBody, RunView, View};
 /// What stands before the name of a dialect in the text of a warning.
 const LOOKS_LIKE: &str = "it looks like ";
 
-/// What a warning of `view` says about a wrong dialect; `None` if there is no such warning among the first.
-pub fn warning(view: &View) -> Option<&str> {
-    let mut first = view.anomalies.first.iter();
-    first.find(|it| it.code == AnomalyCode::WrongDialect).map(|it| it.detail.as_str())
+/// What stands before the name of the dialect that was tried, in the text of a warning.
+const NOTHING_IS: &str = "nothing in the stream is ";
+
+/// What a warning of `view` says about a stream that was not in `dialect`; `None` if there is no such warning among the first. A warning
+/// names no run, so the dialect tells whether it can be about one.
+pub fn warning<'a>(view: &'a View, dialect: &str) -> Option<&'a str> {
+    let is_about = |detail: &str| {
+        let named = detail.strip_prefix(NOTHING_IS).and_then(|rest| rest.split(';').next());
+        named == Some(dialect)
+    };
+    let mut first = view.anomalies.first.iter().filter(|it| it.code == AnomalyCode::WrongDialect);
+    first.find(|it| is_about(&it.detail)).map(|it| it.detail.as_str())
 }
 
 /// The dialect that the stream is in by `warning`; `None` if the warning names none that can be decoded.
@@ -40,15 +48,15 @@ pub fn kept_stream(run: &RunView) -> Option<String> {
     (!stream.is_empty()).then_some(stream)
 }
 
-/// The command that publishes the stream again in the right dialect, for a shell.
-pub fn command(dialect: &str, conversation: &str) -> String {
+/// The command that publishes what it reads to the hub at `origin` in the right dialect, for a shell.
+pub fn command(origin: &str, dialect: &str, conversation: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '/' | ':');
     let name = if conversation.chars().all(is_plain) {
         conversation.to_owned()
     } else {
         format!("'{}'", conversation.replace('\'', r"'\''"))
     };
-    format!("fanlight tee --dialect {dialect} --conversation {name}")
+    format!("fanlight tee --url {origin} --dialect {dialect} --conversation={name}")
 }
 
 #[cfg(test)]
@@ -79,16 +87,20 @@ mod tests {
         assert_eq!(right_dialect("nothing in the stream is gemini; it is compressed with gzip"), None);
         let view = view(&[
             r#"{"k":"anomaly","code":"truncated","detail":"x"}"#,
-            r#"{"k":"anomaly","code":"wrong_dialect","detail":"it looks like codex"}"#,
+            r#"{"k":"anomaly","code":"wrong_dialect","detail":"nothing in the stream is ollama; it looks like codex"}"#,
         ]);
-        assert_eq!(warning(&view), Some("it looks like codex"));
-        assert_eq!(warning(&View::default()), None);
+        assert_eq!(warning(&view, "ollama"), Some("nothing in the stream is ollama; it looks like codex"));
+        assert_eq!(warning(&view, "codex"), None, "a run in another dialect has nothing to do with it");
+        assert_eq!(warning(&View::default(), "ollama"), None);
     }
 
     #[test]
     fn the_command_names_any_conversation() {
-        assert_eq!(command("codex", "a-b.1"), "fanlight tee --dialect codex --conversation a-b.1");
-        assert_eq!(command("codex", "a b's"), r"fanlight tee --dialect codex --conversation 'a b'\''s'");
+        let command = |name| command("http://127.0.0.1:4600", "codex", name);
+        let start = "fanlight tee --url http://127.0.0.1:4600 --dialect codex --conversation=";
+        assert_eq!(command("a-b.1"), format!("{start}a-b.1"));
+        assert_eq!(command("-x"), format!("{start}-x"));
+        assert_eq!(command("a b's"), format!(r"{start}'a b'\''s'"));
     }
 
     #[test]

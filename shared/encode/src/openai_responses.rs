@@ -101,15 +101,19 @@ impl OpenAiResponsesEncoder {
         match step {
             PartStep::Start => self.add(OutputItem::of_part(id, part.kind), out),
             PartStep::Delta(text) => self.say(id, text, out),
-            PartStep::Replaced if !part.body.text.is_empty() => {
-                self.say(id, APART, out);
-                self.say(id, &part.body.text, out);
+            PartStep::Replaced => {
+                let text = &part.body.text;
+                if !text.is_empty() {
+                    self.say(id, APART, out);
+                    self.say(id, text, out);
+                }
+                // The item at its end has what the part has: who replaces a text again and again costs no more than that.
+                if let Some(item) = self.item_of(id).and_then(|place| self.items.get_mut(place)) {
+                    item.text = text.to_string();
+                }
             }
-            PartStep::Replaced => {}
             PartStep::End => {
-                if let Some(place) =
-                    self.place(|source| matches!(source, ItemSource::Part(part) if part == id))
-                {
+                if let Some(place) = self.item_of(id) {
                     self.close(place, out);
                 }
             }
@@ -133,7 +137,13 @@ impl OpenAiResponsesEncoder {
 
     /// The place of the open item that `is_it` names.
     fn place(&self, is_it: impl Fn(&ItemSource) -> bool) -> Option<usize> {
-        self.items.iter().position(|item| item.is_open() && is_it(&item.source))
+        // The open ones are mostly the newest.
+        self.items.iter().rposition(|item| item.is_open() && is_it(&item.source))
+    }
+
+    /// The place of the open item of a part.
+    fn item_of(&self, id: &PartId) -> Option<usize> {
+        self.place(|source| matches!(source, ItemSource::Part(part) if part == id))
     }
 
     /// Adds an item to the output, with its empty content.
@@ -141,9 +151,7 @@ impl OpenAiResponsesEncoder {
         let place = self.items.len();
         let item = item.at(place, self.open.as_deref().unwrap_or_default());
         self.event(out, "response.output_item.added", |event| {
-            event
-                .put("output_index", &place)
-                .nest("item", |object| item.fill(object, ItemStatus::InProgress));
+            event.put("output_index", &place).nest("item", |object| item.fill(object));
         });
         if let Some(name) = item.words().part_added {
             self.event(out, name, |event| {
@@ -155,7 +163,7 @@ impl OpenAiResponsesEncoder {
 
     /// Writes more of a part's text.
     fn say(&mut self, id: &PartId, text: &str, out: &mut Vec<u8>) {
-        if let Some(place) = self.place(|source| matches!(source, ItemSource::Part(part) if part == id)) {
+        if let Some(place) = self.item_of(id) {
             self.piece(place, text, out);
         }
     }
@@ -189,7 +197,7 @@ impl OpenAiResponsesEncoder {
         }
         item.status = ItemStatus::Completed;
         self.event(out, "response.output_item.done", |event| {
-            event.put("output_index", &place).nest("item", |object| item.fill(object, ItemStatus::Completed));
+            event.put("output_index", &place).nest("item", |object| item.fill(object));
         });
         if let Some(empty) = self.items.get_mut(place) {
             *empty = item;

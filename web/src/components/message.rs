@@ -71,6 +71,7 @@ fn UserMessage(
     let (start, size) = (start.to_owned(), format::bytes(asked.words.len() as u64));
     let (words, instructions) = (asked.words.to_owned(), asked.instructions.join("\n"));
     let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
+    let instructions_key = StoredValue::new(key.with_value(|key| format!("{key}/instructions")));
     let (its_id, first) = (id.clone(), text.clone());
     let is_edited = Memo::new(move |_| {
         store.control.editing.with(|editing| editing.as_ref() == Some(&its_id)) && store.can_ask_again()
@@ -85,7 +86,7 @@ fn UserMessage(
                     let show = move |_| key.with_value(|key| store.reading.choose(key, true));
                     view! { <button type="button" class="more" on:click=show>"Show all " {size.clone()}</button> }
                 })}
-                {(!instructions.is_empty()).then(|| view! { <Instructions text=instructions key=key open=open /> })}
+                {(!instructions.is_empty()).then(|| view! { <Instructions text=instructions key=instructions_key /> })}
             </div>
             {(!files.is_empty()).then(|| view! { <MessageFiles files=files /> })}
             {(!store.reading.is_bare && !store.reading.is_beside).then(|| view! { <TurnActs id=id /> })}
@@ -96,8 +97,9 @@ fn UserMessage(
 
 /// What a client put around the words of its user, in one line that unfolds.
 #[component]
-fn Instructions(text: String, key: StoredValue<String>, open: Memo<bool>) -> impl IntoView {
+fn Instructions(text: String, key: StoredValue<String>) -> impl IntoView {
     let store = use_store();
+    let open = Memo::new(move |_| key.with_value(|key| store.reading.is_open(key, Fold::Line)));
     let size = format::bytes(text.len() as u64);
     let toggle = move |event: leptos::ev::MouseEvent| {
         super::aside::hold(&event, store);

@@ -228,7 +228,10 @@ fn End(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
         }
         // The warning comes after the end of the run.
         store.reading.seq.track();
-        store.reading.view(|view| reread::warning(view).map(str::to_owned))
+        store.reading.view(|view| {
+            let dialect = id.with_value(|id| view.runs.get(id).and_then(|run| run.dialect.as_deref()))?;
+            reread::warning(view, dialect).map(str::to_owned)
+        })
     });
     let word = move || match status.get()? {
         RunStatus::Interrupted if other.with(Option::is_some) => None,

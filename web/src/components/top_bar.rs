@@ -324,7 +324,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     // What the numbers are of, what they lack, and what fills the context.
     let title = move || {
         newest.track();
-        let said = "Steps of the first run that still goes on, or of the newest; tokens and cost of the conversation.".to_owned();
+        let said = "Steps of the run shown; tokens and cost of the conversation.".to_owned();
         let missing = store.reading.view(unpriced);
         let missing =
             (missing > 0).then(|| format!("No price is known for {} of the tokens.", format::count(missing)));

@@ -1,8 +1,8 @@
 //! What is said below a run whose stream was read in a wrong dialect, and what the reader can do about it.
 //!
 //! ```text
-//! ✂ The stream was read in a wrong dialect: nothing in the stream is openai-chat; it looks like anthropic.
-//!   [Read as anthropic]  [Copy command]  fanlight tee --dialect anthropic --conversation c
+//! ✂ The stream was read in the wrong dialect: nothing in the stream is openai-chat; it looks like anthropic.
+//!   [Read as anthropic]  [Copy command]  fanlight tee --url http://127.0.0.1:4600 --dialect anthropic --conversation=c
 //! ```
 //!
 //! "Read as" reads a recording again in the right dialect; of a conversation it opens what the hub kept of the stream as one.
@@ -34,7 +34,7 @@ pub(super) fn WrongDialect(id: RunId, said: String) -> impl IntoView {
         view! { <button type="button" class="act" data-act="read-as" title=title on:click=press>"Read as " {name}</button> }
     });
     let command = right.zip(conversation.filter(|_| !is_recording)).map(|(name, conversation)| {
-        let command = reread::command(name, conversation.as_str());
+        let command = reread::command(&crate::browser::origin(), name, conversation.as_str());
         let text = command.clone();
         view! { <Copy text=move || text.clone() label="Copy command" /> <code>{command}</code> }
     });
@@ -47,7 +47,7 @@ pub(super) fn WrongDialect(id: RunId, said: String) -> impl IntoView {
         <div class="end slow" data-t="wrong-dialect">
             {icon("#broken", "slow")}
             <div>
-                "The stream was read in a wrong dialect: " {said} {advice}
+                "The stream was read in the wrong dialect: " {said} {advice}
                 {(read.is_some() || command.is_some()).then(|| view! { <div class="acts-row">{read} {command}</div> })}
             </div>
         </div>

@@ -123,8 +123,10 @@ struct Consent {
 /// The conversation that a caller means.
 #[derive(Debug, Clone)]
 enum Thread {
-    /// The conversation of this name.
+    /// The conversation of this name, or the fork in which it goes on.
     Named(ConversationId),
+    /// This very conversation, whatever forks there are of it.
+    Exactly(ConversationId),
     /// Not named: the conversation in which this caller was last given the history that the request contains.
     Told(Caller),
 }

@@ -93,6 +93,8 @@ fn is_source(host: &str) -> bool {
 fn guest(origins: &[String], request: &Request) -> Option<HeaderValue> {
     let path = request.uri().path();
     let is_door = path == "/v1/chat/completions"
+        || path == "/v1/responses"
+        || path.starts_with("/v1/responses/")
         || path == "/v1/models"
         || path.starts_with("/v1/models/")
         || path.starts_with("/compat/");

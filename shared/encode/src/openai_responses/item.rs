@@ -101,9 +101,9 @@ impl OutputItem {
         Self { id: item_id(prefix, place, response), ..self }
     }
 
-    /// The same with all of its text, ended.
-    pub(super) fn whole(self, text: &str) -> Self {
-        Self { text: text.to_owned(), status: ItemStatus::Completed, ..self }
+    /// The same with this text.
+    pub(super) fn filled(self, text: &str, status: ItemStatus) -> Self {
+        Self { text: text.to_owned(), status, ..self }
     }
 
     /// Whether more may come.
@@ -184,31 +184,30 @@ impl OutputItem {
         };
     }
 
-    /// Writes the fields of the item. While it is in progress it has no content.
-    pub(super) fn fill(&self, item: &mut ObjectWriter<'_>, status: ItemStatus) {
-        let word = if status == ItemStatus::InProgress { "in_progress" } else { "completed" };
+    /// Writes the fields of the item. One that has just begun has no content.
+    pub(super) fn fill(&self, item: &mut ObjectWriter<'_>) {
+        let word = if self.is_open() { "in_progress" } else { "completed" };
         item.put("id", &self.id);
         match self.kind {
             ItemKind::FunctionCall => {
                 let ItemSource::Call(call) = &self.source else { return };
                 item.put("type", "function_call").put("status", word).put("call_id", call.as_str());
-                let arguments = if status == ItemStatus::InProgress { "" } else { &self.text };
-                item.put("name", self.name.as_str()).put("arguments", arguments);
+                item.put("name", self.name.as_str()).put("arguments", &self.text);
             }
             ItemKind::Reasoning => {
                 item.put("type", "reasoning");
-                self.put_content(item, "summary", status);
+                self.put_content(item, "summary");
             }
             ItemKind::Message | ItemKind::Refusal => {
                 item.put("type", "message").put("status", word).put("role", "assistant");
-                self.put_content(item, "content", status);
+                self.put_content(item, "content");
             }
         }
     }
 
-    /// Writes the list of the parts of its content: none while it is in progress, then one.
-    fn put_content(&self, item: &mut ObjectWriter<'_>, key: &str, status: ItemStatus) {
-        if status == ItemStatus::InProgress {
+    /// Writes the list of the parts of its content: none when it has just begun, then one.
+    fn put_content(&self, item: &mut ObjectWriter<'_>, key: &str) {
+        if self.is_open() && self.text.is_empty() {
             item.put::<[(); 0]>(key, &[]);
         } else {
             item.nest_one(key, |part| self.fill_content(part, &self.text));

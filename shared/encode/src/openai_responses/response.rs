@@ -23,6 +23,8 @@ pub(super) enum ResponseStatus {
     OutOfTokens,
     /// The provider filtered the answer.
     Filtered,
+    /// A person stopped it. Only a response in one piece says so.
+    Cancelled,
     Failed,
 }
 
@@ -52,7 +54,7 @@ impl ResponseStatus {
             Self::InProgress => "response.in_progress",
             Self::Completed => "response.completed",
             Self::OutOfTokens | Self::Filtered => "response.incomplete",
-            Self::Failed => "response.failed",
+            Self::Failed | Self::Cancelled => "response.failed",
         }
     }
 
@@ -62,6 +64,7 @@ impl ResponseStatus {
             Self::InProgress => "in_progress",
             Self::Completed => "completed",
             Self::OutOfTokens | Self::Filtered => "incomplete",
+            Self::Cancelled => "cancelled",
             Self::Failed => "failed",
         }
     }
@@ -88,7 +91,7 @@ pub(super) fn item_id(prefix: &str, place: usize, response: &str) -> String {
     format!("{prefix}_{place}.{}", response.strip_prefix(PREFIX).unwrap_or(response))
 }
 
-/// The run and the conversation of an id that [`response_id`] has made of a run without a dot in its name; `None` for any
+/// The run and the conversation of an id that a response has been given for a run without a dot in its name; `None` for any
 /// other id.
 pub fn split_response_id(id: &str) -> Option<(RunId, &str)> {
     let (run, conversation) = id.strip_prefix(PREFIX)?.split_once('.')?;
@@ -103,13 +106,15 @@ pub fn split_item_id(id: &str) -> Option<(RunId, &str)> {
     place.bytes().all(|byte| byte.is_ascii_digit()).then(|| (RunId::new(run), conversation))
 }
 
-/// A run that is over as the response to one request, with the calls that the caller has to execute. A run
-/// that was cancelled or broke off becomes a failed response: whoever calls this checks the status first.
+/// A run as the response to one request, with the calls that the caller has to execute. A run that broke off
+/// becomes a failed response.
 pub fn response(conversation: &str, id: &RunId, run: &RunView, caller: &Caller) -> Vec<u8> {
     let mut out = Vec::new();
     let status = match run.status {
+        RunStatus::Running => ResponseStatus::InProgress,
         RunStatus::Complete => ResponseStatus::of_complete(run),
-        _ => ResponseStatus::Failed,
+        RunStatus::Cancelled => ResponseStatus::Cancelled,
+        RunStatus::Error | RunStatus::Interrupted => ResponseStatus::Failed,
     };
     let response = response_id(conversation, id);
     let shown = run.items.iter().filter_map(|item| output_item(run, item, caller));
@@ -121,16 +126,17 @@ pub fn response(conversation: &str, id: &RunId, run: &RunView, caller: &Caller) 
 /// An item of a run as an item of the output; nothing for what the API has no item for, what sub-agents did, and calls
 /// that are not the caller's.
 fn output_item(run: &RunView, item: &Item, caller: &Caller) -> Option<OutputItem> {
+    let status = if run.open.contains(item) { ItemStatus::InProgress } else { ItemStatus::Completed };
     match item {
         Item::Part(id) => {
             let part = run.parts.get(id)?;
             let is_shown = part.agent.is_none() && part.kind != PartKind::File;
-            is_shown.then(|| OutputItem::of_part(id, part.kind).whole(&part.body.text))
+            is_shown.then(|| OutputItem::of_part(id, part.kind).filled(&part.body.text, status))
         }
         Item::Tool(id) => {
             let tool = run.tools.get(id)?;
             let is_meant = tool.agent.is_none() && caller.tools.contains(&tool.name);
-            is_meant.then(|| OutputItem::of_call(id, &tool.name).whole(&tool.arguments.text))
+            is_meant.then(|| OutputItem::of_call(id, &tool.name).filled(&tool.arguments.text, status))
         }
         _ => None,
     }
@@ -164,7 +170,7 @@ pub(super) fn fill(
     };
     object.put("instructions", &()).nest("metadata", |_nothing| {});
     object.put("model", run.model.as_deref().unwrap_or(MODEL));
-    object.nest_all("output", items, |item, written| item.fill(written, ItemStatus::Completed));
+    object.nest_all("output", items, OutputItem::fill);
     object.put("parallel_tool_calls", &true).put("previous_response_id", &()).put("temperature", &());
     object.put("tool_choice", "auto").put::<[(); 0]>("tools", &[]).put("top_p", &());
     match run.usage.filter(|_| status != ResponseStatus::InProgress) {

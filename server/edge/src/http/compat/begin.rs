@@ -113,6 +113,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
     let news = messages.get(from..).unwrap_or_default().to_vec();
     let trace = match thread {
         Thread::Named(name) => Trace::of_thread(name, &into),
+        Thread::Exactly(_) => None,
         Thread::Told(caller) => Some(Trace::of_history((&agent, &caller), &messages, &into, clock::random())),
     };
     let note = trace.as_ref().map(Trace::note);
@@ -128,7 +129,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
 /// The conversation that stands for the caller: the one that it names, or one for all of its kind.
 fn home(thread: &Thread) -> ConversationId {
     match thread {
-        Thread::Named(id) => id.clone(),
+        Thread::Named(id) | Thread::Exactly(id) => id.clone(),
         Thread::Told(caller) => stand_in("callers", caller.print()),
     }
 }
@@ -153,6 +154,7 @@ async fn continued(
     let id = match (asked::decided(), thread) {
         (Some(decided), _) => decided,
         (None, Thread::Named(id)) => shared.threads.current(id),
+        (None, Thread::Exactly(id)) => id.clone(),
         (None, Thread::Told(caller)) => {
             catch_up(shared, (agent, caller), messages).await;
             let fits = |view: &View| matches!(place(view, messages, (extent, takes)), Placing::Rest(_));
@@ -163,7 +165,7 @@ async fn continued(
     match blocking(|| shared.hub.find(&id)) {
         Ok(found) if found.as_ref().is_none_or(|found| !found.is_followed()) => Ok((id, found)),
         Ok(_) | Err(OpenError::Elsewhere { .. }) => {
-            Err(asked::go_to(&id, Some(learn(shared, thread, agent, messages))))
+            Err(asked::go_to(&id, learn(shared, thread, agent, messages)))
         }
         Err(error) => Err(Refusal::new(error.code(), error.to_string())),
     }
@@ -182,17 +184,22 @@ async fn catch_up(shared: &Arc<Shared>, caller: (&CompactString, &Caller), messa
     }
 }
 
-/// What this hub remembers of a caller whose conversation another hub has, once that one has begun the run.
-fn learn(shared: &Arc<Shared>, thread: &Thread, agent: &str, messages: &[Spoken]) -> Learn {
-    let (shared, thread, agent) = (Arc::clone(shared), thread.clone(), CompactString::new(agent));
-    let messages = messages.to_vec();
-    Box::new(move |there, run| {
+/// What this hub remembers of a caller whose conversation another hub has, once that one has begun the run; `None` for one who names the very
+/// conversation.
+fn learn(shared: &Arc<Shared>, thread: &Thread, agent: &str, messages: &[Spoken]) -> Option<Learn> {
+    let (shared, agent, messages) = (Arc::clone(shared), CompactString::new(agent), messages.to_vec());
+    let thread = match thread {
+        Thread::Exactly(_) => return None,
+        Thread::Named(name) => Ok(name.clone()),
+        Thread::Told(caller) => Err(caller.clone()),
+    };
+    Some(Box::new(move |there, run| {
         let trace = match thread {
-            Thread::Named(name) => Trace::goes_on_in(&name, there),
-            Thread::Told(caller) => Trace::of_history((&agent, &caller), &messages, there, clock::random()),
+            Ok(name) => Trace::goes_on_in(&name, there),
+            Err(caller) => Trace::of_history((&agent, &caller), &messages, there, clock::random()),
         };
         shared.threads.remember(trace, run, clock::now_ms());
-    })
+    }))
 }
 
 /// The caller's tools that the agent can be offered, and what of the request it cannot take into account:

@@ -65,7 +65,7 @@ pub(crate) fn unserved(method: &Method, path: &str) -> Option<Response> {
     UNSERVED.contains(&first).then(|| {
         let message = format!(
             "{method} {path}: only chat completions and responses are served here: POST /v1/chat/completions, \
-             POST /v1/responses, GET /v1/models and GET /v1/models/{{model}}"
+             POST /v1/responses, GET /v1/responses/{{id}}, GET /v1/models and GET /v1/models/{{model}}"
         );
         let fault = Fault::new(StatusCode::NOT_FOUND, "unknown_url", &message);
         Fault { is_final: true, ..fault }.into_response()

@@ -147,7 +147,14 @@ fn pages_of_origins_that_were_set_call_the_served_contracts_alone() {
         *request.uri_mut() = path.parse().unwrap();
         guest(&origins, &request).is_some()
     };
-    for path in ["/v1/chat/completions", "/v1/models", "/v1/models/a", "/compat/forge/chat/stream"] {
+    for path in [
+        "/v1/chat/completions",
+        "/v1/responses",
+        "/v1/responses/resp_r.c",
+        "/v1/models",
+        "/v1/models/a",
+        "/compat/forge/chat/stream",
+    ] {
         assert!(guest(path, "http://localhost:5173"), "{path}");
         assert!(!guest(path, "http://localhost:5174"), "{path}");
     }

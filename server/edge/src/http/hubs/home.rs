@@ -3,6 +3,7 @@
 
 use axum::extract::{FromRequestParts as _, RawPathParams};
 use axum::http::request::Parts;
+use encode::openai_responses::split_response_id;
 use model::ConversationId;
 
 use super::super::compat;
@@ -23,6 +24,10 @@ pub(super) async fn of(shared: &Shared, parts: &mut Parts) -> Option<Conversatio
     }
     if is_door(path) {
         return named_at_door(parts).await;
+    }
+    if path.starts_with("/v1/responses/") {
+        let id = param(parts, "id").await?;
+        return ConversationId::parse(split_response_id(&id)?.1).ok();
     }
     if !path.starts_with("/v1/") {
         return None;

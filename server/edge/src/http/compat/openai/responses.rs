@@ -20,15 +20,15 @@ use encode::openai_responses::{response, split_item_id, split_response_id};
 use event_log::blocking;
 use exchange::continuation::Extent;
 use hub::{Conversation, OpenError};
-use model::event::RunStatus;
-use model::view::{RunView, TopItem};
-use model::{ConversationId, RunId, View};
+use model::event::{RunStatus, ToolState};
+use model::view::{RunView, ToolView, TopItem};
+use model::{ConversationId, RunId, ToolCallId, View};
 
 use super::fault::Fault;
 use super::{agent_of, failed};
 use crate::http::compat::answer::{self, AnswerStyle, told, with_left_out};
 use crate::http::compat::{
-    Begun, Thread, TurnRequest, begin, caller, of_header, of_thread, over, read, sampling,
+    Begun, CallResult, Thread, TurnRequest, begin, caller, of_header, of_thread, over, read, sampling,
 };
 use crate::http::hubs::asked;
 use crate::http::params::Path;
@@ -68,19 +68,19 @@ async fn created(shared: &Arc<Shared>, headers: &HeaderMap, request: Request) ->
     let (mut messages, mut extent) = (wish.messages, Extent::Perhaps);
     let thread = match (of_header(headers)?, &wish.previous, &wish.reference, &wish.conversation) {
         (_, Some(previous), ..) => {
-            let (id, earlier) = earlier(shared, previous)?;
+            let (id, earlier) = earlier(shared, previous, &wish.results)?;
             // The system's instructions stay in front.
             let at = messages.iter().take_while(|spoken| spoken.role == "system").count();
             messages.splice(at..at, earlier);
             extent = Extent::All;
-            Thread::Named(id)
+            Thread::Exactly(id)
         }
         (Some(id), None, ..) => Thread::Named(id),
         (None, None, Some(item), _) => {
             let (found, _run) = find(shared, split_item_id(item))?
                 .ok_or_else(|| Fault::of_field("input", &format!("no item {item} is known here")))?;
             extent = Extent::All;
-            Thread::Named(found.id().clone())
+            Thread::Exactly(found.id().clone())
         }
         (None, None, None, Some(name)) => Thread::Named(of_thread(name)),
         (None, None, None, None) => Thread::Told(caller(DOOR, headers, &wish.whose)),
@@ -109,8 +109,13 @@ async fn created(shared: &Arc<Shared>, headers: &HeaderMap, request: Request) ->
 }
 
 /// The conversation of the response `previous`, and what its persons had said up to it. Fails with
-/// `previous_response_not_found` if there is no such run, and with `elsewhere` if another hub has it.
-fn earlier(shared: &Shared, previous: &str) -> Result<(ConversationId, Vec<Spoken>), Fault> {
+/// `previous_response_not_found` if there is no such run, with `elsewhere` if another hub has it, and with `invalid_value` if
+/// one of `results` is of no call that the run has left to its caller: it would be lost.
+fn earlier(
+    shared: &Shared,
+    previous: &str,
+    results: &[CallResult],
+) -> Result<(ConversationId, Vec<Spoken>), Fault> {
     let unknown = || {
         let message = format!("previous_response_id: no response {previous} is known here");
         let param = Some(String::from("previous_response_id"));
@@ -118,14 +123,27 @@ fn earlier(shared: &Shared, previous: &str) -> Result<(ConversationId, Vec<Spoke
     };
     let (conversation, run) = find(shared, split_response_id(previous))?.ok_or_else(unknown)?;
     let said = conversation.read_view(|view| said_before(view, &run)).ok_or_else(unknown)?;
+    let stray = conversation.read_view(|view| {
+        let newest = view.runs.last().filter(|(newest, _)| **newest == run);
+        let waiting = |call| newest.is_some_and(|(_, it)| left_calls(it).any(|(id, _)| id == call));
+        results.iter().find(|given| !waiting(&given.tool)).map(|given| given.tool.clone())
+    });
+    if let Some(call) = stray {
+        let why = format!("no call {call} of {previous} waits for a result");
+        return Err(Fault::of_field("input", &why));
+    }
     Ok((conversation.id().clone(), said))
 }
 
-/// What persons had said before `run` began; `None` if the conversation does not have that run.
+/// What persons had said before `run` began and inside it, such as why they rejected a call; `None` if the conversation does not
+/// have that run.
 fn said_before(view: &View, run: &RunId) -> Option<Vec<Spoken>> {
-    let end = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run))?;
-    let messages = view.items.iter().take(end).filter_map(|item| match item {
-        TopItem::Message(id) => view.messages.get(id),
+    let begin = view.items.iter().position(|item| matches!(item, TopItem::Run(id) if id == run))?;
+    let messages = view.items.iter().enumerate().filter_map(|(at, item)| match item {
+        TopItem::Message(id) => view
+            .messages
+            .get(id)
+            .filter(|message| at < begin || message.within.as_ref().is_some_and(|within| within.run == *run)),
         TopItem::Run(_) => None,
     });
     Some(messages.filter(|it| it.role == "user").map(|it| Spoken::user(it.text.as_str())).collect())
@@ -144,14 +162,20 @@ fn find(shared: &Shared, named: Option<(RunId, &str)>) -> Result<Option<(Arc<Con
     }
 }
 
-/// The response of this id as one object. All of the run's calls that wait for a caller are in it.
+/// The calls that a run has left to its caller.
+fn left_calls(run: &RunView) -> impl Iterator<Item = (&ToolCallId, &ToolView)> {
+    let calls = run.tools.iter().filter(|_| !run.is_running());
+    calls.filter(|(_, tool)| tool.agent.is_none() && tool.state == ToolState::Pending)
+}
+
+/// The response of this id as one object. The calls that the run has left to its caller are in it.
 fn retrieved(shared: &Shared, id: &str) -> Result<Response, Fault> {
     let unknown =
         || Fault::new(StatusCode::NOT_FOUND, "not_found", &format!("no response {id} is known here"));
     let (conversation, run) = find(shared, split_response_id(id))?.ok_or_else(unknown)?;
     let view: RunView = conversation.read_view(|view| view.runs.get(&run).cloned()).ok_or_else(unknown)?;
-    let waiting = view.tools.values().filter(|tool| tool.agent.is_none() && !tool.state.is_final());
-    let caller = Caller { tools: waiting.map(|tool| tool.name.clone()).collect(), ..Caller::default() };
+    let caller =
+        Caller { tools: left_calls(&view).map(|(_, tool)| tool.name.clone()).collect(), ..Caller::default() };
     Ok(json(response(conversation.id().as_str(), &run, &view, &caller)))
 }
 

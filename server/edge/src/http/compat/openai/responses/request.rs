@@ -72,7 +72,7 @@ impl ResponsesRequest {
             _ => true,
         };
         if is_empty {
-            return Err(Fault::of_field("input", "a text or a list of items is expected, with one at least"));
+            return Err(Fault::of_field("input", "expected a non-empty text or a list of at least one item"));
         }
         if is_true(fields.get("background")) {
             return Err(Fault::of_field(
@@ -118,7 +118,12 @@ impl ResponsesRequest {
             Some(choice) if choice == "none" => return Ok(()),
             None | Some(Value::Null) => {}
             Some(choice) if choice == "auto" => {}
-            Some(_) => return Err(Fault::of_field("tool_choice", "an agent chooses itself: auto or none")),
+            Some(_) => {
+                return Err(Fault::of_field(
+                    "tool_choice",
+                    "the agent decides for itself whether to call a tool; use auto or none",
+                ));
+            }
         }
         let offered =
             request.tools.iter().filter(|tool| functions.iter().any(|name| tool.name == name.as_str()));
