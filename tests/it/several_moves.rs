@@ -25,7 +25,8 @@ fn path(conversation: &str, to: &str) -> String {
 async fn moves(by: &TestHub, conversation: &str, to: &TestHub) {
     until("the move", async || {
         let (code, answer) = move_to(by, conversation, to).await;
-        assert!(code == 200 || code == 429, "{code} {answer}");
+        // 429: a request that writes is open. 503: the hub that was asked saw the owner change before the answer came.
+        assert!(matches!(code, 200 | 429 | 503), "{code} {answer}");
         (code == 200).then_some(())
     })
     .await;

@@ -45,6 +45,7 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
     shows(&page, "About Three").await;
     page.press("g").await;
     page.press("d").await;
+    // The dialog may be opened before the list has come.
     page.holds("return document.querySelectorAll('[data-t=choice]').length === 1").await;
     page.screenshot("control-choice-light").await;
     page.run("document.querySelector('[data-t=choice]').click()").await;

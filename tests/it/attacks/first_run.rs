@@ -8,11 +8,14 @@ use tests::hub::binary;
 use tests::wait::{patiently, until, within};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
+use tokio::task::JoinHandle;
 
 /// A hub with its output, which the harness does not keep.
 struct FirstRun {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
+    /// Reads the trace as it comes: a full pipe would stop the hub.
+    trace: JoinHandle<String>,
     url: String,
 }
 
@@ -25,9 +28,15 @@ impl FirstRun {
         hub.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = hub.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut stderr = child.stderr.take().unwrap();
+        let trace = tokio::spawn(async move {
+            let mut trace = String::new();
+            stderr.read_to_string(&mut trace).await.unwrap();
+            trace
+        });
         let first = within("the first line", lines.next_line()).await.unwrap().unwrap();
         let url = first.trim_start_matches("listening on ").to_owned();
-        Self { child, lines, url }
+        Self { child, lines, trace, url }
     }
 
     /// The token of the line for browsers.
@@ -51,19 +60,14 @@ impl FirstRun {
     async fn stop(mut self) -> (String, String) {
         let id = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
-        let mut stderr = self.child.stderr.take().unwrap();
-        let (mut rest, mut trace) = (String::new(), String::new());
+        let mut rest = String::new();
         let read = async {
-            tokio::join!(
-                async {
-                    while let Some(line) = self.lines.next_line().await.unwrap() {
-                        rest.push_str(&line);
-                    }
-                },
-                async { stderr.read_to_string(&mut trace).await.unwrap() },
-            )
+            while let Some(line) = self.lines.next_line().await.unwrap() {
+                rest.push_str(&line);
+            }
+            self.trace.await.unwrap()
         };
-        patiently("the hub's end", read).await;
+        let trace = patiently("the hub's end", read).await;
         patiently("the hub's end", self.child.wait()).await.unwrap();
         (rest, trace)
     }
@@ -142,4 +146,26 @@ async fn attack_reading_along_while_the_first_token_goes_over_the_network() {
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(!ended.status.success() && said.contains("read along") && said.contains("--tls-cert"), "{said}");
     assert!(ended.stdout.is_empty() && !place.path().join("tokens.json").exists(), "and no token was made");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hub_that_does_not_start_leaves_no_token_that_nobody_has_seen() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    // A log that is no log.
+    std::fs::write(
+        folder.join("fanlight.db"),
+        "This is no database, and long enough to be looked at. ".repeat(20),
+    )
+    .unwrap();
+    let mut hub = Command::new(binary());
+    hub.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder).args(FIRST_RUN);
+    let ran = patiently("the hub's end", hub.output()).await.unwrap();
+    assert!(!ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout));
+    assert!(!tokens(folder, &["list"]).await.contains("first-run"));
+    std::fs::remove_file(folder.join("fanlight.db")).unwrap();
+    let mut hub = FirstRun::start(folder, &FIRST_RUN).await;
+    let token = hub.token().await;
+    assert_eq!(hub.status(&token, "/v1/audit").await, 200);
+    hub.stop().await;
 }

@@ -66,8 +66,9 @@ pub(super) enum LedBy {
 impl LedBy {
     /// What the browser says of it.
     fn of(headers: &HeaderMap) -> Self {
+        // Whoever is logged in stays who they are: a link in a mail comes from no page either.
         match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
-            Some(b"none") => Self::Here,
+            Some(b"none") if !headers.contains_key(header::COOKIE) => Self::Here,
             _ => Self::Elsewhere,
         }
     }

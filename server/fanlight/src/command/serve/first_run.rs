@@ -45,6 +45,13 @@ pub(super) fn token(settings: &ServeSettings, config: &Config) -> Result<Option<
     })
 }
 
+/// Takes back the token that was made, since the hub does not start and nobody has seen it: the next start makes another one.
+pub(super) fn take_back(store: &TokenStore) {
+    if let Err(error) = store.change(|tokens| tokens.revoke(NAME)) {
+        tracing::error!(%error, "the first token was made and not shown: `fanlight token revoke {NAME}`, and start the hub again");
+    }
+}
+
 /// Where a browser finds the hub, without a slash at the end: under the first name of the settings, or else the address at which it listens. A hub
 /// without TLS that has a name is behind a proxy, which speaks TLS at the usual port.
 pub(super) fn url(settings: &ServeSettings, scheme: &str, address: SocketAddr) -> String {
