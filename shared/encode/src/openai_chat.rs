@@ -46,7 +46,7 @@ pub(super) use bernard::encoder as bernard;
 pub use whole::completion;
 
 /// The model of a run that names none; clients expect one.
-const MODEL: &str = "fanlight";
+pub(super) const MODEL: &str = "fanlight";
 
 /// What is written between two texts.
 const APART: &str = "\n\n";
@@ -307,7 +307,7 @@ fn error_event(run: &RunView, out: &mut Vec<u8>) {
 
 /// The finish reason in the API's terms. Calls that were left to the caller take precedence over the reason
 /// that the model gave.
-fn finish_reason(run: &RunView) -> &'static str {
+pub(super) fn finish_reason(run: &RunView) -> &'static str {
     if run.tools.values().any(|tool| tool.agent.is_none() && tool.state == ToolState::Pending) {
         return "tool_calls";
     }

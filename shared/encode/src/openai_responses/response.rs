@@ -1,15 +1,13 @@
 //! A response as an object: at the beginning and the end of a stream, and in one piece for callers that do
 //! not stream.
 
-use model::event::{PartKind, RunStatus, ToolState, Usage};
+use model::event::{PartKind, RunStatus, Usage};
 use model::ids::RunId;
 use model::view::{Item, RunView};
 
 use super::item::{ItemStatus, OutputItem};
+use crate::openai_chat::{MODEL, finish_reason};
 use crate::{Caller, FAILED, ObjectWriter};
-
-/// The model of a run that names none; clients expect one.
-const MODEL: &str = "fanlight";
 
 /// What ids of responses begin with.
 const PREFIX: &str = "resp_";
@@ -31,19 +29,10 @@ pub(super) enum ResponseStatus {
 impl ResponseStatus {
     /// The state of a run that is complete.
     pub(super) fn of_complete(run: &RunView) -> Self {
-        match run.finish_reason.as_deref() {
-            // Calls that were left to the caller take precedence over the reason that the model gave.
-            _ if run.tools.values().any(|tool| tool.agent.is_none() && tool.state == ToolState::Pending) => {
-                Self::Completed
-            }
-            Some(
-                "length"
-                | "max_tokens"
-                | "max_output_tokens"
-                | "MAX_TOKENS"
-                | "model_context_window_exceeded",
-            ) => Self::OutOfTokens,
-            Some("content_filter" | "SAFETY" | "content-filter") => Self::Filtered,
+        match finish_reason(run) {
+            "length" => Self::OutOfTokens,
+            // A refusal is a whole answer here: it has an item of its own.
+            "content_filter" if run.finish_reason.as_deref() != Some("refusal") => Self::Filtered,
             _ => Self::Completed,
         }
     }
