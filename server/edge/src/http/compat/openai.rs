@@ -134,10 +134,21 @@ async fn answer(
         let style = AnswerStyle { caller, ..AnswerStyle::default() };
         return Ok(answer::answer(shared, answer::DoorRequest { asked, dialect, style, left_out }).await?);
     }
+    in_one_piece(shared, asked, left_out, |begun, run| completion(begun.run(), run, &caller)).await
+}
+
+/// Begins the run, waits for its end, and answers with what `write` makes of it. What of the request is ignored, `left_out` and what the
+/// agent leaves out, is named in the answer. Fails with whatever [`begin`] and [`whole`] fail with.
+async fn in_one_piece(
+    shared: &Arc<Shared>,
+    asked: TurnRequest,
+    left_out: Vec<String>,
+    write: impl FnOnce(&Begun, &RunView) -> Vec<u8>,
+) -> Result<Response, Fault> {
     let mut begun = begin(shared, asked).await?;
     let left_out: Vec<String> =
         left_out.into_iter().chain(begun.left_out.iter().map(|it| (*it).to_owned())).collect();
-    let answer = whole(&begun, &caller).await;
+    let answer = whole(&begun, write).await;
     begun.attended.over();
     Ok(with_left_out(answer?, &left_out))
 }
@@ -162,17 +173,22 @@ fn no_model(shared: &Shared, model: &str) -> Fault {
 
 /// Waits for the end of the run and answers in one piece. Fails if the run did not complete, or if the hub
 /// drains.
-async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
+async fn whole(begun: &Begun, write: impl FnOnce(&Begun, &RunView) -> Vec<u8>) -> Result<Response, Fault> {
     let run = over(begun).await?;
     if run.status != RunStatus::Complete {
         return Err(failed(&run));
     }
-    let body = completion(begun.run(), &run, caller);
+    let mut response = object(write(begun, &run));
+    response.headers_mut().extend(told(begun));
+    Ok(response)
+}
+
+/// An answer whose body is a JSON object.
+fn object(body: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(body));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response.headers_mut().extend(told(begun));
-    Ok(response)
+    response
 }
 
 /// A failed run as an error: 400 `context_length_exceeded` where the conversation is too long for the model,

@@ -11,25 +11,22 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use encode::Caller;
 use encode::openai_responses::{response, split_item_id, split_response_id};
 use event_log::blocking;
 use exchange::continuation::Extent;
 use hub::{Conversation, OpenError};
-use model::event::{RunStatus, ToolState};
+use model::event::ToolState;
 use model::view::{RunView, ToolView, TopItem};
 use model::{ConversationId, RunId, ToolCallId, View};
 
 use super::fault::Fault;
-use super::{agent_of, failed};
-use crate::http::compat::answer::{self, AnswerStyle, told, with_left_out};
-use crate::http::compat::{
-    Begun, CallResult, Thread, TurnRequest, begin, caller, of_header, of_thread, over, read, sampling,
-};
+use super::{agent_of, in_one_piece, object};
+use crate::http::compat::answer::{DoorRequest, answer};
+use crate::http::compat::{CallResult, Thread, TurnRequest, caller, of_header, of_thread, read, sampling};
 use crate::http::hubs::asked;
 use crate::http::params::Path;
 use crate::state::Shared;
@@ -90,22 +87,19 @@ async fn created(shared: &Arc<Shared>, headers: &HeaderMap, request: Request) ->
         return Err(Fault::of_field("text.format", &why));
     }
     let terms = Terms { sampling: wish.sampling, ..Terms::default() };
-    let caller =
-        Caller { tools: wish.tools.iter().map(|tool| tool.name.clone()).collect(), ..Caller::default() };
+    let own = wish.tools.iter().map(|tool| tool.name.clone()).collect();
     let (results, tools, left_out) = (wish.results, wish.tools, wish.left_out);
     let asked =
         TurnRequest { extent, results, tools, terms, ..TurnRequest::new(DOOR, agent, thread, messages) };
     if wish.streams {
-        let style = AnswerStyle { caller, ..AnswerStyle::default() };
-        let wish = answer::DoorRequest { asked, dialect: "openai-responses", style, left_out };
-        return Ok(answer::answer(shared, wish).await?);
+        let wish = DoorRequest { left_out, ..DoorRequest::new(asked, "openai-responses") };
+        return Ok(answer(shared, wish).await?);
     }
-    let mut begun = begin(shared, asked).await?;
-    let left_out: Vec<String> =
-        left_out.into_iter().chain(begun.left_out.iter().map(|it| (*it).to_owned())).collect();
-    let answer = whole(&begun, &caller).await;
-    begun.attended.over();
-    Ok(with_left_out(answer?, &left_out))
+    let caller = Caller { tools: own, ..Caller::default() };
+    in_one_piece(shared, asked, left_out, |begun, run| {
+        response(begun.conversation().as_str(), begun.run(), run, &caller)
+    })
+    .await
 }
 
 /// The conversation of the response `previous`, and what its persons had said up to it. Fails with
@@ -176,25 +170,5 @@ fn retrieved(shared: &Shared, id: &str) -> Result<Response, Fault> {
     let view: RunView = conversation.read_view(|view| view.runs.get(&run).cloned()).ok_or_else(unknown)?;
     let caller =
         Caller { tools: left_calls(&view).map(|(_, tool)| tool.name.clone()).collect(), ..Caller::default() };
-    Ok(json(response(conversation.id().as_str(), &run, &view, &caller)))
-}
-
-/// Waits for the end of the run and answers in one piece. Fails if the run did not complete, or if the hub
-/// drains.
-async fn whole(begun: &Begun, caller: &Caller) -> Result<Response, Fault> {
-    let run = over(begun).await?;
-    if run.status != RunStatus::Complete {
-        return Err(failed(&run));
-    }
-    let mut answer = json(response(begun.conversation().as_str(), begun.run(), &run, caller));
-    answer.headers_mut().extend(told(begun));
-    Ok(answer)
-}
-
-/// An answer that is an object.
-fn json(body: Vec<u8>) -> Response {
-    let mut response = Response::new(Body::from(body));
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
-    response
+    Ok(object(response(conversation.id().as_str(), &run, &view, &caller)))
 }
