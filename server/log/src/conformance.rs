@@ -35,6 +35,8 @@ mod promises;
 mod removing;
 
 pub use histories::run_histories;
+#[cfg(test)]
+pub(crate) use material::document;
 
 /// How many cases run at the same time, each with a log of its own.
 const AT_ONCE: usize = 4;

@@ -225,14 +225,11 @@ impl EventLog for PostgresLog {
     }
 
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
-        let after = append.after.seq;
-        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
-        self.shared.queue.append(Op::Append(Arc::new(QueuedEvents::of(append))), after, head)
+        self.shared.queue.append(append)
     }
 
     fn keep(&self, checkpoint: Checkpoint) -> Ticket {
-        let head = checkpoint.view.seq;
-        self.shared.queue.keep(Op::Keep(Box::new(checkpoint)), head)
+        self.shared.queue.keep(checkpoint)
     }
 
     fn put_rows(&self, rows: Vec<ConversationRow>) {

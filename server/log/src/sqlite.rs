@@ -172,14 +172,11 @@ impl EventLog for SqliteLog {
     }
 
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
-        let after = append.after.seq;
-        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
-        self.queue.append(Op::Append(Arc::new(QueuedEvents::of(append))), after, head)
+        self.queue.append(append)
     }
 
     fn keep(&self, checkpoint: Checkpoint) -> Ticket {
-        let head = checkpoint.view.seq;
-        self.queue.keep(Op::Keep(Box::new(checkpoint)), head)
+        self.queue.keep(checkpoint)
     }
 
     fn put_rows(&self, rows: Vec<ConversationRow>) {

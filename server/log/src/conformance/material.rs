@@ -131,7 +131,7 @@ pub(super) fn checkpoint(name: &str, history: &[Arc<Envelope>], newest: usize) -
 }
 
 /// A document of one item of the run, with the item's id, to be found by the words of `text`.
-pub(super) fn document(kind: SearchDocumentKind, item: &str, seq: Seq, text: &str) -> SearchDocument {
+pub(crate) fn document(kind: SearchDocumentKind, item: &str, seq: Seq, text: &str) -> SearchDocument {
     let place = match kind {
         SearchDocumentKind::Message => SearchDocumentPlace::Message(item.into()),
         SearchDocumentKind::Arguments | SearchDocumentKind::Result => {

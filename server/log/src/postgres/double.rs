@@ -24,7 +24,7 @@ use super::guarantee::CommitPromise;
 use super::lease::OwnLease;
 use super::life::OVER;
 use crate::blocks::unreadable;
-use crate::ops::{Op, QueuedEvents};
+use crate::ops::Op;
 use crate::ownership::{LeaseRenewal, OwnershipDecision, decide_ownership};
 use crate::queue::{LogLifecycle, Queue};
 use crate::{
@@ -265,14 +265,11 @@ impl EventLog for ModelLog {
     }
 
     fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
-        let after = append.after.seq;
-        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
-        self.queue.append(Op::Append(Arc::new(QueuedEvents::of(append))), after, head)
+        self.queue.append(append)
     }
 
     fn keep(&self, checkpoint: Checkpoint) -> Ticket {
-        let head = checkpoint.view.seq;
-        self.queue.keep(Op::Keep(Box::new(checkpoint)), head)
+        self.queue.keep(checkpoint)
     }
 
     fn put_rows(&self, _rows: Vec<ConversationRow>) {}

@@ -1,21 +1,24 @@
 //! What comes into the queue: operations get their tickets, are counted against the bound, and wake whoever has work now.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use model::Seq;
 use model::frame::Durability;
 
 use super::{GATHER_BYTES, Queue, QueueState};
-use crate::ops::{Op, Queued, WeighedOp, WritePath};
+use crate::ops::{Op, Queued, QueuedEvents, WeighedOp, WritePath};
 use crate::tails::Tail;
-use crate::{Health, LogError, Ticket};
+use crate::{Append, Checkpoint, Health, LogError, Ticket};
 
 impl Queue {
-    /// Queues events that continue `conversation` from `after` to `head`. Those that do not fit make or widen
-    /// a hole and get [`Ticket::NEVER`].
-    pub(crate) fn append(&self, op: Op, after: Seq, head: Seq) -> Result<Ticket, LogError> {
-        let Some(conversation) = op.conversation().cloned() else { return Ok(Ticket::NEVER) };
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+    /// Queues events that continue their conversation. Those that do not fit make or widen a hole and get
+    /// [`Ticket::NEVER`].
+    pub(crate) fn append(&self, append: Append<'_>) -> Result<Ticket, LogError> {
+        let (conversation, after) = (append.conversation.clone(), append.after.seq);
+        let head = append.envelopes.last().map_or(after, |envelope| envelope.seq);
+        let weighed = WeighedOp::of(Op::Append(Arc::new(QueuedEvents::of(append))));
+        let mut state = self.state.lock();
         state.continues(&conversation, after)?;
         if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
             state.tails.left_out(&conversation);
@@ -43,10 +46,10 @@ impl Queue {
         self.push(&mut self.state.lock(), weighed, Some(head))
     }
 
-    /// Queues a checkpoint at `head`. The conversation has no hole afterwards.
-    pub(crate) fn keep(&self, op: Op, head: Seq) -> Ticket {
-        let Some(conversation) = op.conversation().cloned() else { return Ticket::NEVER };
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+    /// Queues a checkpoint. The conversation has no hole afterwards.
+    pub(crate) fn keep(&self, checkpoint: Checkpoint) -> Ticket {
+        let (conversation, head) = (checkpoint.row.conversation.clone(), checkpoint.view.seq);
+        let (weighed, mut state) = (WeighedOp::of(Op::Keep(Box::new(checkpoint))), self.state.lock());
         let known = state.tails.get(&conversation);
         let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
         // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger

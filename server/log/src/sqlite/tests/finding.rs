@@ -2,31 +2,13 @@
 
 use ::model::event::RunStatus;
 use ::model::limits::HITS_MAX;
-use ::model::view::Item;
 
 use super::*;
 use crate::sqlite::readers::READERS_MAX;
-use crate::{EndedToolCall, QueryCancel, SearchDocument, SearchDocumentKind, SearchDocumentPlace};
+use crate::{EndedToolCall, QueryCancel, SearchDocument, SearchDocumentKind};
 
 pub(super) fn document(kind: SearchDocumentKind, item: &str, seq: Seq, text: &str) -> SearchDocument {
-    let place = match kind {
-        SearchDocumentKind::Message => SearchDocumentPlace::Message(item.into()),
-        SearchDocumentKind::Arguments | SearchDocumentKind::Result => {
-            SearchDocumentPlace::Item(Item::Tool(item.into()))
-        }
-        SearchDocumentKind::Text | SearchDocumentKind::Thinking => {
-            SearchDocumentPlace::Item(Item::Part(item.into()))
-        }
-    };
-    SearchDocument {
-        run: RunId::new("r1"),
-        place,
-        kind,
-        name: "n".into(),
-        seq,
-        at: seq,
-        text: text.to_owned(),
-    }
+    SearchDocument { at: seq, ..crate::conformance::document(kind, item, seq, text) }
 }
 
 /// Appends one event with documents.
