@@ -184,7 +184,7 @@ impl Recording {
         if let Some(head) = reading.head {
             decoder.begin(&head, &self.facts.secrets, &mut out);
         }
-        for stretch in reading.answer.chunks(STRETCH_BYTES) {
+        for stretch in reading.answer.blocks().flat_map(|block| block.chunks(STRETCH_BYTES)) {
             self.shared.proxy.quiet.wait().await;
             for step in stretch.chunks(STEP_BYTES) {
                 decoder.feed(step, &mut out);

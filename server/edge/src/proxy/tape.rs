@@ -21,6 +21,10 @@ use upstream::SendError;
 
 use super::inflate::Encoding;
 
+mod buffer;
+
+pub(super) use buffer::BlockBuffer;
+
 /// The copied bytes of one call. Shared by the call and its recorder; dropping it gives its bytes back to the
 /// budget.
 #[derive(Debug)]
@@ -39,11 +43,11 @@ pub(super) struct Budget(AtomicUsize);
 #[derive(Default)]
 struct Reel {
     /// The body of the request so far, at most `PROXY_REQUEST_BYTES_MAX` bytes.
-    request: Vec<u8>,
+    request: BlockBuffer,
     asked: RequestState,
     head: Option<Head>,
     /// The bytes that the recorder has not taken yet.
-    answer: Vec<u8>,
+    answer: BlockBuffer,
     /// How many bytes of the answer were dropped. After the first, all are: what follows a hole cannot be
     /// read.
     lost: u64,
@@ -103,7 +107,7 @@ pub(super) struct Reading {
     /// The head of the answer, in the first reading that has it.
     pub(super) head: Option<Head>,
     /// The next bytes of the answer.
-    pub(super) answer: Vec<u8>,
+    pub(super) answer: BlockBuffer,
     /// How many bytes after them were dropped.
     pub(super) lost: u64,
     /// How the call ended, if it has.
@@ -128,11 +132,11 @@ impl Tape {
         let whole = reel.request.len().saturating_add(bytes.len());
         if whole > PROXY_REQUEST_BYTES_MAX || !self.budget.take(bytes.len()) {
             self.budget.give(reel.request.len());
-            reel.request = Vec::new();
+            reel.request = BlockBuffer::default();
             reel.asked = RequestState::TooLarge;
             return;
         }
-        reel.request.extend_from_slice(bytes);
+        reel.request.add(bytes);
     }
 
     /// Ends the request; only the first call counts.
@@ -163,7 +167,7 @@ impl Tape {
             reel.lost = reel.lost.saturating_add(bytes.len() as u64);
             return;
         }
-        reel.answer.extend_from_slice(bytes);
+        reel.answer.add(bytes);
         reel.position = reel.position.saturating_add(bytes.len() as u64);
         drop(reel);
         self.wake.notify_one();
@@ -195,13 +199,13 @@ impl Tape {
     /// dropped. Only one task may wait on a tape. May be cancelled.
     pub(super) async fn request(&self) -> (Vec<u8>, RequestState, Held) {
         loop {
-            {
+            let asked = {
                 let mut reel = self.reel.lock();
-                if reel.asked != RequestState::Open {
-                    let request = std::mem::take(&mut reel.request);
-                    let held = Held { budget: Arc::clone(&self.budget), bytes: request.len() };
-                    return (request, reel.asked, held);
-                }
+                (reel.asked != RequestState::Open).then(|| (std::mem::take(&mut reel.request), reel.asked))
+            };
+            if let Some((request, asked)) = asked {
+                let held = Held { budget: Arc::clone(&self.budget), bytes: request.len() };
+                return (request.join(), asked, held);
             }
             self.wake.notified().await;
         }

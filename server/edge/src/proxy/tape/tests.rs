@@ -20,13 +20,13 @@ async fn what_was_said_is_read_once_and_in_order() {
     tape.say(b"one ");
     tape.say(b"two ");
     let reading = tape.read().await;
-    assert_eq!((reading.answer.as_slice(), reading.end), (&b"one two "[..], None));
+    assert_eq!((reading.answer.join(), reading.end), (b"one two ".to_vec(), None));
     assert_eq!(tape.position(), Some(reading.position));
     tape.say(b"three");
     tape.end(End::Whole);
     tape.end(End::HungUp);
     let reading = tape.read().await;
-    assert_eq!((reading.answer.as_slice(), reading.end), (&b"three"[..], Some(End::Whole)));
+    assert_eq!((reading.answer.join(), reading.end), (b"three".to_vec(), Some(End::Whole)));
     assert_eq!(tape.budget.held(), 0);
 }
 
