@@ -11,13 +11,12 @@
 //! it is compressed.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{Read as _, Seek as _, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
-use event_log::blocking;
 use http_body_util::BodyExt as _;
 use model::code::ErrorCode;
 use model::limits::BODY_IDLE_MS;
@@ -121,8 +120,11 @@ impl Pieces {
 /// is compressed.
 pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>) -> Result<Spool, Problem> {
     params::plain(request.headers())?;
+    let mut pieces = BodyPieces { body: request.into_body(), bytes_max, count: 0 };
     let mut spool = Spool::new(Arc::clone(work));
-    taken(request.into_body(), bytes_max, |bytes| Ok(blocking(|| spool.write_all(&bytes))?)).await?;
+    while let Some(bytes) = pieces.next().await? {
+        spool = spool.with(bytes).await?;
+    }
     spool.rewound()
 }
 
@@ -135,6 +137,8 @@ pub(super) struct Waiting {
     file: Option<File>,
     /// How many bytes are in the file.
     filed: usize,
+    /// How many bytes count as waiting in files.
+    spooled: usize,
     /// The bytes after those.
     pieces: Pieces,
     /// Most bytes in memory, as long as files can be written.
@@ -143,7 +147,14 @@ pub(super) struct Waiting {
 
 impl Waiting {
     fn new(work: &Arc<Work>, memory_max: usize) -> Self {
-        Self { work: Arc::clone(work), file: None, filed: 0, pieces: Pieces::default(), memory_max }
+        Self {
+            work: Arc::clone(work),
+            file: None,
+            filed: 0,
+            spooled: 0,
+            pieces: Pieces::default(),
+            memory_max,
+        }
     }
 
     /// The length in bytes.
@@ -157,41 +168,53 @@ impl Waiting {
         let pieces = std::mem::take(&mut self.pieces);
         let Some(mut file) = self.file.take() else { return Ok(pieces.join()) };
         let mut all = Vec::with_capacity(self.len() + pieces.len());
-        file.rewind()?;
         // Bytes after these were not written completely.
-        file.take(self.filed as u64).read_to_end(&mut all)?;
+        let read = file.rewind().and_then(|()| (&mut file).take(self.filed as u64).read_to_end(&mut all));
+        // Closed by another thread, see `Work::file`.
+        self.file = Some(file);
+        read?;
         pieces.append_to(&mut all);
         Ok(Bytes::from(all))
     }
 
-    /// Adds a piece, and writes to the file what is over the bound.
-    fn push(&mut self, piece: Bytes) {
+    /// Adds a piece, and moves to the file what is over the bound.
+    async fn push(&mut self, piece: Bytes) -> Result<(), Problem> {
         self.pieces.push(piece);
-        if self.pieces.len() > self.memory_max && blocking(|| self.put_into_file()).is_err() {
+        let bytes = self.pieces.len();
+        if bytes <= self.memory_max {
+            return Ok(());
+        }
+        if !self.work.spool(bytes as u64) {
             // A full disk must keep nobody from publishing: from here on the body waits in memory.
             self.memory_max = usize::MAX;
+            return Ok(());
         }
-    }
-
-    /// Moves what is in memory to the file. Fails if the disk or the bound for waiting bodies is full.
-    fn put_into_file(&mut self) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(tempfile::tempfile()?),
-        };
-        let bytes = self.pieces.len();
-        if !self.work.spool(bytes as u64) {
-            return Err(io::ErrorKind::StorageFull.into());
+        self.spooled += bytes;
+        let (file, pieces) = (self.file.take(), std::mem::take(&mut self.pieces));
+        // Beside the threads that serve sockets, as all files: see `Work::file`.
+        let putting = self.work.file(move || put_into_file(file, pieces));
+        let (file, rest) =
+            putting.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+        self.file = file;
+        match rest {
+            None => self.filed += bytes,
+            Some(pieces) => {
+                self.pieces = pieces;
+                self.memory_max = usize::MAX;
+                self.spooled -= bytes;
+                self.work.unspool(bytes as u64);
+            }
         }
-        let written = self.pieces.parts().try_for_each(|part| file.write_all(part));
-        if written.is_err() {
-            self.work.unspool(bytes as u64);
-            return written;
-        }
-        self.filed += bytes;
-        self.pieces = Pieces::default();
         Ok(())
     }
+}
+
+/// Writes `pieces` to `file`, which is made if there is none. Returns the file, and the pieces if not all of them could be
+/// written.
+fn put_into_file(file: Option<File>, pieces: Pieces) -> (Option<File>, Option<Pieces>) {
+    let Some(mut file) = file.or_else(|| tempfile::tempfile().ok()) else { return (None, Some(pieces)) };
+    let written = pieces.parts().try_for_each(|part| file.write_all(part));
+    (Some(file), written.is_err().then_some(pieces))
 }
 
 impl Drop for Waiting {
@@ -199,7 +222,7 @@ impl Drop for Waiting {
         if let Some(file) = self.file.take() {
             self.work.file(move || drop(file));
         }
-        self.work.unspool(self.filed as u64);
+        self.work.unspool(self.spooled as u64);
     }
 }
 
@@ -212,46 +235,54 @@ pub(super) async fn waiting(
     work: &Arc<Work>,
 ) -> Result<Waiting, Problem> {
     params::plain(request.headers())?;
+    let mut pieces = BodyPieces { body: request.into_body(), bytes_max, count: 0 };
     let mut all = Waiting::new(work, memory_max);
-    let keep = |piece| {
-        all.push(piece);
-        Ok(())
-    };
-    taken(request.into_body(), bytes_max, keep).await?;
+    while let Some(piece) = pieces.next().await? {
+        all.push(piece).await?;
+    }
     Ok(all)
 }
 
 /// Reads all of `body` into memory.
 async fn pieces(body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
+    let mut pieces = BodyPieces { body, bytes_max, count: 0 };
     let mut all = Pieces::default();
-    let keep = |bytes| {
-        all.push(bytes);
-        Ok(())
-    };
-    taken(body, bytes_max, keep).await?;
+    while let Some(piece) = pieces.next().await? {
+        all.push(piece);
+    }
     Ok(all)
 }
 
-/// Passes all of `body` to `keep` as it comes. The problems distinguish a body over the limit, one that
-/// breaks off, and one that brings no byte for too long.
-async fn taken(
-    mut body: Body,
+/// A body that is taken piece by piece, at most so many bytes of it.
+#[derive(Debug)]
+struct BodyPieces {
+    body: Body,
+    /// Most bytes of the body.
     bytes_max: usize,
-    mut keep: impl FnMut(Bytes) -> Result<(), Problem>,
-) -> Result<(), Problem> {
-    if body.size_hint().lower() > bytes_max as u64 {
-        return Err(too_large(body, bytes_max).await);
-    }
-    let mut count = 0_usize;
-    loop {
-        let Ok(frame) = tokio::time::timeout(IDLE, body.frame()).await else { return Err(idle()) };
-        let Some(frame) = frame else { return Ok(()) };
-        let bytes = frame.map_err(|error| broken(&error))?.into_data().unwrap_or_default();
-        count = count.saturating_add(bytes.len());
-        if count > bytes_max {
-            return Err(too_large(body, bytes_max).await);
+    /// How many bytes have come.
+    count: usize,
+}
+
+impl BodyPieces {
+    /// The next piece; `None` after the last. The problems distinguish a body over the limit, one that breaks off, and one
+    /// that brings no byte for too long.
+    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        if self.count == 0 && self.body.size_hint().lower() > self.bytes_max as u64 {
+            return Err(self.too_large().await);
         }
-        keep(bytes)?;
+        let Ok(frame) = tokio::time::timeout(IDLE, self.body.frame()).await else { return Err(idle()) };
+        let Some(frame) = frame else { return Ok(None) };
+        let bytes = frame.map_err(|error| broken(&error))?.into_data().unwrap_or_default();
+        self.count = self.count.saturating_add(bytes.len());
+        if self.count > self.bytes_max {
+            return Err(self.too_large().await);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// The problem for a body of more than its bound. The rest of it is read and discarded.
+    async fn too_large(&mut self) -> Problem {
+        too_large(std::mem::take(&mut self.body), self.bytes_max).await
     }
 }
 

@@ -166,6 +166,18 @@ impl Spool {
         }
     }
 
+    /// Adds `bytes`. What goes to the file is written on a thread beside those that serve sockets. Fails as [`Spool::spill`] does.
+    /// If the future is dropped the buffer is gone.
+    pub(super) async fn with(mut self, bytes: Bytes) -> Result<Self, Problem> {
+        if self.memory.len().saturating_add(bytes.len()) <= SPOOL_MEMORY_BYTES {
+            self.memory.extend_from_slice(&bytes);
+            return Ok(self);
+        }
+        let work = Arc::clone(&self.work);
+        let writing = work.file(move || self.write_all(&bytes).map(|()| self));
+        Ok(writing.await.map_err(io::Error::other).flatten()?)
+    }
+
     /// Moves what is in memory to the file. Fails if the disk, or the hub's bound for waiting answers, is
     /// full.
     fn spill(&mut self) -> io::Result<()> {

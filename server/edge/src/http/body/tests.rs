@@ -64,28 +64,28 @@ async fn i7_a_body_that_brings_nothing_does_not_stay_open() {
     }
 }
 
-#[test]
-fn a_body_that_waits_is_the_same_in_memory_in_a_file_and_where_no_file_can_grow() {
+#[tokio::test]
+async fn a_body_that_waits_is_the_same_in_memory_in_a_file_and_where_no_file_can_grow() {
     let said: Vec<Bytes> =
         (0..40_u8).map(|letter| Bytes::from(vec![letter; 1_000 + 200 * usize::from(letter)])).collect();
     let work = Arc::new(Work::default());
-    let waiting = |memory_max| {
+    let waiting = async |memory_max| {
         let mut waiting = Waiting::new(&work, memory_max);
         for piece in &said {
-            waiting.push(piece.clone());
+            waiting.push(piece.clone()).await.unwrap();
         }
         assert_eq!(waiting.len(), said.concat().len());
         waiting
     };
-    let in_memory = waiting(usize::MAX);
+    let in_memory = waiting(usize::MAX).await;
     assert!(in_memory.file.is_none());
     assert_eq!(in_memory.join().unwrap(), said.concat());
-    let in_file = waiting(10_000);
+    let in_file = waiting(10_000).await;
     assert!(in_file.pieces.len() <= 10_000 && in_file.filed > 100_000);
     assert_eq!(in_file.join().unwrap(), said.concat());
     assert!(work.spool(SPOOL_BYTES_MAX), "what lay in files gave its room back");
     work.unspool(50_000);
-    let in_both = waiting(10_000);
+    let in_both = waiting(10_000).await;
     assert!((1..=50_000).contains(&in_both.filed), "{} bytes fit", in_both.filed);
     assert_eq!(in_both.join().unwrap(), said.concat());
 }
