@@ -22,8 +22,8 @@ mod tally;
 pub mod wire;
 
 pub use fanout::{
-    BEHIND_AFTER, CurrentRung, Fanout, Ladder, Outbox, Pump, SendResult, Subscription, SubscriptionTarget,
-    SubscriptionTerms, Transport, ViewedConversation,
+    BEHIND_AFTER, CurrentRung, Fanout, Flushed, Ladder, Outbox, Pump, SendResult, Subscription,
+    SubscriptionTarget, SubscriptionTerms, Transport, ViewedConversation,
 };
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::blocking_log;

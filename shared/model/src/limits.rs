@@ -451,6 +451,13 @@ pub const READER_SILENT_MS: u64 = 240_000;
 /// that takes them one by one would look as if it took none.
 pub const UNSENT_BYTES_MAX: u32 = 128 << 10;
 
+/// Most bytes that one call of the kernel is given to write. It copies them all before it lets the thread go on with others, and
+/// delivers them too if the peer is on the same machine.
+pub const WRITE_BYTES_MAX: usize = 64 << 10;
+
+/// Most bytes that one connection writes before other tasks of its thread get their turn.
+pub const TURN_WRITTEN_BYTES_MAX: usize = 256 << 10;
+
 /// How long a new socket may stay without `hello`, in milliseconds.
 pub const HELLO_MS: u64 = 10_000;
 

@@ -8,6 +8,8 @@
 //!                                          └─ 8 times nothing ─▶ the write fails, the connection ends
 //! ```
 //!
+//! However much waits, one call of the kernel gets a bounded part of it, and other tasks have their turn between some of them.
+//!
 //! A write that is pending costs one timer; nothing is counted while bytes flow. Over HTTP/2 one stream may be at a
 //! rest while others go on, so each is watched by itself: see `stream`.
 
@@ -19,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use model::limits::{TURN_WRITTEN_BYTES_MAX, WRITE_BYTES_MAX};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
@@ -89,6 +92,8 @@ pub(crate) struct Patient<S> {
     line: Arc<ConnectionInfo>,
     /// Counts while the peer takes nothing.
     waiting: Option<Waiting>,
+    /// How many bytes were written since the task last waited.
+    written: usize,
 }
 
 /// For how long a peer has taken nothing.
@@ -118,7 +123,7 @@ impl Press for tokio::net::TcpStream {
 impl<S> Patient<S> {
     /// Wraps `stream`, whose peer may take nothing for `limit`.
     pub(crate) fn new(stream: S, limit: Duration) -> Self {
-        Self { stream, limit, line: Arc::default(), waiting: None }
+        Self { stream, limit, line: Arc::default(), waiting: None, written: 0 }
     }
 
     /// The part that others may know of.
@@ -164,6 +169,48 @@ impl<S: Press> Patient<S> {
     }
 }
 
+impl<S> Patient<S> {
+    /// Pending once [`TURN_WRITTEN_BYTES_MAX`] bytes were written without a pause: the task is woken again, behind others that wait
+    /// for its thread.
+    fn turn(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.written < TURN_WRITTEN_BYTES_MAX {
+            return Poll::Ready(());
+        }
+        self.written = 0;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Counts what was written.
+    fn count(&mut self, wrote: &Poll<io::Result<usize>>) {
+        match wrote {
+            Poll::Ready(Ok(bytes)) => self.written = self.written.saturating_add(*bytes),
+            Poll::Ready(Err(_)) | Poll::Pending => self.written = 0,
+        }
+    }
+}
+
+/// As much of the first of `pieces` that has bytes as one call of the kernel is given.
+fn first_of<'a>(pieces: &'a [io::IoSlice<'_>]) -> &'a [u8] {
+    pieces.iter().find(|piece| !piece.is_empty()).map_or(&[], |piece| bounded(piece))
+}
+
+/// The first [`WRITE_BYTES_MAX`] of `bytes`.
+fn bounded(bytes: &[u8]) -> &[u8] {
+    bytes.get(..WRITE_BYTES_MAX).unwrap_or(bytes)
+}
+
+/// How many of `pieces` have at most [`WRITE_BYTES_MAX`] bytes together.
+fn within(pieces: &[io::IoSlice<'_>]) -> usize {
+    let mut room = WRITE_BYTES_MAX;
+    let fits = |piece: &&io::IoSlice<'_>| {
+        let left = room.checked_sub(piece.len());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    pieces.iter().take_while(fits).count()
+}
+
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -180,8 +227,12 @@ impl<S: AsyncWrite + Press + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.turn(context));
+        let bytes = bounded(bytes);
         let wrote = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.settle(context, wrote, bytes)
+        let wrote = self.settle(context, wrote, bytes);
+        self.count(&wrote);
+        wrote
     }
 
     fn poll_write_vectored(
@@ -189,9 +240,18 @@ impl<S: AsyncWrite + Press + Unpin> AsyncWrite for Patient<S> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let wrote = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
-        let first = pieces.iter().find(|piece| !piece.is_empty());
-        self.settle(context, wrote, first.map_or(&[], |piece| piece))
+        ready!(self.turn(context));
+        let first = first_of(pieces);
+        let wrote = match pieces.get(..within(pieces)) {
+            Some(some) if some.iter().any(|piece| !piece.is_empty()) => {
+                Pin::new(&mut self.stream).poll_write_vectored(context, some)
+            }
+            // The first piece alone is too large.
+            _ => Pin::new(&mut self.stream).poll_write(context, first),
+        };
+        let wrote = self.settle(context, wrote, first);
+        self.count(&wrote);
+        wrote
     }
 
     fn is_write_vectored(&self) -> bool {

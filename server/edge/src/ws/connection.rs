@@ -22,7 +22,7 @@ use compact_str::CompactString;
 use model::ConversationId;
 use model::code::CloseCode;
 use model::frame::{BearerToken, ServerFrame, SubscriptionId};
-use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX};
+use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX, TURN_WRITTEN_BYTES_MAX};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
@@ -226,6 +226,10 @@ impl Connection {
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
+            if let Some(rest) = self.inlet.take_rest() {
+                // Boxed, since idle sockets have no use for it.
+                Box::pin(tokio::time::sleep(rest)).await;
+            }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
             let has_room = self.acks.has_room() && self.passing.has_room();
@@ -265,7 +269,8 @@ impl Connection {
         self.unread = self.inlet.is_cut_short();
         if !self.to_deliver.is_empty() {
             // Acks go out first: if they waited, a subscription on this socket would count as behind.
-            self.outbox.flush();
+            let mut turn = TURN_WRITTEN_BYTES_MAX;
+            self.outbox.flush(&mut turn);
         }
         self.deliver();
         // An idle socket must not keep the memory of its busiest moment.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use model::Position;
 use model::frame::SubscriptionId;
+use model::limits::TURN_WRITTEN_BYTES_MAX;
 use tokio::time::Instant;
 
 use super::catch_up::{CatchUp, Step};
-use hub::{Fanout, Ladder, Outbox, Subscription};
+use hub::{Fanout, Flushed, Ladder, Outbox, Subscription};
 
 /// Most frames for viewers that are behind before other tasks get their turn.
 const STEPS_AT_ONCE: usize = 64;
@@ -59,7 +60,7 @@ impl Feed {
     /// Writes what waits. If the socket takes all of it, subscriptions that are behind get their next frames,
     /// in turns.
     ///
-    /// True if it stopped early to give other tasks their turn.
+    /// True if it stopped early to give other tasks their turn: after [`STEPS_AT_ONCE`] frames, or [`TURN_WRITTEN_BYTES_MAX`] bytes.
     pub(crate) fn go_on(&mut self, outbox: &Outbox, fanout: &Fanout) -> bool {
         for (subscription, cursor) in outbox.take_parked() {
             if subscription.is_active() {
@@ -67,10 +68,12 @@ impl Feed {
             }
         }
         self.behind.retain(|behind| behind.subscription.is_active());
-        let mut next = 0;
+        let (mut next, mut turn) = (0, TURN_WRITTEN_BYTES_MAX);
         for _ in 0..STEPS_AT_ONCE {
-            if !outbox.flush() {
-                return false;
+            match outbox.flush(&mut turn) {
+                Flushed::All => {}
+                Flushed::Blocked => return false,
+                Flushed::TurnOver => return true,
             }
             // In turns, so that a long catch-up does not delay the others.
             let Some(behind) = self.behind.get_mut(next) else {

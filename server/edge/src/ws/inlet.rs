@@ -4,11 +4,12 @@
 //! One turn of reading is bounded, whatever a peer sends. Each frame is returned to the socket's task, which
 //! checks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even if they contain no whole
 //! frame. Frames may be empty, so the turn of a peer that sends no text is only [`WORDLESS_TURN_BYTES_MAX`]
-//! bytes long.
+//! bytes long, and a turn that took long for so few is followed by a rest: see [`Inlet::take_rest`].
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use model::limits::{HELLO_BYTES_MAX, INBOUND_BYTES_WITHOUT_TEXT_MAX, INBOUND_FRAME_BYTES_MAX};
@@ -27,6 +28,15 @@ const TURN_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of a turn after a whole turn without text: empty frames take a hundred times as long for each
 /// byte as a large frame.
 const WORDLESS_TURN_BYTES_MAX: usize = 8 << 10;
+
+/// A turn without text that takes less of a core is not followed by a rest. Copying the bytes of a large frame takes a tenth of it.
+const WORDLESS_TURN_FREE: Duration = Duration::from_micros(50);
+
+/// How many times as long as a turn without text the rest after it is: such a peer has an eleventh of a core at most.
+const WORDLESS_REST_TIMES: u32 = 10;
+
+/// The longest rest.
+const WORDLESS_REST_MAX: Duration = Duration::from_millis(10);
 
 /// How many bytes of buffer the WebSocket library keeps for an idle socket.
 const KEPT: usize = 256;
@@ -65,6 +75,8 @@ pub(super) struct Inlet {
     turn: usize,
     /// How many bytes were read since the last text frame.
     without_text: usize,
+    /// What this thread had used of a core when the turn began, if that is a turn without text.
+    wordless_since: Option<Duration>,
 }
 
 /// Bytes that were read and are not used yet.
@@ -86,7 +98,7 @@ impl Inlet {
             .max_frame_size(Some(HELLO_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
         let ahead = Ahead { bytes: first.to_vec(), used: 0 };
-        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0 }
+        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0, wordless_since: None }
     }
 
     /// From now on a frame may have [`INBOUND_FRAME_BYTES_MAX`] bytes.
@@ -101,6 +113,14 @@ impl Inlet {
     pub(super) fn begin_turn(&mut self) {
         let is_wordless = self.without_text >= TURN_BYTES_MAX;
         self.turn = if is_wordless { WORDLESS_TURN_BYTES_MAX } else { TURN_BYTES_MAX };
+        self.wordless_since = is_wordless.then(thread_time);
+    }
+
+    /// How long to leave the socket alone before the next turn, once after each turn: [`WORDLESS_REST_TIMES`] times as long as the turn
+    /// took, after one in which nothing but empty or tiny frames can have come. `None` if it need not rest.
+    pub(super) fn take_rest(&mut self) -> Option<Duration> {
+        let took = thread_time().saturating_sub(self.wordless_since.take()?);
+        (took > WORDLESS_TURN_FREE).then(|| took.saturating_mul(WORDLESS_REST_TIMES).min(WORDLESS_REST_MAX))
     }
 
     /// Whether the turn ended by its bound.
@@ -154,6 +174,15 @@ impl Inlet {
             Err(_) => FrameRead::Closed,
         }
     }
+}
+
+/// How much of a core this thread has used; where the system does not say so, the time.
+fn thread_time() -> Duration {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Duration::try_from(now).unwrap_or_default()
 }
 
 /// The socket as the WebSocket library sees it.

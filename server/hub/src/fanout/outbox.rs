@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::{Buf as _, Bytes};
+use model::limits::WRITE_BYTES_MAX;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -30,6 +31,17 @@ pub enum SendResult {
     Blocked,
     /// The socket is closed or the subscription has ended.
     Over,
+}
+
+/// How far [`Outbox::flush`] came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flushed {
+    /// Nothing waits any more, also because the socket closed.
+    All,
+    /// The kernel takes no more at present.
+    Blocked,
+    /// As many bytes were written as one turn may write. More can be written after other tasks had theirs.
+    TurnOver,
 }
 
 /// What an outbox writes to: a TCP socket, or its double in tests of a simulated network.
@@ -205,27 +217,38 @@ impl Outbox {
         }
     }
 
-    /// Writes what waits until the kernel takes no more. True when nothing is left, also because the socket
-    /// closed.
-    pub fn flush(&self) -> bool {
+    /// Writes what waits until the kernel takes no more, or `turn` bytes were written, from which those that were written are
+    /// taken away. One call of the kernel gets at most [`WRITE_BYTES_MAX`].
+    pub fn flush(&self, turn: &mut usize) -> Flushed {
         let mut state = self.state.lock();
         while !state.pending.is_empty() && !state.over {
+            if *turn == 0 {
+                return Flushed::TurnOver;
+            }
             let mut pieces = [IoSlice::new(&[]); PIECES];
-            let mut count = 0;
+            let (mut count, mut room) = (0, WRITE_BYTES_MAX.min(*turn));
             for (piece, waiting) in pieces.iter_mut().zip(&state.pending) {
-                *piece = IoSlice::new(&waiting.bytes);
+                let part = waiting.bytes.get(..room).unwrap_or(&waiting.bytes);
+                *piece = IoSlice::new(part);
+                room -= part.len();
                 count += 1;
+                if room == 0 {
+                    break;
+                }
             }
             match self.line.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
-                Ok(taken) => state.taken(taken),
+                Ok(taken) => {
+                    *turn = turn.saturating_sub(taken);
+                    state.taken(taken);
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     state.blocked();
-                    return false;
+                    return Flushed::Blocked;
                 }
                 Err(_) => state.over = true,
             }
         }
-        true
+        Flushed::All
     }
 
     /// How many bytes wait.

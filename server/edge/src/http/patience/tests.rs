@@ -131,3 +131,76 @@ async fn i8_a_peer_of_a_kib_a_second_is_never_cut_though_its_kernel_tells_of_it_
     patient.write_all(&vec![0; 1 << 20]).await.unwrap();
     assert_eq!(patient.into_inner().taken.into_inner(), 1 << 20);
 }
+
+/// A kernel that takes everything, and remembers how much it got at once.
+#[derive(Default)]
+struct Greedy(Vec<usize>);
+
+impl Press for Greedy {
+    fn press(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+}
+
+impl AsyncWrite for Greedy {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.0.push(bytes.len());
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let all: Vec<u8> = pieces.iter().flat_map(|piece| piece.to_vec()).collect();
+        self.poll_write(context, &all)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn i8_a_large_answer_is_written_in_bounded_parts_with_turns_for_others_between_them() {
+    let mut patient = Patient::new(Greedy::default(), LIMIT);
+    let turns = std::cell::Cell::new(0);
+    let all = vec![0; 3 * TURN_WRITTEN_BYTES_MAX];
+    let others = async {
+        loop {
+            turns.set(turns.get() + 1);
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        wrote = patient.write_all(&all) => wrote.unwrap(),
+        () = others => {}
+    }
+    // A turn for the others after each full one that was followed by more.
+    assert_eq!(turns.get(), 2);
+    let calls = patient.into_inner().0;
+    assert_eq!(calls, vec![WRITE_BYTES_MAX; all.len() / WRITE_BYTES_MAX]);
+}
+
+#[tokio::test]
+async fn several_pieces_are_written_together_up_to_the_bound() {
+    let mut patient = Patient::new(Greedy::default(), LIMIT);
+    let (small, large) = (vec![0; 1 << 10], vec![0; WRITE_BYTES_MAX + 1]);
+    for pieces in
+        [vec![&[][..], &small, &small, &large], vec![&[][..], &large, &small], vec![&small[..], &small]]
+    {
+        let pieces: Vec<_> = pieces.into_iter().map(io::IoSlice::new).collect();
+        patient.write_vectored(&pieces).await.unwrap();
+    }
+    assert_eq!(patient.into_inner().0, [2 << 10, WRITE_BYTES_MAX, 2 << 10]);
+}

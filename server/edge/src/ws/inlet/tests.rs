@@ -69,3 +69,24 @@ async fn who_says_something_between_its_pings_may_send_as_many_as_it_likes() {
         }
     }
 }
+
+#[tokio::test]
+async fn i8_who_sends_empty_fragments_rests_longer_than_it_keeps_a_core_busy() {
+    let endless = [frame(TEXT_BEGINS, b""), frame(TEXT_GOES_ON, b"").repeat(100_000)].concat();
+    let (mut inlet, outbox) = came(&endless).await;
+    inlet.begin_turn();
+    assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
+    // The first turn is like anybody's.
+    assert_eq!(inlet.take_rest(), None);
+    let mut rests = Duration::ZERO;
+    for _turn in 0..20 {
+        inlet.begin_turn();
+        assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
+        let rest = inlet.take_rest().unwrap_or_default();
+        assert!(rest <= WORDLESS_REST_MAX, "{rest:?}");
+        // Once for each turn.
+        assert_eq!(inlet.take_rest(), None);
+        rests += rest;
+    }
+    assert!(rests > Duration::ZERO);
+}

@@ -45,7 +45,7 @@ impl Viewer {
 
     /// All that it was told.
     fn heard(&self) -> String {
-        assert!(self.subscription.outbox.flush());
+        assert_eq!(self.subscription.outbox.flush(&mut usize::MAX.clone()), crate::fanout::Flushed::All);
         String::from_utf8_lossy(&self.heard.0.lock()).into_owned()
     }
 }

@@ -54,7 +54,7 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
         all
     };
     let writer = async {
-        while !outbox.flush() {
+        while outbox.flush(&mut usize::MAX.clone()) != Flushed::All {
             ours.writable().await.unwrap();
         }
     };
@@ -74,7 +74,7 @@ async fn frames_go_out_whole_and_in_order_through_a_socket_that_stalls() {
 async fn many_small_pieces_leave_in_order() {
     let (_ours, outbox, mut peer) = pair().await;
     outbox.queue((0..100).map(|number| frame(number, 3)));
-    assert!(outbox.flush());
+    assert_eq!(outbox.flush(&mut usize::MAX.clone()), Flushed::All);
     let mut all = vec![0; 300];
     peer.read_exact(&mut all).await.unwrap();
     let expected: Vec<u8> = (0..100).flat_map(|number| [number; 3]).collect();
@@ -156,7 +156,7 @@ async fn what_was_begun_ends_before_anything_else_and_the_rest_can_be_forgotten(
         all
     };
     let writer = async {
-        while !outbox.flush() {
+        while outbox.flush(&mut usize::MAX.clone()) != Flushed::All {
             ours.writable().await.unwrap();
         }
     };
@@ -166,4 +166,34 @@ async fn what_was_begun_ends_before_anything_else_and_the_rest_can_be_forgotten(
     assert!(frames.iter().all(|byte| *byte == 1));
     assert_eq!(last, [4; 10]);
     assert_eq!(outbox.waiting(), 0);
+}
+
+/// A kernel that takes everything, and remembers how much it got at once.
+#[derive(Debug, Default)]
+struct Greedy(Mutex<Vec<usize>>);
+
+impl Transport for Greedy {
+    fn try_write(&self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.try_write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn try_write_vectored(&self, pieces: &[IoSlice<'_>]) -> std::io::Result<usize> {
+        let bytes = pieces.iter().map(|piece| piece.len()).sum();
+        self.0.lock().push(bytes);
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn i8_one_call_and_one_turn_write_a_bounded_part_of_what_waits() {
+    let kernel = Arc::new(Greedy::default());
+    let line: Arc<dyn Transport> = Arc::<Greedy>::clone(&kernel);
+    let outbox = Outbox::new(line);
+    outbox.queue([frame(1, 10), frame(2, 5 * WRITE_BYTES_MAX)]);
+    let mut turn = 3 * WRITE_BYTES_MAX + 5;
+    assert_eq!(outbox.flush(&mut turn), Flushed::TurnOver);
+    assert_eq!((turn, outbox.waiting()), (0, 2 * WRITE_BYTES_MAX + 5));
+    assert_eq!(outbox.flush(&mut usize::MAX.clone()), Flushed::All);
+    let (full, rest) = (WRITE_BYTES_MAX, 5);
+    assert_eq!(*kernel.0.lock(), [full, full, full, rest, full, full, rest]);
 }
