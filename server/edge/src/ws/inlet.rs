@@ -22,11 +22,11 @@ use hub::Outbox;
 const READ: usize = 64 << 10;
 
 /// Most bytes that one turn reads.
-const TURN_BYTES_MAX: usize = 64 << 10;
+const TURN_BYTES_MAX: u32 = 64 << 10;
 
 /// Most bytes of a turn after a whole turn without text: empty frames take a hundred times as long for each
 /// byte as a large frame.
-const WORDLESS_TURN_BYTES_MAX: usize = 8 << 10;
+const WORDLESS_TURN_BYTES_MAX: u32 = 8 << 10;
 
 /// How many bytes of buffer the WebSocket library keeps for an idle socket.
 const KEPT: usize = 256;
@@ -62,9 +62,14 @@ pub(super) struct Inlet {
     /// Bytes from the socket that are not used yet.
     ahead: Ahead,
     /// How many bytes may still be read in this turn; at 0 the turn is over.
-    turn: usize,
+    turn: u32,
     /// How many bytes were read since the last text frame.
-    without_text: usize,
+    without_text: u32,
+    /// How many bytes were read since somebody asked.
+    came: u32,
+    /// Until when nothing is read, in milliseconds after the socket was opened; 0 where it is read. Kept here, where it costs an idle
+    /// socket no memory.
+    pub(super) rests_until: u32,
 }
 
 /// Bytes that were read and are not used yet.
@@ -86,7 +91,7 @@ impl Inlet {
             .max_frame_size(Some(HELLO_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
         let ahead = Ahead { bytes: first.to_vec(), used: 0 };
-        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0 }
+        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0, came: 0, rests_until: 0 }
     }
 
     /// From now on a frame may have [`INBOUND_FRAME_BYTES_MAX`] bytes.
@@ -113,6 +118,11 @@ impl Inlet {
         !self.ahead.bytes.is_empty()
     }
 
+    /// How many bytes were read since the last time that this was asked, if they are at least `least`; they are asked for once.
+    pub(super) fn came(&mut self, least: u32) -> Option<u32> {
+        (self.came >= least).then(|| std::mem::take(&mut self.came))
+    }
+
     /// Discards what comes, for a peer whose frames can no longer be read. True once the peer has closed.
     pub(super) fn discard(&mut self) -> bool {
         self.ahead = Ahead::default();
@@ -120,7 +130,7 @@ impl Inlet {
             while self.turn > 0 {
                 match self.socket.try_read(scratch) {
                     Ok(0) => return true,
-                    Ok(count) => self.turn = self.turn.saturating_sub(count),
+                    Ok(count) => self.turn = self.turn.saturating_sub(bytes(count)),
                     Err(error) => return error.kind() != ErrorKind::WouldBlock,
                 }
             }
@@ -135,14 +145,16 @@ impl Inlet {
         let turn = &mut self.turn;
         let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead, turn };
         let read = self.context.read(&mut half);
-        self.without_text = self.without_text.saturating_add(before.saturating_sub(self.turn));
+        let count = before.saturating_sub(self.turn);
+        self.without_text = self.without_text.saturating_add(count);
+        self.came = self.came.saturating_add(count);
         match read {
             Ok(Message::Text(text)) => {
                 self.without_text = 0;
                 FrameRead::Text(text)
             }
             Ok(Message::Binary(_)) => FrameRead::Bad("binary frames are not spoken here"),
-            Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => {
+            Ok(_) | Err(Error::Io(_)) if self.without_text > bytes(INBOUND_BYTES_WITHOUT_TEXT_MAX) => {
                 FrameRead::Idle
             }
             // A close is answered by the next read, which then returns an error.
@@ -156,13 +168,18 @@ impl Inlet {
     }
 }
 
+/// A number of bytes as it is counted here; all of them are far smaller than what has room.
+fn bytes(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// The socket as the WebSocket library sees it.
 struct Half<'a> {
     socket: &'a TcpStream,
     outbox: &'a Outbox,
     ahead: &'a mut Ahead,
     /// The bytes that may still be read, see [`Inlet::turn`].
-    turn: &'a mut usize,
+    turn: &'a mut u32,
 }
 
 impl Read for Half<'_> {
@@ -171,7 +188,7 @@ impl Read for Half<'_> {
             return Err(ErrorKind::WouldBlock.into());
         }
         let count = self.read_on(into)?;
-        *self.turn = self.turn.saturating_sub(count);
+        *self.turn = self.turn.saturating_sub(bytes(count));
         Ok(count)
     }
 }
