@@ -22,6 +22,7 @@ mod limits;
 pub(crate) mod login;
 mod names;
 mod publishing;
+mod syntax;
 mod without;
 
 #[tokio::test(flavor = "multi_thread")]

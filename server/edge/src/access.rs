@@ -40,6 +40,7 @@ mod links;
 mod login;
 mod shared;
 mod store;
+mod traffic;
 mod trusted;
 mod vouched;
 
@@ -57,6 +58,7 @@ pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
 pub(crate) use store::private;
 pub use store::{StoreError, TokenStore, random};
+pub(crate) use traffic::Traffic;
 pub use trusted::{AddressRange, AddressRangeError, GROUPS_CLAIM, TrustedHeaders, USER_CLAIM, USER_HEADER};
 
 /// The time between two checks whether the file of tokens has changed.

@@ -26,6 +26,7 @@ pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     keeping(&mut page, shared);
     proxying(&mut page, shared);
     redacting(&mut page, shared);
+    counting(&mut page, shared);
     running(&mut page, shared);
     if let Some(measured) = measured {
         measured::put(&mut page, measured);
@@ -68,6 +69,26 @@ fn redacting(page: &mut Page, shared: &Shared) {
     page.head("fanlight_redactions_total", "Secrets that were marked instead of stored, by rule.", "counter");
     for (rule, count) in redactor.counts() {
         page.line("fanlight_redactions_total", &format!("{{rule=\"{rule}\"}}"), count);
+    }
+}
+
+/// What principals send and are sent, which is not counted while access control is off.
+fn counting(page: &mut Page, shared: &Shared) {
+    let counted = shared.gate.counted();
+    let (received, sent) =
+        counted.map(|counted| (counted.received.totals(), counted.sent.totals())).unwrap_or_default();
+    let ways = [("received", received), ("sent", sent)];
+    page.head("fanlight_principal_bytes_total", "Bytes that count for the quotas of principals.", "counter");
+    for (way, (bytes, _)) in ways {
+        page.line("fanlight_principal_bytes_total", &format!("{{way=\"{way}\"}}"), bytes);
+    }
+    page.head(
+        "fanlight_over_quota_total",
+        "How often a principal over its bytes was refused or slowed down.",
+        "counter",
+    );
+    for (way, (_, over)) in ways {
+        page.line("fanlight_over_quota_total", &format!("{{way=\"{way}\"}}"), over);
     }
 }
 

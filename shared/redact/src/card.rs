@@ -21,12 +21,24 @@ const LIST_GROUPS: usize = 6;
 /// Most bytes before a number that say whether it is within a list.
 pub(crate) const BEFORE_BYTES: usize = 5 * (LIST_GROUPS - 4) + 1;
 
+/// Bytes that are counted in one byte: fewer than it holds.
+const COUNTED: usize = 128;
+
+/// Whether `text` has as many digits as a card at least, wherever they stand.
+pub(crate) fn has_digits_of_one(text: &[u8]) -> bool {
+    // In a byte for each place, so that many places are counted at once.
+    let counts = text
+        .chunks(COUNTED)
+        .map(|part| part.iter().fold(0, |count, byte| count + u8::from(byte.is_ascii_digit())));
+    counts.map(usize::from).sum::<usize>() >= DIGITS_MIN
+}
+
 /// Whether `text`, whatever follows it, begins with too few digits for a card. Says of most numbers in a text that they are none, before they
 /// are read as one.
 pub(crate) fn is_excluded(text: &[u8]) -> bool {
-    let is_number = |byte: &u8| byte.is_ascii_digit() | matches!(byte, b' ' | b'-');
+    let is_sign = |byte: &u8| byte.is_ascii_digit() | matches!(byte, b' ' | b'-');
     // All of them, whatever the first says: where numbers end is not to be foreseen, and a wrong guess of the processor costs more.
-    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_number(byte))
+    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_sign(byte))
 }
 
 /// Judges whether the number of a card begins with `text`. Before it is `before`, whose last byte is no letter or digit.

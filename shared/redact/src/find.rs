@@ -4,13 +4,15 @@
 use std::ops::RangeInclusive;
 
 use crate::base64::{self, Bits, Encoded};
-use crate::card::{self, BANK_DIGITS, card};
+use crate::card::{BANK_DIGITS, card};
 use crate::email;
 use crate::patterns::Patterns;
 use crate::plain::Plain;
 use crate::rules::{CARD, EMAIL, KEYS, PRIVATE_KEY, Rule, VALUES};
 use crate::starts::Starts;
 use crate::verdict::{BEGIN as PRIVATE_KEY_BEGIN, End, Strength, Verdict, private_key};
+
+mod quiet;
 
 /// A kind of secret: its name in marks, and the place of its count.
 pub(crate) type KindIndex = usize;
@@ -94,10 +96,6 @@ enum What {
 /// The first three digits of payment cards.
 const CARD_NUMBERS: RangeInclusive<u32> = 222..=660;
 
-/// Most bytes of a text that [`Finder::is_quiet`] takes beside the piece that follows them: the two at its end that were not looked at, the
-/// first of which may be inside of a letter of four.
-pub(crate) const BEFORE_BYTES_MAX: usize = 5;
-
 /// Looks for the kinds that are wanted.
 #[derive(Debug)]
 pub(crate) struct Finder {
@@ -157,24 +155,6 @@ impl Finder {
     /// The names of the kinds that are built in; the patterns' kinds follow.
     pub(crate) fn names(&self) -> &[&'static str] {
         &self.names
-    }
-
-    /// Whether no secret begins in `before` or in `piece`, which follows it, whatever comes next; only where a secret begins with the last
-    /// two bytes it cannot tell. Both are without escapes. It looks at no rule, so it may say no of what is none either; and no of a
-    /// `before` of more than [`BEFORE_BYTES_MAX`] bytes.
-    pub(crate) fn is_quiet(&self, before: &[u8], piece: &[u8]) -> bool {
-        if self.email.is_some() || !self.patterns.is_empty() {
-            return false;
-        }
-        let mut joint = [0; BEFORE_BYTES_MAX + 2];
-        let count = before.len() + piece.len().min(2);
-        let Some(seam) = joint.get_mut(..count) else { return false };
-        seam.iter_mut().zip(before.iter().chain(piece)).for_each(|(byte, from)| *byte = *from);
-        self.starts.places(seam).next().is_none()
-            && self.starts.places(piece).all(|(at, entries)| {
-                let text = piece.get(at..).unwrap_or_default();
-                entries.iter().all(|entry| entry.is_excluded(text))
-            })
     }
 
     /// The first secret in `plain` that begins at `part.from` or behind; where `end` is open, also what the end cuts.
@@ -285,17 +265,6 @@ impl Entry {
             What::Key(_, start) => start.len(),
             What::PrivateKey => PRIVATE_KEY_BEGIN.len(),
             What::Card => BANK_DIGITS,
-        }
-    }
-
-    /// Whether what `text` begins with is no secret of this kind, whatever follows it; told by its first bytes alone.
-    fn is_excluded(&self, text: &[u8]) -> bool {
-        let differs = |start: &[u8]| start.iter().zip(text).any(|(one, other)| one != other);
-        match (&self.encoded, self.what) {
-            (Some(encoded), _) => differs(&encoded.letters),
-            (None, What::Key(_, start)) => differs(start.as_bytes()),
-            (None, What::PrivateKey) => differs(PRIVATE_KEY_BEGIN),
-            (None, What::Card) => card::is_excluded(text),
         }
     }
 

@@ -1,6 +1,7 @@
 //! How secrets begin, as a table that is asked with three bytes at a time. A filter with two bits of one word for each beginning answers
 //! for nearly all places of a text; where it says yes the map is asked. The map is larger than the first caches: numbers, of which texts are full
-//! and with many of which a card begins, do without it.
+//! and with many of which a card begins, do without it. Whether anything but such a number may begin in a piece is told by a set that is cheaper still
+//! ([`Words`]): nearly every piece of a stream has neither, and is looked at no further.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -14,6 +15,8 @@ const WORDS: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Starts<T> {
     filter: Box<[u64; WORDS]>,
+    /// The same without what [`Starts::enter_numbers`] has entered, of which texts are full.
+    words: Words,
     /// What begins with three digits, whichever they are.
     digits: Vec<T>,
     /// The three bytes as a number are the key. They are ours, so nobody chooses keys that collide.
@@ -22,7 +25,12 @@ pub(crate) struct Starts<T> {
 
 impl<T> Default for Starts<T> {
     fn default() -> Self {
-        Self { filter: Box::new([0; WORDS]), digits: Vec::new(), entries: HashMap::default() }
+        Self {
+            words: Words::default(),
+            filter: Box::new([0; WORDS]),
+            digits: Vec::new(),
+            entries: HashMap::default(),
+        }
     }
 }
 
@@ -31,6 +39,7 @@ impl<T> Starts<T> {
     pub(crate) fn enter(&mut self, start: &[u8], entry: T) {
         let Some(three) = start.first_chunk() else { return };
         self.pass(*three);
+        self.words.enter(*three);
         if is_number(*three) {
             self.digits.push(entry);
         } else {
@@ -49,10 +58,20 @@ impl<T> Starts<T> {
     }
 
     fn pass(&mut self, three: [u8; 3]) {
-        let (word, bits) = place(key(three));
-        if let Some(word) = self.filter.get_mut(word) {
+        let (at, bits) = place(key(three));
+        if let Some(word) = self.filter.get_mut(at) {
             *word |= bits;
         }
+    }
+
+    /// Whether something else than those numbers may begin in `bytes`. It never says no of what does; of some that does not it says yes.
+    pub(crate) fn may_hold_word(&self, bytes: &[u8]) -> bool {
+        self.words.may_hold(bytes)
+    }
+
+    /// The same of three bytes.
+    pub(crate) fn may_be_word(&self, [a, b, c]: [u8; 3]) -> bool {
+        self.words.is_in(u32::from_le_bytes([a, b, c, 0])) != 0
     }
 
     /// The places of `bytes` at which something may begin, in order, and what: all that begins with those three bytes, and perhaps more.
@@ -95,6 +114,63 @@ impl<'a, T> Iterator for Places<'a, T> {
     }
 }
 
+/// Slots of each of the two tables of [`Words`]: a power of two, 2^[`SLOT_BITS`].
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 13;
+
+/// A set of three bytes that is asked at every place of a text: two loads and no shift by what is loaded. Each of its members has one of eight classes,
+/// whose bit it sets in two slots, one of each table; what is no member seldom finds the same bit in both of its own.
+#[derive(Debug)]
+struct Words {
+    first: Box<[u8; SLOTS]>,
+    second: Box<[u8; SLOTS]>,
+    /// How many were entered; it gives the class of the next one.
+    count: u32,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self { first: Box::new([0; SLOTS]), second: Box::new([0; SLOTS]), count: 0 }
+    }
+}
+
+impl Words {
+    fn enter(&mut self, [a, b, c]: [u8; 3]) {
+        let word = u32::from_le_bytes([a, b, c, 0]);
+        if self.is_in(word) != 0 {
+            return;
+        }
+        let (first, second) = Self::slots(word);
+        let class = 1 << (self.count % 8);
+        self.count += 1;
+        if let (Some(first), Some(second)) = (self.first.get_mut(first), self.second.get_mut(second)) {
+            (*first, *second) = (*first | class, *second | class);
+        }
+    }
+
+    fn slots(word: u32) -> (usize, usize) {
+        let hash = word.wrapping_mul(0x9E37_79B1);
+        let slot = |hash: u32| usize::try_from(hash).unwrap_or_default() % SLOTS;
+        (slot(hash >> (32 - SLOT_BITS)), slot(hash >> (32 - 2 * SLOT_BITS)))
+    }
+
+    /// The classes that both slots of `word` have: none of what was not entered, nearly always.
+    fn is_in(&self, word: u32) -> u8 {
+        let (first, second) = Self::slots(word);
+        let of = |table: &[u8; SLOTS], slot: usize| table.get(slot).copied().unwrap_or_default();
+        of(&self.first, first) & of(&self.second, second)
+    }
+
+    /// Whether one of them may stand in `bytes`.
+    fn may_hold(&self, bytes: &[u8]) -> bool {
+        let Some([a, b, c]) = bytes.last_chunk() else { return false };
+        let last = self.is_in(u32::from_le_bytes([*a, *b, *c, 0]));
+        // All places, whatever the first ones say: nearly always none is one, and no branch is guessed wrong then.
+        let four = bytes.array_windows().map(|four| u32::from_le_bytes(*four) & 0x00FF_FFFF);
+        four.fold(last, |any, word| any | self.is_in(word)) != 0
+    }
+}
+
 fn key([first, second, third]: [u8; 3]) -> u32 {
     u32::from_be_bytes([0, first, second, third])
 }
@@ -134,6 +210,21 @@ mod tests {
     }
 
     #[test]
+    fn words_are_told_from_numbers_wherever_they_stand() {
+        let mut starts = Starts::default();
+        starts.enter(b"sk-", 1);
+        starts.enter(b"2ab", 2);
+        starts.enter(b"777", 3);
+        starts.enter_numbers(222..=660, 4);
+        for text in ["sk-", "a sk-", "a sk- b", "62ab", "x777", "777 "] {
+            assert!(starts.may_hold_word(text.as_bytes()), "{text}");
+        }
+        for text in ["", "s", "sk", "a word", "345 of 660", "77", "2a"] {
+            assert!(!starts.may_hold_word(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
     fn few_places_of_what_begins_with_no_start_go_on_to_the_map() {
         let mut starts = Starts::default();
         // As many as there are with all rules: letters, since the beginnings in base64 are the most.
@@ -152,5 +243,7 @@ mod tests {
             .collect();
         let hits = text.windows(3).filter(|window| asked(window.first_chunk().unwrap())).count();
         assert!(hits < 1_000, "{hits} of 100,000");
+        let hits = text.windows(3).filter(|window| starts.may_hold_word(window)).count();
+        assert!(hits < 1_000, "{hits} of 100,000 words");
     }
 }

@@ -1,5 +1,6 @@
 //! What the targets have in common: laws of events and documents, a hub inside the fuzzer, and somebody who talks to it.
 
+pub mod guarded;
 pub mod hub;
 pub mod laws;
 pub mod page;

@@ -267,7 +267,16 @@ async fn attack_keys_from_another_address() {
     // The test can tell: at the address itself the same keys count.
     let direct = settings.hub(&issuer(&format!("jwks_url = \"{}/jwks\"", server.url)), &[]).await;
     assert!(is_let_in(&direct, &token).await);
-    for url in ["http://id.example/jwks", "file:///etc/passwd", "http://127.0.0.1@evil.example/"] {
+    // However an address is written: these are 198.51.100.7, which is no machine of this one.
+    for url in [
+        "http://id.example/jwks",
+        "file:///etc/passwd",
+        "http://127.0.0.1@evil.example/",
+        "http://[::ffff:198.51.100.7]/jwks",
+        "http://3325256711/jwks",
+        "http://0xc6.0x33.0x64.0x07/jwks",
+        "http://127.0.0.1.evil.example/jwks",
+    ] {
         let said = refused(&settings, &issuer(&format!("jwks_url = \"{url}\""))).await;
         assert!(said.contains("[[access.jwt]] number 1") && said.contains(url), "{said}");
     }

@@ -147,6 +147,152 @@ async fn i7_an_address_has_so_many_connections_open() {
     assert!(said.contains("failed_logins_per_minute"), "{said}");
 }
 
+/// Events with so many KiB of text in one body.
+fn events_of(kib: usize) -> String {
+    let text = "x".repeat(kib << 10);
+    format!(
+        "{{\"k\":\"run.start\",\"run\":\"r\"}}\n{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n\
+         {{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p\",\"text\":\"{text}\"}}\n"
+    )
+}
+
+/// Publishes so many KiB of text.
+pub(super) async fn tell_much(
+    hub: &TestHub,
+    token: &str,
+    conversation: &str,
+    kib: usize,
+) -> reqwest::Response {
+    let path = format!("/v1/conversations/{conversation}/events");
+    hub.request("POST", &path).bearer_auth(token).body(events_of(kib)).send().await.unwrap()
+}
+
+/// How often somebody was refused or slowed down for bytes that went this way.
+async fn over(hub: &TestHub, token: &str, way: &str) -> u64 {
+    let page = get(hub, token, "/metrics").await.text().await.unwrap();
+    let line = format!("fanlight_over_quota_total{{way=\"{way}\"}} ");
+    page.lines().find_map(|it| it.strip_prefix(&line)?.parse().ok()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_who_sends_more_bytes_than_it_may_waits_and_others_do_not() {
+    let settings = settings();
+    let hub = settings.hub("[access.limits]\nreceived_mib_per_minute = 1\n", &[]).await;
+    let ann = hub.token_for("ann", &["view,publish,control:*"]).await;
+    let bob = hub.token_for("bob", &["view,publish:*"]).await;
+    assert!(tell_much(&hub, &ann, "c", 1_000).await.status().is_success());
+    let refused = within("a refusal", async {
+        loop {
+            let answer = tell_much(&hub, &ann, "c", 30).await;
+            if !answer.status().is_success() {
+                return answer;
+            }
+        }
+    })
+    .await;
+    assert!(too_many(&refused));
+    let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    assert!(refused.text().await.unwrap().contains("1 MiB in a minute"));
+    assert!(over(&hub, &bob, "received").await > 0);
+    assert!(get(&hub, &ann, "/v1/conversations/c").await.status().is_success(), "it may see");
+    let stop = hub.request("POST", "/v1/conversations/c/commands").bearer_auth(&ann);
+    let stopped = stop.body(r#"{"id":"1","command":"stop"}"#).send().await.unwrap();
+    assert_ne!(stopped.status(), 429, "whoever stops something gets through");
+    assert!(tell_much(&hub, &bob, "d", 500).await.status().is_success(), "others are not counted");
+    until("its bytes to be paid for", async || {
+        tell(&hub, &ann, "c", "again").await.status().is_success().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_who_fetches_more_bytes_than_it_may_waits_and_others_do_not() {
+    let settings = settings();
+    let hub = settings.hub("[access.limits]\nsent_mib_per_minute = 1\n", &[]).await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    let bob = hub.token_for("bob", &["view,publish:*"]).await;
+    for (name, kib) in [("large", 900), ("small", 40)] {
+        assert!(tell_much(&hub, &ann, name, kib).await.status().is_success());
+    }
+    let exported = get(&hub, &ann, "/v1/conversations/large/export/jsonl").await;
+    assert!(exported.bytes().await.unwrap().len() > 900 << 10, "what has begun comes whole");
+    let refused = within("a refusal", async {
+        loop {
+            let answer = get(&hub, &ann, "/v1/conversations/small").await;
+            if !answer.status().is_success() {
+                return answer;
+            }
+            assert!(answer.bytes().await.unwrap().len() > 40 << 10);
+        }
+    })
+    .await;
+    assert!(too_many(&refused));
+    assert!(refused.text().await.unwrap().contains("fetches more than 1 MiB in a minute"));
+    assert!(get(&hub, &ann, "/v1/access").await.status().is_success(), "what holds no conversation");
+    assert!(tell(&hub, &ann, "c", "x").await.status().is_success(), "it may say");
+    let mut live = greeted(&hub, &ann).await;
+    assert!(live.text().await.unwrap().contains("welcome"));
+    live.send_text(r#"{"t":"sub","sub":1,"conv":"small"}"#.to_owned()).await;
+    assert!(live.text().await.unwrap().contains("subbed"), "and watch");
+    assert!(get(&hub, &bob, "/v1/conversations/large").await.status().is_success(), "others are not counted");
+    assert!(over(&hub, &bob, "sent").await > 0);
+    until("its bytes to be paid for", async || {
+        get(&hub, &ann, "/v1/access?conversation=c").await.status().is_success().then_some(())?;
+        get(&hub, &ann, "/v1/conversations/c").await.status().is_success().then_some(())
+    })
+    .await;
+}
+
+/// The id of the next ack, past heartbeats.
+async fn acked(wire: &mut WebSocketWire) -> u64 {
+    loop {
+        let said: Value = serde_json::from_str(&wire.text().await.unwrap()).unwrap();
+        if said["t"] != "hb" {
+            assert_eq!(said["t"], "ack", "{said}");
+            return said["id"].as_u64().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_a_socket_that_sends_more_bytes_than_it_may_is_read_more_slowly() {
+    const FRAMES: u64 = 19;
+    let settings = settings();
+    let hub = settings.hub("[access.limits]\nreceived_mib_per_minute = 1\n", &[]).await;
+    let [ann, bob] =
+        [hub.token_for("ann", &["publish:*"]).await, hub.token_for("bob", &["view,publish:*"]).await];
+    let frame = |id: u64| {
+        let text = "x".repeat(60 << 10);
+        format!(
+            r#"{{"t":"pub","id":{id},"conv":"c","durability":"memory","events":[{{"k":"part.delta","part":"p","text":"{text}","run":"r"}}]}}"#
+        )
+    };
+    let mut wires = [greeted(&hub, &ann).await, greeted(&hub, &bob).await];
+    for wire in &mut wires {
+        assert!(wire.text().await.unwrap().contains("welcome"));
+    }
+    let [mut fast, mut other] = wires;
+    let sending = async {
+        for id in 0..FRAMES {
+            fast.send_text(frame(id)).await;
+        }
+        for id in 0..FRAMES {
+            assert_eq!(acked(&mut fast).await, id);
+        }
+    };
+    let beside = async {
+        until("the socket to be slowed down", async || {
+            (over(&hub, &bob, "received").await > 0).then_some(())
+        })
+        .await;
+        other.send_text(frame(7)).await;
+        assert_eq!(acked(&mut other).await, 7);
+    };
+    // Every frame is taken, in order, and the socket stays open; another principal is answered meanwhile.
+    tests::wait::patiently("all acks", async { tokio::join!(sending, beside) }).await;
+}
+
 #[test]
 fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_there() {
     let document = include_str!("../../../docs/limits.md");
@@ -162,6 +308,8 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         ("requests_per_principal", quotas.requests_per_principal),
         ("sockets_per_principal", quotas.sockets_per_principal),
         ("publishes_per_second", quotas.publishes_per_second),
+        ("received_mib_per_minute", quotas.received_mib_per_minute),
+        ("sent_mib_per_minute", quotas.sent_mib_per_minute),
     ] {
         let row = format!("| `{name}` | {}", grouped(number));
         assert!(table.contains(&row), "{row}");
@@ -170,6 +318,7 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         include_str!("limits.rs"),
         include_str!("../several_access.rs"),
         include_str!("../../../server/edge/src/access/bounds.rs"),
+        include_str!("../../../server/edge/src/http/access/counted.rs"),
         include_str!("../../../server/access/src/quota.rs"),
         include_str!("../../../server/access/src/sessions.rs"),
         include_str!("../../../server/access/src/oidc.rs"),

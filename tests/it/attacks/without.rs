@@ -188,6 +188,24 @@ async fn without_its_bound_one_principal_does_what_the_bound_refuses() {
         assert_eq!(get(hub, &ann, "/v1/access").await.status(), status);
         drop(stream);
     }
+    let [few, little] = ["received_mib_per_minute = 1\n", "sent_mib_per_minute = 1\n"]
+        .map(|it| format!("[access.limits]\n{it}"));
+    let (few, little) = (settings.hub(&few, &[]).await, settings.hub(&little, &[]).await);
+    for (hub, refuses) in [(&few, "POST"), (&little, "GET"), (&free, "nothing")] {
+        let ann = hub.token_for("ann", &["view,publish:*"]).await;
+        let mut refused = "nothing";
+        for kib in [1_000, 60, 60, 1] {
+            if super::limits::tell_much(hub, &ann, "much", kib).await.status() == 429 {
+                refused = "POST";
+            }
+            let seen = get(hub, &ann, "/v1/conversations/much").await;
+            if seen.status() == 429 {
+                refused = "GET";
+            }
+            seen.bytes().await.unwrap();
+        }
+        assert_eq!(refused, refuses);
+    }
     let slow = settings.hub("[access.limits]\nfailed_logins_per_minute = 1\n", &[]).await;
     for (hub, statuses) in [(&slow, [401, 429]), (&free, [401, 401])] {
         for status in statuses {

@@ -1,5 +1,5 @@
 //! `docs/seeds.md` lists every point of the seed documents. Each row names tests that there are, or says why the point is
-//! not done.
+//! not done. `docs/attacks.md` lists the attacks of the wall in the same way.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -93,4 +93,39 @@ fn every_point_of_the_seed_documents_has_a_test_or_a_reason() {
     assert_eq!(numbers.len(), rows.len(), "a number stands twice");
     let seeds: BTreeSet<_> = numbers.iter().filter_map(|number| number.split('.').next()).collect();
     assert_eq!(seeds.into_iter().collect::<Vec<_>>(), ["0", "1", "2", "3", "4"]);
+}
+
+/// The first two rows of a table are its head.
+const HEAD: usize = 2;
+
+#[test]
+fn each_row_of_the_wall_of_attacks_names_its_tests_and_the_tests_of_those() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/attacks.md");
+    let (page, tests) = (std::fs::read_to_string(page).unwrap(), tests());
+    let mut wrong = Vec::new();
+    let rows: Vec<_> = page.lines().filter(|line| line.starts_with('|')).skip(HEAD).collect();
+    for (row, line) in rows.iter().enumerate() {
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [number, _, refused, without] = cells.as_slice() else {
+            wrong.push(format!("{line} has not four cells"));
+            continue;
+        };
+        assert_eq!(*number, (row + 1).to_string());
+        for (cell, may_lack) in [(refused, false), (without, true)] {
+            let has_reason =
+                may_lack && cell.strip_prefix("none, because ").is_some_and(|why| why.len() > 10);
+            let names: Vec<_> = cell.split('`').skip(1).step_by(2).collect();
+            if names.is_empty() && !has_reason {
+                wrong.push(format!("{number} names no test and gives no reason"));
+            }
+            let unknown = names.iter().filter(|name| !has_reason && !tests.contains(**name));
+            wrong.extend(unknown.map(|name| format!("{number}: there is no test {name}")));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    // The other way round: no attack of the wall is left out.
+    let named: BTreeSet<_> = page.split('`').skip(1).step_by(2).collect();
+    let left: Vec<_> =
+        tests.iter().filter(|name| name.contains("attack_") && !named.contains(&***name)).collect();
+    assert_eq!(left, Vec::<&String>::new(), "attacks that the table does not name");
 }

@@ -12,6 +12,8 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
+use super::traffic::Traffic;
+
 /// A minute in microseconds.
 const MINUTE_US: u64 = 60_000_000;
 
@@ -40,6 +42,10 @@ pub(crate) struct Counted {
     sockets: Arc<Mutex<UseCounts<CompactString>>>,
     /// Frames and requests with events, by principal.
     publishes: Mutex<Rates<CompactString>>,
+    /// Bytes that come from each principal: bodies and frames.
+    pub(crate) received: Arc<Traffic>,
+    /// Bytes of bodies that each principal is sent.
+    pub(crate) sent: Arc<Traffic>,
     /// Logins that failed, by address.
     failed: Mutex<Rates<IpAddr>>,
     /// Logins at a provider that were begun, by address.
@@ -83,7 +89,7 @@ fn in_a_minute(count: u32) -> Rates<IpAddr> {
 
 impl Counted {
     /// Counts from nothing.
-    pub(super) fn new(quotas: Quotas) -> Self {
+    pub(crate) fn new(quotas: Quotas) -> Self {
         let every_us = 1_000_000 / u64::from(quotas.publishes_per_second.max(1));
         let at_once = quotas.publishes_per_second.saturating_mul(PUBLISHES_SAVED_S);
         Self {
@@ -93,6 +99,8 @@ impl Counted {
             requests: Arc::new(Mutex::new(UseCounts::new(quotas.requests_per_principal))),
             sockets: Arc::new(Mutex::new(UseCounts::new(quotas.sockets_per_principal))),
             publishes: Mutex::new(Rates::new(at_once, every_us)),
+            received: Arc::new(Traffic::new(quotas.received_mib_per_minute)),
+            sent: Arc::new(Traffic::new(quotas.sent_mib_per_minute)),
             failed: Mutex::new(in_a_minute(quotas.failed_logins_per_minute)),
             begun: Mutex::new(in_a_minute(quotas.provider_logins_per_minute)),
             strangers: Semaphore::new(STRANGERS_AT_ONCE_MAX),

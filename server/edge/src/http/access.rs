@@ -40,6 +40,7 @@ use crate::access::Seat;
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
+mod counted;
 mod ending;
 pub(crate) mod fair;
 mod identity;
@@ -48,6 +49,7 @@ mod provider;
 mod proxied;
 mod shares;
 
+use counted::{Owing, counted};
 use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
 pub(crate) use provider::{begin_login, end_login};
@@ -244,8 +246,8 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     if let Err(denial) = is_met.and_then(|()| shows.serves(&principal)) {
         return refused(&shared, &parts, Some(&principal), denial);
     }
-    let seat = match fair::seat(&shared, need, &parts, &admission.principal) {
-        Ok(seat) => seat,
+    let (seat, body) = match fair::let_through(&shared, (need, shows), (&parts, body), &admission.principal) {
+        Ok(through) => through,
         Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
     };
     let deed = routes::deed(need, parts.method.as_str());
@@ -296,6 +298,8 @@ async fn served(
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
     let uri = request.uri().clone();
     let told = |denial: Denial| proxy::told_to_anybody(&uri, denial.into()).into_response();
+    let is_passed_on = request.extensions().get::<FromHub>().is_some();
+    let counts = shared.gate.counted().filter(|_| !is_passed_on);
     // Set when the request's body is cut off. A handler only sees a broken body and blames the sender for it.
     let cut = Arc::new(OnceLock::new());
     let request = request.map(|body| {
@@ -313,7 +317,13 @@ async fn served(
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     // Only the hub's own event streams have an event for it; streams in other dialects are cut.
     let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
+    // What is live is as much as others publish, and shared by all who watch it.
+    let counts = counts.filter(|_| !is_events);
     response.map(|body| {
+        let body = match counts {
+            Some(counts) => counted(body, &counts.sent, admission.principal.name(), Owing::GoesOn),
+            None => body,
+        };
         let over = over();
         let ending = Ending::wrap(body, async move {
             // The request goes on as long as its answer does.

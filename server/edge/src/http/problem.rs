@@ -7,6 +7,8 @@
 //!
 //! Causes are logged where they are handled and are not part of it.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -39,9 +41,9 @@ pub(crate) struct Problem {
     /// For a gap: the number with which the next frame must begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<u64>,
-    /// Whether the same request may succeed in a moment; the answer then has `Retry-After`.
+    /// After how many seconds the same request may succeed; the answer then has `Retry-After`.
     #[serde(skip)]
-    passes: bool,
+    passes_s: Option<u64>,
     /// After how many seconds a budget begins anew; the answer then has `Retry-After`.
     #[serde(skip)]
     left_s: Option<u64>,
@@ -130,7 +132,7 @@ impl Problem {
             title: code.as_str(),
             detail: detail.into(),
             expected: None,
-            passes: false,
+            passes_s: None,
             left_s: None,
             vendor: None,
         }
@@ -153,7 +155,14 @@ impl Problem {
     /// A problem that passes: the hub does, or holds, as much as it may at a time. `too_many`, 429, with
     /// `Retry-After` of a second.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
-        Self { passes: true, ..Self::new(ErrorCode::TooMany, detail) }
+        Self::busy_for(Duration::from_secs(1), detail)
+    }
+
+    /// The same for so long, told in whole seconds.
+    pub(crate) fn busy_for(wait: Duration, detail: impl Into<String>) -> Self {
+        let seconds = wait.as_millis().div_ceil(1_000).max(1);
+        let passes_s = Some(u64::try_from(seconds).unwrap_or(u64::MAX));
+        Self { passes_s, ..Self::new(ErrorCode::TooMany, detail) }
     }
 
     /// Its code, as it stands on the wire.
@@ -221,8 +230,9 @@ impl IntoResponse for Problem {
         *response.status_mut() = status;
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
-        if self.passes || status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        let is_unavailable = status == StatusCode::SERVICE_UNAVAILABLE;
+        if let Some(seconds) = self.passes_s.or(is_unavailable.then_some(1)) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.code == ErrorCode::OverBudget {
             // Read by the packages of OpenAI and Anthropic, which would try again otherwise.

@@ -100,6 +100,43 @@ impl Connection {
         false
     }
 
+    /// Counts what came for the principal, if it is at least `least` bytes. Nothing is read as long as it owes.
+    pub(super) fn count_received(&mut self, least: u32) {
+        let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else { return };
+        // What another hub passes on was counted there.
+        if self.kind == SocketKind::Hub {
+            return;
+        }
+        let Some(bytes) = self.inlet.came(least) else { return };
+        if !counted.received.count(admission.principal.name(), bytes.into()).is_zero() {
+            let owed = counted.received.owes(admission.principal.name());
+            self.rest(Instant::now(), owed);
+        }
+    }
+
+    /// Whether nothing is read since the principal owes.
+    pub(super) fn is_resting(&self) -> bool {
+        self.inlet.rests_until != 0
+    }
+
+    /// The same, and until when. Once that is over it is looked at again, since others with the same name may have sent more meanwhile.
+    pub(super) fn rests_until(&mut self, now: Instant) -> Option<Instant> {
+        let until = |at: u32| self.opened + Duration::from_millis(at.into());
+        if self.is_resting() && until(self.inlet.rests_until) <= now {
+            let (counted, admission) = (self.shared.gate.counted()?, self.admission.as_ref()?);
+            let owed = counted.received.owes(admission.principal.name());
+            self.rest(now, owed);
+        }
+        self.is_resting().then(|| self.opened + Duration::from_millis(self.inlet.rests_until.into()))
+    }
+
+    /// Reads nothing for so long. A socket that is open for 49 days, which is as much as is counted here, no longer rests.
+    fn rest(&mut self, now: Instant, owed: Duration) {
+        // One more, so that the time is not over a moment before nothing is owed.
+        let until = (now + owed).duration_since(self.opened).as_millis() + 1;
+        self.inlet.rests_until = if owed.is_zero() { 0 } else { u32::try_from(until).unwrap_or_default() };
+    }
+
     /// Closes the socket because of `denial`, and notes it in the audit log and against the address.
     fn turned_away(&mut self, denial: Denial) -> Greeted {
         let code =

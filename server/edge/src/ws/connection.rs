@@ -49,6 +49,9 @@ const ANSWERS_BYTES_MAX: usize = 64 << 10;
 /// Most frames that are read before other tasks get their turn.
 const FRAMES_AT_ONCE: usize = 64;
 
+/// So many bytes that came are counted for their principal at once.
+const COUNTED_BYTES: u32 = 16 << 10;
+
 /// How long a socket that the hub has closed waits for the peer's close.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -88,7 +91,7 @@ pub(super) struct Connection {
     /// meanwhile.
     pub(super) unknown_key: Option<Box<(u64, BearerToken)>>,
     /// When the socket was opened.
-    opened: Instant,
+    pub(super) opened: Instant,
     /// When the next heartbeat is due.
     heartbeat_at: Instant,
     /// How many heartbeats were sent since the last answer.
@@ -233,7 +236,8 @@ impl Connection {
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
             let has_room = self.acks.has_room() && self.passing.has_room();
-            let reads = waiting <= ANSWERS_BYTES_MAX && has_room && self.unknown_key.is_none();
+            let may_read = self.unknown_key.is_none() && !self.is_resting();
+            let reads = waiting <= ANSWERS_BYTES_MAX && has_room && may_read;
             let ahead = reads && (self.unread || self.inlet.has_ahead());
             // All arms may be cancelled: they only wait.
             tokio::select! {
@@ -247,6 +251,7 @@ impl Connection {
                 () = self.acks.moved(), if self.acks.is_waiting() => {}
             }
         }
+        self.count_received(1);
         self.leave();
         outbox.end();
         self.shared.sockets.remove(self.number);
@@ -267,6 +272,7 @@ impl Connection {
         self.inlet.begin_turn();
         self.read_frames();
         self.unread = self.inlet.is_cut_short();
+        self.count_received(COUNTED_BYTES);
         if !self.to_deliver.is_empty() {
             // Acks go out first: if they waited, a subscription on this socket would count as behind.
             let mut turn = TURN_WRITTEN_BYTES_MAX;
@@ -369,6 +375,8 @@ impl Connection {
             self.heartbeat_at = now + heartbeat;
             next = next.min(self.heartbeat_at);
         }
+        // Behind the heartbeat, which does not close a socket that was not read.
+        next = next.min(self.rests_until(now).unwrap_or(next));
         if let Phase::Closing(until) = self.phase {
             next = next.min(until);
         }
@@ -406,7 +414,7 @@ impl Connection {
         // A viewer whose socket was full may not have read the heartbeat yet: it must not be closed for being
         // slow (I8).
         let patience = self.shared.config.heartbeat * (UNANSWERED_MAX + 1);
-        let slow = self.outbox.blocked_at().is_some_and(|at| now < at + patience);
+        let slow = self.is_resting() || self.outbox.blocked_at().is_some_and(|at| now < at + patience);
         if self.unanswered >= UNANSWERED_MAX && !slow {
             self.close(CloseCode::HeartbeatMissed, "heartbeats stayed unanswered");
             return;

@@ -23,11 +23,11 @@ use hub::Outbox;
 const READ: usize = 64 << 10;
 
 /// Most bytes that one turn reads.
-const TURN_BYTES_MAX: usize = 64 << 10;
+const TURN_BYTES_MAX: u32 = 64 << 10;
 
 /// Most bytes of a turn after a whole turn without text: empty frames take a hundred times as long for each
 /// byte as a large frame.
-const WORDLESS_TURN_BYTES_MAX: usize = 8 << 10;
+const WORDLESS_TURN_BYTES_MAX: u32 = 8 << 10;
 
 /// A turn without text that takes less of a core is not followed by a rest. Copying the bytes of a large frame takes a tenth of it.
 const WORDLESS_TURN_FREE: Duration = Duration::from_micros(50);
@@ -72,11 +72,16 @@ pub(super) struct Inlet {
     /// Bytes from the socket that are not used yet.
     ahead: Ahead,
     /// How many bytes may still be read in this turn; at 0 the turn is over.
-    turn: usize,
+    turn: u32,
     /// How many bytes were read since the last text frame.
-    without_text: usize,
-    /// What this thread had used of a core when the turn began, if that is a turn without text.
-    wordless_since: Option<Duration>,
+    without_text: u32,
+    /// How many bytes were read since somebody asked.
+    came: u32,
+    /// Until when nothing is read, in milliseconds after the socket was opened; 0 where it is read. Kept here, where it costs an idle
+    /// socket no memory.
+    pub(super) rests_until: u32,
+    /// What this thread had used of a core when the turn began, in microseconds that wrap around, if that is a turn without text; otherwise 0.
+    wordless_since: u32,
 }
 
 /// Bytes that were read and are not used yet.
@@ -98,7 +103,16 @@ impl Inlet {
             .max_frame_size(Some(HELLO_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
         let ahead = Ahead { bytes: first.to_vec(), used: 0 };
-        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0, wordless_since: None }
+        Self {
+            socket,
+            context,
+            ahead,
+            turn: TURN_BYTES_MAX,
+            without_text: 0,
+            came: 0,
+            rests_until: 0,
+            wordless_since: 0,
+        }
     }
 
     /// From now on a frame may have [`INBOUND_FRAME_BYTES_MAX`] bytes.
@@ -113,13 +127,14 @@ impl Inlet {
     pub(super) fn begin_turn(&mut self) {
         let is_wordless = self.without_text >= TURN_BYTES_MAX;
         self.turn = if is_wordless { WORDLESS_TURN_BYTES_MAX } else { TURN_BYTES_MAX };
-        self.wordless_since = is_wordless.then(thread_time);
+        self.wordless_since = if is_wordless { thread_micros() } else { 0 };
     }
 
     /// How long to leave the socket alone before the next turn, once after each turn: [`WORDLESS_REST_TIMES`] times as long as the turn
     /// took, after one in which nothing but empty or tiny frames can have come. `None` if it need not rest.
     pub(super) fn take_rest(&mut self) -> Option<Duration> {
-        let took = thread_time().saturating_sub(self.wordless_since.take()?);
+        let since = Some(std::mem::take(&mut self.wordless_since)).filter(|since| *since > 0)?;
+        let took = Duration::from_micros(thread_micros().wrapping_sub(since).into());
         (took > WORDLESS_TURN_FREE).then(|| took.saturating_mul(WORDLESS_REST_TIMES).min(WORDLESS_REST_MAX))
     }
 
@@ -133,6 +148,11 @@ impl Inlet {
         !self.ahead.bytes.is_empty()
     }
 
+    /// How many bytes were read since the last time that this was asked, if they are at least `least`; they are asked for once.
+    pub(super) fn came(&mut self, least: u32) -> Option<u32> {
+        (self.came >= least).then(|| std::mem::take(&mut self.came))
+    }
+
     /// Discards what comes, for a peer whose frames can no longer be read. True once the peer has closed.
     pub(super) fn discard(&mut self) -> bool {
         self.ahead = Ahead::default();
@@ -140,7 +160,7 @@ impl Inlet {
             while self.turn > 0 {
                 match self.socket.try_read(scratch) {
                     Ok(0) => return true,
-                    Ok(count) => self.turn = self.turn.saturating_sub(count),
+                    Ok(count) => self.turn = self.turn.saturating_sub(bytes(count)),
                     Err(error) => return error.kind() != ErrorKind::WouldBlock,
                 }
             }
@@ -155,14 +175,16 @@ impl Inlet {
         let turn = &mut self.turn;
         let mut half = Half { socket: &self.socket, outbox, ahead: &mut self.ahead, turn };
         let read = self.context.read(&mut half);
-        self.without_text = self.without_text.saturating_add(before.saturating_sub(self.turn));
+        let count = before.saturating_sub(self.turn);
+        self.without_text = self.without_text.saturating_add(count);
+        self.came = self.came.saturating_add(count);
         match read {
             Ok(Message::Text(text)) => {
                 self.without_text = 0;
                 FrameRead::Text(text)
             }
             Ok(Message::Binary(_)) => FrameRead::Bad("binary frames are not spoken here"),
-            Ok(_) | Err(Error::Io(_)) if self.without_text > INBOUND_BYTES_WITHOUT_TEXT_MAX => {
+            Ok(_) | Err(Error::Io(_)) if self.without_text > bytes(INBOUND_BYTES_WITHOUT_TEXT_MAX) => {
                 FrameRead::Idle
             }
             // A close is answered by the next read, which then returns an error.
@@ -176,13 +198,19 @@ impl Inlet {
     }
 }
 
-/// How much of a core this thread has used; where the system does not say so, the time.
-fn thread_time() -> Duration {
+/// How much of a core this thread has used, in microseconds that wrap around and are never 0; where the system does not say so, the time.
+fn thread_micros() -> u32 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Duration::try_from(now).unwrap_or_default()
+    let micros = Duration::try_from(now).unwrap_or_default().as_micros() & u128::from(u32::MAX);
+    u32::try_from(micros).unwrap_or(0).max(1)
+}
+
+/// A number of bytes as it is counted here; all of them are far smaller than what has room.
+fn bytes(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// The socket as the WebSocket library sees it.
@@ -191,7 +219,7 @@ struct Half<'a> {
     outbox: &'a Outbox,
     ahead: &'a mut Ahead,
     /// The bytes that may still be read, see [`Inlet::turn`].
-    turn: &'a mut usize,
+    turn: &'a mut u32,
 }
 
 impl Read for Half<'_> {
@@ -200,7 +228,7 @@ impl Read for Half<'_> {
             return Err(ErrorKind::WouldBlock.into());
         }
         let count = self.read_on(into)?;
-        *self.turn = self.turn.saturating_sub(count);
+        *self.turn = self.turn.saturating_sub(bytes(count));
         Ok(count)
     }
 }

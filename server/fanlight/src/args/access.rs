@@ -54,6 +54,10 @@ pub(crate) struct LimitSettings {
     pub(crate) sockets_per_principal: Option<NonZeroU32>,
     /// Frames and requests with events of one principal in a second.
     pub(crate) publishes_per_second: Option<NonZeroU32>,
+    /// MiB that the hub receives from one principal in a minute.
+    pub(crate) received_mib_per_minute: Option<NonZeroU32>,
+    /// MiB that the hub sends one principal in a minute.
+    pub(crate) sent_mib_per_minute: Option<NonZeroU32>,
 }
 
 impl LimitSettings {
@@ -68,6 +72,8 @@ impl LimitSettings {
             requests_per_principal: of(self.requests_per_principal, usual.requests_per_principal),
             sockets_per_principal: of(self.sockets_per_principal, usual.sockets_per_principal),
             publishes_per_second: of(self.publishes_per_second, usual.publishes_per_second),
+            received_mib_per_minute: of(self.received_mib_per_minute, usual.received_mib_per_minute),
+            sent_mib_per_minute: of(self.sent_mib_per_minute, usual.sent_mib_per_minute),
         }
     }
 }

@@ -170,7 +170,7 @@ fn a_number_in_arguments_becomes_a_string() {
 }
 
 /// What pieces are made of: words, numbers, beginnings of secrets and of escapes, letters of several bytes.
-const BITS: [&str; 28] = [
+const BITS: [&str; 31] = [
     " word",
     "a",
     "of it",
@@ -178,6 +178,9 @@ const BITS: [&str; 28] = [
     "4111",
     " ",
     "11",
+    "-",
+    "4111 1111 1111 111",
+    "MjIy",
     "sk-",
     "s",
     "k-",

@@ -1,14 +1,17 @@
 //! What one address and one principal may do over HTTP, so that nobody takes what others need: connections,
-//! requests, what is published, logins that fail. Who does more is answered with 429 and `Retry-After`. The
+//! requests, what is published, bytes, logins that fail. Who does more is answered with 429 and `Retry-After`. The
 //! numbers are those of `[access.limits]`; without access control nothing is counted.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
-use access::{Denial, Need, Principal, Right};
+use access::{Denial, Need, Principal, Right, Shows};
+use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap, header};
+use axum::http::{Extensions, HeaderMap, Method, header};
 use compact_str::CompactString;
 
+use super::counted::{Owing, counted};
 use super::{Peer, TOKEN};
 use crate::access::{Counted, Seat};
 use crate::http::hubs::known::FromHub;
@@ -67,7 +70,7 @@ pub(super) fn failed(shared: &Shared, parts: &Parts, denial: Denial) {
 
 /// A place for a request of `principal`, which lasts until it is answered. Fails with `too_many` if the
 /// principal has as many as it may, or publishes too fast. `None` if nothing is counted.
-pub(super) fn seat(
+fn seat(
     shared: &Shared,
     need: Need,
     parts: &Parts,
@@ -83,6 +86,36 @@ pub(super) fn seat(
     let seat = counted.request(principal.name());
     let max = counted.quotas.requests_per_principal;
     seat.map(Some).ok_or_else(|| Problem::busy(format!("this principal has {max} requests open already")))
+}
+
+/// A place for a request, and its body, which is counted as it comes. Fails with `too_many` as [`seat`] does, and if the principal owes bytes: of what it sent,
+/// for a request with a body, commands aside, since who stops something must get through; or of what it was sent, for one that wants to see
+/// something.
+pub(super) fn let_through(
+    shared: &Shared,
+    (need, shows): (Need, Shows),
+    (parts, body): (&Parts, Body),
+    principal: &Principal,
+) -> Result<(Option<Seat<CompactString>>, Body), Problem> {
+    let seat = seat(shared, need, parts, principal)?;
+    // What another hub passes on was counted there.
+    let is_passed_on = parts.extensions.get::<FromHub>().is_some();
+    let Some(counts) = shared.gate.counted().filter(|_| !is_passed_on) else { return Ok((seat, body)) };
+    let is_command = matches!(need, Need::OnNamed([Right::Control]));
+    let brings = !body.is_end_stream() && !is_command;
+    let wants = matches!(parts.method, Method::GET | Method::HEAD) && shows != Shows::Nothing;
+    for (is_it, traffic, way, mib) in [
+        (brings, &counts.received, "sends", counts.quotas.received_mib_per_minute),
+        (wants, &counts.sent, "fetches", counts.quotas.sent_mib_per_minute),
+    ] {
+        let owed = if is_it { traffic.owes(principal.name()) } else { Duration::ZERO };
+        if !owed.is_zero() {
+            let detail =
+                format!("this principal {way} more than {mib} MiB in a minute: wait, or do with less");
+            return Err(Problem::busy_for(owed, detail));
+        }
+    }
+    Ok((seat, counted(body, &counts.received, principal.name(), Owing::Waits)))
 }
 
 /// What somebody hears who publishes too fast, over HTTP or a socket.
