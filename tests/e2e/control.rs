@@ -263,7 +263,7 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     page.holds("return !document.querySelector('[data-t=consent]')").await;
     assert_eq!(page.run("return sent").await, json!(0), "the key was Ctrl+Enter");
     // The call reads as what it is: it did not take long, nobody cancelled it.
-    let card = "return document.querySelector('[data-t=tool-card][data-name=deploy]').innerText";
+    let card = "return document.querySelector('[data-t=tool-card]').innerText";
     let card = page.run(card).await.to_string();
     assert!(card.contains("rejected") && !card.contains("cancelled") && !card.contains("usual"), "{card}");
     let told = messages(origin.asked().last().unwrap());

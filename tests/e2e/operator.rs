@@ -67,7 +67,7 @@ async fn conditions_of_the_list_and_of_the_table_are_whole_at_1440_pixels() {
     let page = BrowserPage::open(DESKTOP).await;
     for path in ["/c/c", "/wall", "/runs"] {
         page.goto(&hub.url(path)).await;
-        page.holds("return document.querySelectorAll('[data-t=filter-chips] button').length >= 8").await;
+        page.holds("return document.querySelectorAll('[data-t=filter-chips] button').length >= 5").await;
         let cut = "return [...document.querySelectorAll('[data-t=filter-chips]')].flatMap(group => {
             const edge = group.getBoundingClientRect().right + 1;
             return [...group.querySelectorAll('button')].filter(it => it.scrollWidth > it.clientWidth + 1

@@ -6,6 +6,7 @@ use crate::packages::Packages;
 use crate::workspace::Workspace;
 use crate::{browser, page};
 use std::fs;
+use std::path::Path;
 
 /// Where the README says its pictures are, from the root of the workspace.
 const FOLDER: &str = "docs/images/";
@@ -39,7 +40,7 @@ pub(crate) fn redraw(ws: &Workspace) -> CommandResult {
 /// The names of the pictures that the README `text` shows, in its order.
 fn shown(text: &str) -> impl Iterator<Item = &str> {
     let links = text.split('(').filter_map(|rest| rest.strip_prefix(FOLDER)?.split(')').next());
-    links.filter(|name| name.ends_with(".png"))
+    links.filter(|name| Path::new(name).extension().is_some_and(|kind| kind == "png"))
 }
 
 #[cfg(test)]
