@@ -24,12 +24,14 @@ fn shown() -> BTreeSet<String> {
 
 /// The conversation of the demo with the most calls among those that are over, once there is one with some.
 async fn finished(hub: &TestHub) -> String {
-    let with_calls = |row: &Value| row["state"] == "complete" && row["tools"].as_u64() > Some(3);
+    let tools = |row: &Value| row.get("tools").and_then(Value::as_u64);
+    let is_over = |row: &Value| row.get("state").is_some_and(|state| state == "complete");
     patiently_until("a run of the demo with calls that is over", async || {
         let list = hub.json("/v1/conversations").await;
-        let rows = list["conversations"].as_array().cloned().unwrap_or_default();
-        let most = rows.iter().filter(|row| with_calls(row)).max_by_key(|row| row["tools"].as_u64());
-        most.and_then(|row| row["conversation"].as_str()).map(str::to_owned)
+        let rows = list.get("conversations").and_then(Value::as_array)?;
+        let with_calls = rows.iter().filter(|row| is_over(row) && tools(row) > Some(3));
+        let most = with_calls.max_by_key(|row| tools(row))?;
+        most.get("conversation").and_then(Value::as_str).map(str::to_owned)
     })
     .await
 }
