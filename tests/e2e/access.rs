@@ -19,8 +19,8 @@ const SCREENS: [(&str, Screen); 6] = [
     ("dark-narrow", Screen { width: 390, height: 844, dark: true }),
 ];
 
-/// What is opened: a place, the keys that are pressed there, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 28] = [
+/// What is opened: a place, the keys that are pressed there or, after `click `, what is clicked, and what then stands on the page.
+const PLACES: [(&str, &[&str], &str); 39] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -49,7 +49,22 @@ const PLACES: [(&str, &[&str], &str); 28] = [
     ("/search?q=the", &[], "[data-t=search-hit]"),
     ("/search?q=zzzz+since:2026-01-01+tag:prod", &[], "[data-t=search-nothing]"),
     ("/dashboard?by=model&range=7d", &[], "[data-panel=tokens] svg"),
+    ("/c/runs", &["g", "o"], "[data-t=dialog]"),
+    ("/c/runs", &["g", "r"], "header input"),
+    ("/c/runs", &["g", "h"], "[data-t=outline]"),
+    ("/c/runs", &["control k"], "[data-t=palette]"),
+    ("/c/done", &["g", "i", "click [data-act=delete]"], "[data-t=dialog]"),
+    ("/runs", &["click details summary"], "details[open]"),
+    ("/runs", &["click [data-t=run-row] input"], "[data-t=selected]"),
+    ("/runs", &["click [data-t=run-row] input", "click #delete-selected"], "[data-t=question]"),
+    ("/runs?q=state:nothing", &[], "[data-t=grid]"),
+    ("/help", &[], "a[href='/help/operations']"),
+    ("/help/protocol", &[], "table"),
 ];
+
+/// Opens the palette.
+const CONTROL_K: &str =
+    "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))";
 
 /// Says what axe finds: its rule, where, and why.
 const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
@@ -89,7 +104,7 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
         let page = BrowserPage::open(screen).await;
         for (place, keys, shown) in PLACES {
             page.goto(&hub.url(place)).await;
-            page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript], .overview')")
+            page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript], .overview, body > main')")
                 .await;
             // Keys do something only once there is what they are about.
             if place.starts_with("/c/") {
@@ -103,6 +118,11 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
                 let act = if *key == "E" { "edit" } else { "reject" };
                 if place == "/c/asks" {
                     page.run(&format!("document.querySelector('[data-act={act}]').click()")).await;
+                } else if let Some(what) = key.strip_prefix("click ") {
+                    page.holds(&format!("return !!document.querySelector({})", json!(what))).await;
+                    page.run(&format!("document.querySelector({}).click()", json!(what))).await;
+                } else if *key == "control k" {
+                    page.run(CONTROL_K).await;
                 } else {
                     page.press(key).await;
                 }

@@ -262,6 +262,12 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     shows(&page, "not on a Friday").await;
     page.holds("return !document.querySelector('[data-t=consent]')").await;
     assert_eq!(page.run("return sent").await, json!(0), "the key was Ctrl+Enter");
+    // The call reads as what it is, not as cancelled.
+    let card = "return document.querySelector('[data-t=tool-card]')?.innerText.toLowerCase() ?? ''";
+    let reads = |card: &serde_json::Value| {
+        card.as_str().is_some_and(|card| card.contains("rejected") && !card.contains("cancelled"))
+    };
+    page.run_until(card, reads).await;
     let told = messages(origin.asked().last().unwrap());
     assert!(told.iter().any(|it| it["role"] == "user" && it["content"] == "not on a Friday"), "{told:?}");
     shows(&other, "It was decided meanwhile").await;

@@ -138,12 +138,13 @@ async fn the_header_says_what_the_conversation_used_what_has_no_price_and_what_f
     assert!(
         has(
             &title,
-            "No price is known for 19.0k of the tokens.\nIn the context: about 2.0k tokens: turns 100 %."
+            "No price is known for 19.0k of the tokens.\nIn the context: about 2.0k tokens: turns 100\u{a0}%."
         ),
         "{title}"
     );
     open_details(&page).await;
-    page.run_until(&fact("Conversation", "context"), |it| has(it, "about 2.0k tokens: turns 100 %")).await;
+    page.run_until(&fact("Conversation", "context"), |it| has(it, "about 2.0k tokens: turns 100\u{a0}%"))
+        .await;
     page.screenshot("header-totals").await;
     page.close().await;
 }

@@ -6,8 +6,9 @@ use std::process::Stdio;
 use serde_json::json;
 use tests::browser::DESKTOP;
 use tests::hub::binary;
+use tests::model::{STREAM, delta};
 use tests::wait::patiently;
-use tests::{BrowserPage, TestHub};
+use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 use tokio::process::Command;
 
 use crate::scene::{ANSWER, CALLS, NOTE_MARKS, OPENING, THINKING, hub_and_publisher, marked};
@@ -51,6 +52,8 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     page.run(NOTE_MARKS).await;
     hub.kill().await;
     page.run_until(connection, |state| state != "live").await;
+    // The page does not know whether the run goes on, and says so.
+    page.text_until("pill", |text| text.contains("Was running")).await;
     // What was there stays readable.
     assert!(page.text("transcript").await.contains("revenue per region"));
     let address = hub.address().to_string();
@@ -65,6 +68,36 @@ async fn a_crash_of_the_hub_heals_by_itself_and_the_page_shows_the_new_life() {
     page.painted(head).await;
     page.text_until("transcript", |text| text.contains("After the crash")).await;
     assert!(!page.text("transcript").await.contains("revenue per region change"));
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_through_the_proxy_whose_hub_was_killed_is_stalled_until_it_is_ended() {
+    let body =
+        json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "Why?"}]}).to_string();
+    let origin = ScriptedServer::start(|_| {
+        let said = ServerStep::piece(&delta(&json!({"content": "Because of"})));
+        vec![ServerStep::begin("200 OK", &STREAM), said, ServerStep::Silence]
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let log = format!("sqlite:{}", folder.path().join("log.db").display());
+    let settings = ["--log", &log, "--stalled-after", "1", "--interrupted-after", "3600"];
+    let upstream = origin.named("slow");
+    let mut hub = TestHub::start_with(&[&settings[..], &["--upstream", &upstream]].concat()).await;
+    let call = hub.request("POST", "/proxy/slow/~c/v1/chat/completions").body(body).send();
+    let answer = call.await.expect("the upstream's answer");
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.text_until("answer", |text| text.contains("Because of")).await;
+    page.text_until("pill", |text| text.contains("Running")).await;
+    hub.restart().await;
+    drop(answer);
+    page.text_until("pill", |text| text.contains("Stalled")).await;
+    page.text_until("stalled", |text| text.contains("no word from its publisher")).await;
+    let row =
+        "return document.querySelector('[data-t=conversation-row][data-conversation=c]')?.textContent ?? ''";
+    page.run_until(row, |text| text.as_str().is_some_and(|it| it.contains("stalled"))).await;
     page.close().await;
 }
 

@@ -169,6 +169,7 @@ async fn the_header_tells_of_the_run_that_its_sub_agents_run_beside() {
 async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_edge_can_be_scrolled_to() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
+    hub.publisher("other").await.says(OPENING).await;
     // A window of 1440 × 900 at 200 % has half as many pixels of CSS.
     let page = BrowserPage::open(Screen { width: 720, height: 450, dark: false }).await;
     for (path, name, there) in [
@@ -176,6 +177,13 @@ async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_
         ("/runs", "runs", "tbody tr, [role=row]"),
         ("/wall", "wall", ".tile"),
         ("/c/c", "settings", "[data-t=transcript] [data-t=answer]"),
+        ("/c/c?timeline=lanes", "timeline", "[data-t=timeline-group]"),
+        ("/c/c?compare=other", "compare", "[data-t=pair]"),
+        ("/dashboard", "dashboard", "[data-panel=runs] svg"),
+        ("/search?q=revenue", "search", "[data-t=search-hit]"),
+        ("/search", "search-empty", "[data-t=search-hints]"),
+        ("/help", "help", "main a"),
+        ("/help/protocol", "help-page", "main table"),
     ] {
         page.goto(&hub.url(path)).await;
         page.holds(&format!("return !!document.querySelector('{there}')")).await;
@@ -186,6 +194,14 @@ async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_
             page.press("g").await;
             page.press("s").await;
             page.holds("return !!document.querySelector('dialog[open], [role=dialog]')").await;
+            // A dialog scrolls down and not sideways: each choice is seen whole.
+            let cut = "const dialog = document.querySelector('[role=dialog]').getBoundingClientRect();
+                return [...document.querySelectorAll('[role=dialog] button')].filter(it => {
+                    const box = it.getBoundingClientRect(), around = it.parentElement.getBoundingClientRect();
+                    return box.right > Math.min(dialog.right, around.right) + 1 || box.bottom > around.bottom + 1
+                        || it.scrollWidth > it.clientWidth + 1;
+                }).map(it => it.textContent)";
+            assert_eq!(page.run(cut).await, json!([]), "{name}");
         }
         let sideways = "return document.documentElement.scrollWidth - innerWidth";
         assert!(page.run(sideways).await.as_i64().unwrap() <= 0, "{name}");

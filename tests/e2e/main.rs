@@ -29,10 +29,12 @@ mod mathematics; // formulas and footnotes of answers
 mod modules; // parts of the page that are fetched when they are needed
 mod names; // who is here and who decided, with access control
 mod offers; // what is offered to whom, and why something is not
+mod operator; // single points of what an operator does with many conversations
 mod order; // titles, pins, archives, tags on the page
 mod outline; // questions, headings and failures of a conversation
 mod overview; // the table of runs and the dashboard
 mod people; // log in, share, be shut out while watching, come back: Chromium and Firefox
+mod pictures; // the pictures of the README
 mod reading; // nothing jumps, choices stay
 mod recording; // files that are dropped on the page
 mod replay; // the past, exactly, and back

@@ -274,6 +274,11 @@ data: {"type":"message_stop"}
         page.screenshot(&format!("wrong-dialect-{name}")).await;
         let overflow = page.run("return document.documentElement.scrollWidth - innerWidth").await;
         assert!(overflow.as_i64().unwrap() <= 0, "{name}: {overflow}");
+        let lines = "return [...document.querySelectorAll('[data-t=wrong-dialect] button')].map(it => {
+            const text = document.createRange();
+            text.selectNodeContents(it);
+            return new Set([...text.getClientRects()].map(box => Math.round(box.top))).size})";
+        assert_eq!(page.run(lines).await, json!([1, 1]), "{name}: no button breaks its words");
     }
     page.resize(DESKTOP).await;
     // What the hub kept is read again in the right dialect, and the conversation stays as it is.

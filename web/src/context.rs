@@ -50,7 +50,7 @@ impl ContextFill {
     pub fn words(self) -> Option<String> {
         let all = self.tokens();
         let share = |(name, tokens): (&str, u64)| {
-            (tokens > 0).then(|| format!("{name} {} %", (tokens * 100 + all / 2) / all))
+            (tokens > 0).then(|| format!("{name} {}\u{a0}%", (tokens * 100 + all / 2) / all))
         };
         let shares = [("turns", self.turns), ("tools", self.tools), ("files", self.files)];
         let shares: Vec<String> = shares.into_iter().filter_map(share).collect();
@@ -145,7 +145,10 @@ mod tests {
         ));
         let fill = ContextFill::of(&view);
         assert_eq!(fill, ContextFill { turns: 200, tools: 200, files: 1_800 });
-        assert_eq!(fill.words().as_deref(), Some("about 2.2k tokens: turns 9 %, tools 9 %, files 82 %"));
+        assert_eq!(
+            fill.words().as_deref(),
+            Some("about 2.2k tokens: turns 9\u{a0}%, tools 9\u{a0}%, files 82\u{a0}%")
+        );
         assert_eq!(ContextFill::default().words(), None);
     }
 

@@ -32,7 +32,6 @@ pub mod follow;
 pub mod forms;
 pub mod highlight;
 pub mod images;
-pub mod instructions;
 pub mod keyboard;
 pub mod kinds;
 pub mod latency;

@@ -20,6 +20,7 @@ mod fuzz;
 mod gate;
 mod packages;
 mod page;
+mod pictures;
 mod process;
 mod product;
 mod repeat;
@@ -59,6 +60,8 @@ cargo xtask COMMAND
                   runs the suites N times and lists every test that failed, how often, and where its output is;
                   --busy keeps all cores busy beside every second round. FANLIGHT_BIN names the hub's binary, else it
                   is the product, else the debug build
+  screenshots     draws the pictures of the README anew, into docs/images: builds the page, and runs the test that draws them.
+                  FANLIGHT_BIN names the hub's binary, else the debug build is made
   fuzz [SECONDS] [TARGET...]
                   random bytes against everything that comes in (targets: the names in tests/fuzz/fuzz_targets, and for
                   `decode` those of the dialects), SECONDS each, 60 without; the corpus is kept in tests/fuzz/corpus
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         #[cfg(unix)]
         "cluster" => none(&rest).and_then(|()| in_workspace(cluster::run)),
         "repeat" => in_workspace(|ws| repeat::repeat(ws, &rest)),
+        "screenshots" => none(&rest).and_then(|()| in_workspace(pictures::redraw)),
         "fuzz" => in_workspace(|ws| fuzz::run_targets(ws, &rest)),
         "tools" => none(&rest).and_then(|()| in_workspace(product::tools)),
         "help" | "--help" | "-h" => {

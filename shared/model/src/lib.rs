@@ -47,6 +47,7 @@ pub mod text;
 
 pub mod flow;
 pub mod format;
+pub mod instructions;
 pub mod preview;
 pub mod wildcard;
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::anomaly::Anomalies;
 use crate::event::{ErrorFact, MessageFile, Origin, PartKind, ResultRef, RunStatus, ToolState, Usage};
 use crate::ids::{AgentId, MessageId, PartId, RunId, ToolCallId};
+use crate::instructions::told_apart;
 use crate::json::Json;
 use crate::position::Seq;
 use crate::preview;
@@ -50,15 +51,24 @@ pub struct View {
 /// Longest title that is made of a question, in characters.
 const HEADLINE_CHARS_MAX: usize = 72;
 
+/// The name of the agent of a run that only makes a title for its conversation.
+pub const TITLE_AGENT: &str = "title";
+
 impl View {
-    /// What the conversation is called: the title that somebody gave it, else that of its runs, else the first words that the user said; nothing where nobody has said any.
+    /// The newest run that does more than to make a title; the newest one if there is no other.
+    pub fn newest_run(&self) -> Option<&RunView> {
+        self.runs.values().rev().find(|run| !run.makes_title()).or_else(|| self.runs.values().next_back())
+    }
+
+    /// What the conversation is called: the title that somebody gave it, else that of its runs, else the first words that the user said,
+    /// without what a client put around them; nothing where nobody has said any.
     pub fn headline(&self) -> Option<String> {
         let titles = [&self.label.title, &self.title].into_iter().flatten();
         if let Some(title) = titles.into_iter().find(|title| !title.trim().is_empty()) {
             return Some(title.clone());
         }
         let said = self.messages.values().take(16).filter(|message| message.role == "user");
-        let mut lines = said.map(|message| preview::one_line(&message.text));
+        let mut lines = said.map(|message| preview::one_line(told_apart(&message.text).words));
         let line = lines.find(|line| !line.is_empty())?;
         if line.chars().count() <= HEADLINE_CHARS_MAX {
             return Some(line);
@@ -396,6 +406,12 @@ impl RunView {
     /// Whether the run goes on.
     pub fn is_running(&self) -> bool {
         self.status == RunStatus::Running
+    }
+
+    /// Whether the run only makes a title for its conversation. It is counted with its tokens and shown nowhere else.
+    pub fn makes_title(&self) -> bool {
+        let is_silent = self.items.is_empty() && self.error.is_none() && !self.own;
+        is_silent && self.name.as_deref() == Some(TITLE_AGENT)
     }
 
     /// The visible answer of the main agent: all its text parts, in order.

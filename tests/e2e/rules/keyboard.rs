@@ -96,5 +96,17 @@ async fn rule_10_everything_is_reached_by_keyboard_alone() {
         page.holds(&format!("return {is_there}")).await;
         all_is_reached(&page, screen).await;
     }
+    // The operator's pages, a comparison, and the help.
+    for (path, there) in [
+        ("/runs", "[data-t=run-row] a[href^='/c/']"),
+        ("/dashboard", "[data-panel=runs] svg"),
+        ("/search?q=revenue", "[data-t=search-hit]"),
+        ("/c/c?compare=other", "[data-t=pair]"),
+        ("/help", "main a"),
+    ] {
+        page.goto(&hub.url(path)).await;
+        page.holds(&format!("return !!document.querySelector(\"{there}\")")).await;
+        all_is_reached(&page, path).await;
+    }
     page.close().await;
 }

@@ -1,5 +1,6 @@
-//! `docs/seeds.md` lists every point of the seed documents. Each row names tests that there are, or says why the point is
-//! not done. `docs/attacks.md` lists the attacks of the wall in the same way.
+//! `docs/seeds.md` lists every point of the seed documents, `docs/operator.md` every point of what an operator is shown, and
+//! `docs/attacks.md` the attacks of the wall. Each row names tests that there are, or the command that measures it, or says why the point
+//! is not done.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -71,28 +72,95 @@ fn tests() -> BTreeSet<String> {
     names
 }
 
-#[test]
-fn every_point_of_the_seed_documents_has_a_test_or_a_reason() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/seeds.md");
-    let page = std::fs::read_to_string(page).unwrap();
+/// Where the benchmarks are, whose names the commands in the tables have.
+const BENCHES: &str = "benches";
+
+/// What is wrong with the rows of a page in `docs`, and the numbers of its chapters: the first halves of the rows' numbers.
+fn checked(page: &str) -> (Vec<String>, Vec<String>) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join("../docs").join(page)).unwrap();
     let (rows, tests) = (rows(&page), tests());
     let mut wrong = Vec::new();
     for Row { number, shown_by } in &rows {
         if shown_by.strip_prefix("not done, because ").is_some_and(|why| why.len() > 10) {
             continue;
         }
-        let names: Vec<_> = shown_by.split('`').skip(1).step_by(2).collect();
+        let mut names: Vec<_> = shown_by.split('`').skip(1).step_by(2).collect();
         if names.is_empty() {
             wrong.push(format!("{number} names no test and gives no reason"));
+        }
+        // What is measured names the command, whose benchmark is there.
+        if let Some(command) = names.first().copied().filter(|_| shown_by.starts_with("measured by `")) {
+            let bench = command.split_whitespace().skip_while(|word| *word != "--bench").nth(1);
+            let file = |bench: &str| root.join(BENCHES).join(format!("{bench}.rs"));
+            if !bench.is_some_and(|it| file(it).is_file() || root.join(BENCHES).join(it).is_dir()) {
+                wrong.push(format!("{number}: there is no benchmark of {command}"));
+            }
+            names.remove(0);
         }
         let unknown = names.iter().filter(|name| !tests.contains(**name));
         wrong.extend(unknown.map(|name| format!("{number}: there is no test {name}")));
     }
-    assert_eq!(wrong, Vec::<String>::new());
     let numbers: BTreeSet<_> = rows.iter().map(|row| row.number).collect();
     assert_eq!(numbers.len(), rows.len(), "a number stands twice");
-    let seeds: BTreeSet<_> = numbers.iter().filter_map(|number| number.split('.').next()).collect();
-    assert_eq!(seeds.into_iter().collect::<Vec<_>>(), ["0", "1", "2", "3", "4"]);
+    let mut chapters: Vec<String> =
+        numbers.iter().filter_map(|number| number.split('.').next()).map(str::to_owned).collect();
+    chapters.dedup();
+    chapters.sort_by_key(|chapter| chapter.parse::<u32>().unwrap());
+    chapters.dedup();
+    (wrong, chapters)
+}
+
+#[test]
+fn every_point_of_the_seed_documents_has_a_test_or_a_reason() {
+    let (wrong, seeds) = checked("seeds.md");
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(seeds, ["0", "1", "2", "3", "4"]);
+}
+
+#[test]
+fn every_point_of_what_an_operator_is_shown_has_a_test_or_a_reason() {
+    let (wrong, chapters) = checked("operator.md");
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(chapters, (1..=32).map(|number: u32| number.to_string()).collect::<Vec<_>>());
+}
+
+/// Words that the page has another one for, and that one.
+const OTHER_WORDS: [(&str, &str); 5] = [
+    ("oddity", "warning"),
+    ("oddities", "warnings"),
+    ("anomaly", "warning"),
+    ("anomalies", "warnings"),
+    ("consent", "approval"),
+];
+
+/// The texts in quotes of a line of code, if it is none of comment.
+fn texts(line: &str) -> impl Iterator<Item = &str> {
+    let code = Some(line.trim()).filter(|line| !line.starts_with("//"));
+    code.into_iter().flat_map(|line| line.split('"').skip(1).step_by(2))
+}
+
+#[test]
+fn the_page_has_one_word_for_each_thing() {
+    let mut files = Vec::new();
+    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../web/src"), &mut files);
+    let mut wrong = Vec::new();
+    let mut read = 0;
+    for file in files.iter().filter(|file| !file.ends_with("tests.rs")) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        // What a reader sees has a space in it or begins large; anything else is a name in the code.
+        let is_read = |text: &&str| text.contains(' ') || text.starts_with(char::is_uppercase);
+        for text in code.lines().flat_map(texts).filter(is_read) {
+            read += 1;
+            let words: Vec<String> =
+                text.split(|sign: char| !sign.is_alphabetic()).map(str::to_lowercase).collect();
+            let other = OTHER_WORDS.iter().find(|(other, _)| words.iter().any(|word| word == other));
+            wrong.extend(other.map(|(_, word)| format!("{}: {text:?}: say {word}", file.display())));
+        }
+    }
+    assert!(read > 500, "the texts of the page are read: {read}");
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 /// The first two rows of a table are its head.

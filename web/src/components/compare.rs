@@ -245,11 +245,8 @@ pub(super) fn Choice() -> impl IntoView {
         store.reading.model(|model| model.fleet().is_some())
     });
     // The list does not change while it is read; it is computed anew when the text changes, and as long as there is nothing in it.
-    let rows = Memo::new(move |before: Option<&Vec<_>>| {
+    let rows = Memo::new(move |_| {
         is_there.track();
-        if before.is_none_or(Vec::is_empty) {
-            store.track_fleet();
-        }
         let Some(own) = store.reading.conversation.get() else { return Vec::new() };
         let rows = store.reading.model(|model| {
             let choices = model.fleet().map(|rows| compare::choices(&own, rows)).unwrap_or_default();
@@ -266,6 +263,9 @@ pub(super) fn Choice() -> impl IntoView {
             });
             told.collect::<Vec<_>>()
         });
+        if rows.is_empty() {
+            store.track_fleet();
+        }
         matching::best(rows, &typed.get(), |(_, names, ..)| names.as_str(), CHOICES_MAX)
     });
     let at = RwSignal::new(0_usize);

@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use model::MessageId;
 use model::event::MessageFile;
 use model::fold::ViewChange;
+use model::instructions::told_apart;
 use model::view::MessageView;
 
 use super::aside::own_id;
@@ -20,7 +21,6 @@ use super::text::Written;
 use super::turn::{Rewrite, TurnActs};
 use crate::control::Rated;
 use crate::format;
-use crate::instructions::told_apart;
 use crate::open::Fold;
 use crate::preview::{PREVIEW_CHARS, cut};
 use crate::store::{message_id, use_store};

@@ -31,7 +31,8 @@ pub(super) fn Title(text: Memo<String>) -> impl IntoView {
     };
     move || {
         if is_open.get() {
-            return view! { <Rename text=text /> }.into_any();
+            // The page has its heading while it is changed, too.
+            return view! { <h1 class="sr">{shown}</h1> <Rename text=text /> }.into_any();
         }
         view! {
             <h1 class="title">{shown}</h1>

@@ -139,7 +139,9 @@ fn Words(
             *shown = now;
         });
     });
-    view! { <span class="ticker"><span class="did" node_ref=did></span><span class="says" node_ref=says></span></span> }
+    view! { <span class="ticker"><span class="lines">
+        <span class="did" node_ref=did></span><span class="says" node_ref=says></span>
+    </span></span> }
 }
 
 /// The calls that execute, each with its clock, the longest first.

@@ -230,7 +230,8 @@ fn Progress() -> impl IntoView {
 ///
 /// 1. a call waits for consent: since when it waits,
 /// 2. the run stalled, because its publisher is gone: the time until then,
-/// 3. the run is silent: how long no event has come, although nothing executes. Only while the page is live,
+/// 3. the page has no connection: the run went on when the page last heard of it,
+/// 4. the run is silent: how long no event has come, although nothing executes. Only while the page is live,
 ///    never in a replay.
 #[component]
 fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
@@ -251,6 +252,12 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         let newest = store.reading.model(crate::model::Model::event_at).filter(|_| is_live)?;
         fleet::silence(newest, now).map(format::age)
     });
+    // Whether the page cannot know that an active run still goes on.
+    let is_unknown = Memo::new(move |_| {
+        status.get() == RunStatus::Running
+            && !store.is_current()
+            && store.reading.recording.with(Option::is_none)
+    });
     let shape = Signal::derive(move || match () {
         () if asks.get().is_some() => ("#hand", "appr"),
         () if stalled.get() || silent.with(Option::is_some) => ("#hollow", "slow"),
@@ -258,7 +265,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     });
     let class = move || match status.get() {
         _ if asks.get().is_some() => "pill num appr",
-        _ if stalled.get() || silent.with(Option::is_some) => "pill num slow",
+        _ if stalled.get() || is_unknown.get() || silent.with(Option::is_some) => "pill num slow",
         RunStatus::Running => "pill num run",
         RunStatus::Error => "pill num err",
         RunStatus::Interrupted => "pill num slow",
@@ -268,7 +275,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         if let Some(since) = asks.get() {
             return span_text(Span::Since(since, 0));
         }
-        if let Some(age) = silent.get() {
+        if let Some(age) = silent.get().filter(|_| !is_unknown.get()) {
             return age;
         }
         let span = |run: &Newest| run.span.known_until(run.stalled);
@@ -277,6 +284,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
     let word = move || match status.get() {
         _ if asks.get().is_some() => "Waits for approval",
         RunStatus::Running if stalled.get() => "Stalled",
+        RunStatus::Running if is_unknown.get() => "Was running",
         RunStatus::Running if silent.with(Option::is_some) => "Silent",
         RunStatus::Running => "Running",
         RunStatus::Complete if time().is_empty() => "Done",

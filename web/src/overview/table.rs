@@ -148,11 +148,12 @@ impl Column {
     /// How wide it is, as a track of a CSS grid.
     pub fn track(self) -> &'static str {
         match self {
-            Self::Title => "minmax(190px,2fr)",
+            Self::Title => "minmax(176px,2fr)",
             Self::Words => "minmax(170px,3fr)",
-            Self::Call => "minmax(130px,1fr)",
+            Self::Call => "minmax(132px,1fr)",
             Self::State => "108px",
-            Self::Agent | Self::Model => "minmax(88px,1fr)",
+            Self::Agent => "minmax(88px,1fr)",
+            Self::Model => "minmax(124px,1fr)",
             Self::Silent | Self::Took | Self::Started => "84px",
             Self::Last => "98px",
             Self::Agents | Self::Rated => "100px",

@@ -29,8 +29,53 @@ use super::problem::Problem;
 #[folder = "../../docs"]
 struct Documents;
 
-/// What is named first in the contents, in this order. What is not named here follows by its path.
-const FIRST: [&str; 6] = ["readme", "protocol", "commands", "operations", "access", "several-hubs"];
+/// What is named first in its chapter of the contents, in this order. What is not named here follows by its path.
+const FIRST: [&str; 8] = [
+    "readme",
+    "commands",
+    "operations",
+    "access",
+    "protocol",
+    "dialects/readme",
+    "integrations/readme",
+    "integrations/proxy",
+];
+
+/// The documents about how Fanlight is made and tested; all others outside of folders are about its use.
+const ABOUT_THE_MAKING: [&str; 8] =
+    ["chaos", "fuzzing", "limits", "operator", "performance", "scale", "seeds", DECISIONS];
+
+/// A chapter of the contents, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Chapter {
+    Use,
+    Integrations,
+    Dialects,
+    Making,
+}
+
+impl Chapter {
+    /// The heading under which its documents are listed.
+    fn title(self) -> &'static str {
+        match self {
+            Self::Use => "Using and running Fanlight",
+            Self::Integrations => "Agents, clients and frameworks",
+            Self::Dialects => "Dialects of streams",
+            Self::Making => "How it is made and tested",
+        }
+    }
+}
+
+/// The chapter in which the document of that name is listed.
+fn chapter(name: &str) -> Chapter {
+    match name.split_once('/') {
+        _ if ABOUT_THE_MAKING.contains(&name) => Chapter::Making,
+        Some(("integrations", _)) => Chapter::Integrations,
+        Some(("dialects", _)) => Chapter::Dialects,
+        Some(_) => Chapter::Making,
+        None => Chapter::Use,
+    }
+}
 
 /// The project's README, which stands beside `docs/`.
 const README: &str = include_str!("../../../../README.md");
@@ -65,11 +110,9 @@ fn pages() -> &'static BTreeMap<String, Document> {
         let listed =
             pages.iter().filter(|(name, _page)| !name.starts_with("decisions/") || *name == DECISIONS);
         let mut names: Vec<_> = listed.map(|(name, page)| (name.as_str(), page.title.as_str())).collect();
-        names.sort_by_key(|(name, _title)| {
-            let place = FIRST.iter().position(|first| first == name);
-            (place.unwrap_or(FIRST.len()), name.contains('/'))
-        });
-        let contents = Document::new(html::contents(&names));
+        let place = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
+        names.sort_by_key(|(name, _title)| (chapter(name), place(name)));
+        let contents = Document::new(html::contents(&names, chapter));
         pages.insert(CONTENTS.to_owned(), contents);
         pages
     })

@@ -430,6 +430,15 @@ fn a_conversation_without_a_title_is_called_by_its_first_question() {
 }
 
 #[test]
+fn what_a_client_puts_around_the_first_question_is_no_title() {
+    let mut view = View::default();
+    let text = "<system-reminder>It is noon.</system-reminder> Fix the build.";
+    let line = format!(r#"{{"k":"message","message":"m","role":"user","text":"{text}"}}"#);
+    fold(&mut view, &Envelope { seq: 1, ..Envelope::parse(&line).unwrap() }, &mut |_| {});
+    assert_eq!(view.headline().as_deref(), Some("Fix the build."));
+}
+
+#[test]
 fn who_commanded_something_in_a_run_may_be_said_when_it_is_over() {
     let oddities = |lines: &[&str]| {
         let mut view = View::default();

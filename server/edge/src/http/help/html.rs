@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-use super::STYLE;
+use super::{Chapter, STYLE};
 use crate::http::markup::escaped;
 
 /// A page that is written.
@@ -29,15 +29,21 @@ pub(super) fn code_anchor(code: &str) -> String {
     format!("code-{code}")
 }
 
-/// The list of all documents; `documents` are their names and titles in the order in which they are shown.
-pub(super) fn contents(documents: &[(&str, &str)]) -> Written {
+/// The list of all documents below the headings of their chapters; `documents` are their names and titles in the order in
+/// which they are shown.
+pub(super) fn contents(documents: &[(&str, &str)], chapter: fn(&str) -> Chapter) -> Written {
     let mut main = String::from(
-        "<h1>Help</h1><p>These are the documents of the version of Fanlight that runs here. They need no network.</p><ul>",
+        "<h1>Help</h1><p>These are the documents of the version of Fanlight that runs here. They need no network.</p>",
     );
-    for (name, title) in documents {
-        let _written = write!(main, "<li><a href=\"/help/{}\">{}</a></li>", escaped(name), escaped(title));
+    for documents in documents.chunk_by(|(one, _), (next, _)| chapter(one) == chapter(next)) {
+        let heading = documents.first().map_or("", |(name, _)| chapter(name).title());
+        let _written = write!(main, "<h2>{heading}</h2><ul>");
+        for (name, title) in documents {
+            let _written =
+                write!(main, "<li><a href=\"/help/{}\">{}</a></li>", escaped(name), escaped(title));
+        }
+        main.push_str("</ul>");
     }
-    main.push_str("</ul>");
     Written { title: "Help".to_owned(), html: framed("Help", &main) }
 }
 
@@ -58,6 +64,8 @@ pub(super) fn document(name: &str, text: &str, is_there: &dyn Fn(&str) -> bool) 
     html::push_html(&mut main, events.into_iter());
     main.push_str(&sections(&headings));
     html::push_html(&mut main, tables(rest).into_iter());
+    // Long lines of code scroll, also by keyboard. Text has no such mark: it is escaped.
+    let main = main.replace("<pre>", "<pre tabindex=\"0\">");
     Written { html: framed(&title, &main), title }
 }
 

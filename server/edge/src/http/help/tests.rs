@@ -61,6 +61,17 @@ fn every_document_is_listed_with_its_title() {
         assert!(page.title != *name, "{name} has no heading");
     }
     assert!(pages().len() > 30, "{}", pages().len());
+    // What is about the use stands before what is about the making, each below its heading.
+    let at = |text: &str| contents.find(text).unwrap_or_else(|| panic!("{text} is in the contents"));
+    let order = [
+        "Using and",
+        "help/commands\"",
+        "Agents, clients",
+        "help/dialects/",
+        "How it is made",
+        "help/chaos\"",
+    ];
+    assert!(order.map(at).is_sorted(), "{contents}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ async fn i8_fragments_without_an_end_use_up_a_turn_and_then_the_socket() {
         turns += 1;
     }
     // The first turn is like anybody's.
-    let rest = super::bytes(INBOUND_BYTES_WITHOUT_TEXT_MAX) - TURN_BYTES_MAX;
+    let rest = bytes(INBOUND_BYTES_WITHOUT_TEXT_MAX) - TURN_BYTES_MAX;
     assert_eq!(turns, 1 + rest / WORDLESS_TURN_BYTES_MAX);
 }
 

@@ -1,0 +1,56 @@
+//! The pictures of the README: a test of `tests/e2e` draws them, and this puts them where the README shows them.
+
+use crate::console::say;
+use crate::failure::{CommandFailure, CommandResult};
+use crate::packages::Packages;
+use crate::workspace::Workspace;
+use crate::{browser, page};
+use std::fs;
+use std::path::Path;
+
+/// Where the README says its pictures are, from the root of the workspace.
+const FOLDER: &str = "docs/images/";
+
+/// Draws the pictures of the README anew. The page is built first; the hub is the one that `FANLIGHT_BIN` names, else the debug build,
+/// which is made.
+pub(crate) fn redraw(ws: &Workspace) -> CommandResult {
+    browser::ensure()?;
+    let packages = Packages::ensure(ws)?;
+    page::build(ws).map(drop)?;
+    let hub = if let Some(named) = std::env::var_os("FANLIGHT_BIN") {
+        named.into()
+    } else {
+        crate::process::run(&mut ws.cargo("build --locked -p fanlight"))?;
+        ws.target().join("debug/fanlight")
+    };
+    let mut tests = ws.cargo("test --locked -p tests --test e2e pictures::");
+    crate::process::run(tests.envs(packages.told()).env("FANLIGHT_BIN", hub))?;
+    let readme = ws.path("README.md");
+    let text =
+        fs::read_to_string(&readme).map_err(CommandFailure::io(format!("reading {}", readme.display())))?;
+    for name in shown(&text) {
+        let from = ws.target().join("screenshots/readme").join(name);
+        let to = ws.path(FOLDER).join(name);
+        fs::copy(&from, &to).map_err(CommandFailure::io(format!("copying {}", from.display())))?;
+        say(format!("{FOLDER}{name}"));
+    }
+    Ok(())
+}
+
+/// The names of the pictures that the README `text` shows, in its order.
+fn shown(text: &str) -> impl Iterator<Item = &str> {
+    let links = text.split('(').filter_map(|rest| rest.strip_prefix(FOLDER)?.split(')').next());
+    links.filter(|name| Path::new(name).extension().is_some_and(|kind| kind == "png"))
+}
+
+#[cfg(test)]
+mod tests {
+    //! What is taken for a picture.
+
+    #[test]
+    fn pictures_of_the_readme_are_found() {
+        let text =
+            "![A](docs/images/a.png) | ![B](docs/images/b-dark.png) [C](docs/c.md) (docs/images/d.svg)";
+        assert_eq!(super::shown(text).collect::<Vec<_>>(), ["a.png", "b-dark.png"]);
+    }
+}
