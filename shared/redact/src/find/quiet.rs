@@ -36,15 +36,13 @@ impl Finder {
             [.., digit, b' ' | b'-'] | [.., digit] => digit.is_ascii_digit(),
             [] => false,
         };
-        let spans = || match (before, piece) {
+        let spans = || {
             // Nearly always, and then nothing is copied.
-            ([a, b], [c, d, ..]) => {
-                self.starts.may_be_word([*a, *b, *c]) | self.starts.may_be_word([*b, *c, *d])
+            if let ([a, b], [c, d, ..]) = (before, piece) {
+                return self.starts.may_be_word([*a, *b, *c]) | self.starts.may_be_word([*b, *c, *d]);
             }
-            _ => {
-                let mut joint = [0; BEFORE_BYTES_MAX + 2];
-                joined(&mut joint, before, piece).is_none_or(|seam| self.starts.may_hold_word(seam))
-            }
+            let mut joint = [0; BEFORE_BYTES_MAX + 2];
+            joined(&mut joint, before, piece).is_none_or(|seam| self.starts.may_hold_word(seam))
         };
         !goes_on
             && !card::has_digits_of_one(piece)
