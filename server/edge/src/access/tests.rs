@@ -43,7 +43,8 @@ fn the_files_are_for_their_owner_alone_and_hold_no_secret() {
 
 fn share(hash: Hash, expires: u64) -> Share {
     let conversation = "c".parse().unwrap();
-    Share { hash, conversation, role: None, by: "ann".into(), created: 0, expires, views_left: None }
+    let (audience, frozen, by) = (None, None, "ann".into());
+    Share { hash, conversation, audience, frozen, role: None, by, created: 0, expires, views_left: None }
 }
 
 #[tokio::test]
