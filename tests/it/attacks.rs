@@ -19,6 +19,7 @@ mod frames;
 mod headers;
 mod jwt;
 mod limits;
+mod links;
 pub(crate) mod login;
 mod names;
 mod publishing;

@@ -48,6 +48,7 @@ mod kept; // while the disk is full, and what is said of it
 mod label; // titles, pins, archives, tags, notes
 mod lens; // levels, filters, fewer frames
 mod limits; // numbers, results, references: at the edge, over each door
+mod links; // what a link shows in a browser, and what it says once it is over
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod memory; // what a burst took is given back
 mod money; // what runs cost

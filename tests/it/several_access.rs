@@ -11,6 +11,7 @@ use tests::{ScriptedServer, ServerStep, TestHub};
 use super::access::refusal;
 use super::access_page::{browser, cookie, log_in};
 use super::attacks::login::{Provider, back, begun, cookies, field, knows, pair};
+use super::links;
 use super::several_hubs::{Cluster, status};
 
 /// The longest time until what was revoked at one hub is over at another.
@@ -293,6 +294,35 @@ async fn a_session_that_cannot_be_looked_up_is_no_failed_login() {
             b.request("GET", "/v1/access").bearer_auth(guess).header(FORWARDED.0, FORWARDED.1).send();
         assert_eq!(within("a refusal", guessed).await.unwrap().status(), wanted);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_link_is_made_at_any_hub_and_shows_the_same_at_all() {
+    let cluster = Cluster::start_with(2, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["view,publish,export:*"]).await;
+    spread(&cluster.hubs, &all).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let said =
+        |text: &str| json!([{"k": "message", "message": text, "role": "user", "text": text}]).to_string();
+    let told = a.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(said("first")).send();
+    assert!(patiently("a conversation", told).await.unwrap().status().is_success());
+    // The other hub does not have the conversation.
+    let link = links::made(b, &all, json!({"conversation": "c", "frozen": true, "for": "Dan"})).await;
+    let told = a.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(said("late")).send();
+    assert!(patiently("more of it", told).await.unwrap().status().is_success());
+    let mut seen = Vec::new();
+    for hub in [a, b] {
+        let (guest, to) = links::followed(hub, &link).await;
+        let name = to.strip_prefix("/c/").unwrap();
+        let view = asks(hub, &format!("/v1/conversations/{name}"), &guest).await;
+        assert_eq!(view.status(), 200);
+        seen.push(view.text().await.unwrap());
+        let rows = hub.request("GET", "/v1/shares?conversation=c").bearer_auth(&all).send();
+        let rows: Value = patiently("the links", rows).await.unwrap().json().await.unwrap();
+        assert_eq!((&rows["shares"][0]["for"], &rows["shares"][0]["by"]), (&json!("Dan"), &json!("all")));
+    }
+    assert!(seen[0].contains("first") && !seen[0].contains("late"), "{seen:?}");
+    assert_eq!(seen[0], seen[1]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -84,6 +84,21 @@ impl WebSocketWire {
         Self::over(stream, address).await
     }
 
+    /// The same with a cookie, as the browser of somebody who is logged in or follows a link.
+    ///
+    /// # Panics
+    /// When the upgrade fails.
+    pub async fn connect_with_cookie(address: SocketAddr, cookie: &str) -> Self {
+        let stream = within("a connection", TcpStream::connect(address)).await.expect("the hub accepts");
+        stream.set_nodelay(true).expect("a TCP socket");
+        let mut request = request(address).into_client_request().expect("a request");
+        request.headers_mut().insert("cookie", cookie.parse().expect("a header"));
+        request.headers_mut().insert("origin", format!("http://{address}").parse().expect("a header"));
+        let (socket, _answer) =
+            within("the upgrade", client_async(request, stream)).await.expect("the upgrade");
+        Self { socket }
+    }
+
     /// Upgrades `stream`.
     ///
     /// # Panics

@@ -57,7 +57,7 @@ pub use right::{Right, Rights};
 pub use roles::{ROLES_MAX, RoleError, Roles};
 pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};
 pub use sessions::{SESSION_MS, SESSIONS_MAX, Sessions};
-pub use shares::{SHARES_MAX, Share, ShareError, Shares};
+pub use shares::{AUDIENCE_BYTES_MAX, FrozenShare, SHARES_MAX, Share, ShareError, ShareFacts, Shares};
 pub use tokens::{NewToken, TOKENS_MAX, TokenError, TokenRecord, Tokens};
 pub use told::ToldSession;
 pub use vouched::Vouched;

@@ -8,19 +8,32 @@ use model::Mask;
 use crate::grant::Grant;
 use crate::pattern::Pattern;
 use crate::right::Right;
+use crate::shares::ShareFacts;
 
-/// A caller and its rights. Two callers with the same name, grants and role are equal.
+/// A caller and its rights. Two callers with the same name, grants, role and link are equal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
     name: CompactString,
     grants: Vec<Grant>,
     role: Option<Arc<Mask>>,
+    link: Option<Arc<ShareFacts>>,
 }
 
 impl Principal {
     /// A principal with these grants. `role` is what is hidden from it.
     pub fn new(name: &str, grants: Vec<Grant>, role: Option<Arc<Mask>>) -> Self {
-        Self { name: name.into(), grants, role }
+        Self { name: name.into(), grants, role, link: None }
+    }
+
+    /// The same, as somebody who follows a link.
+    #[must_use]
+    pub(crate) fn by_link(self, link: Arc<ShareFacts>) -> Self {
+        Self { link: Some(link), ..self }
+    }
+
+    /// The link that it follows, if it does.
+    pub fn link(&self) -> Option<&ShareFacts> {
+        self.link.as_deref()
     }
 
     /// The principal of every caller of a hub without access control; it has all rights.

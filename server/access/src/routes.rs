@@ -51,6 +51,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/login/callback", Need::Nothing, Nothing),
     on("POST", "/logout", Need::Nothing, Nothing),
     on("GET", "/s/{secret}", Need::Nothing, Nothing),
+    on("POST", "/s/{secret}", Need::Nothing, Nothing),
     // The page.
     on("GET", "/", Need::Known, Nothing),
     on("GET", "/c/{conversation}", Need::Known, Nothing),
@@ -270,7 +271,7 @@ mod tests {
         let login = ["/login", "/login", "/login/oidc", "/login/callback", "/logout"];
         let mut all = vec!["/healthz", "/readyz"];
         all.extend(login);
-        all.extend(["/s/{secret}", "/v1/ws"]);
+        all.extend(["/s/{secret}", "/s/{secret}", "/v1/ws"]);
         assert_eq!(open, all);
     }
 

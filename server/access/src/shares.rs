@@ -1,8 +1,12 @@
 //! Links to one conversation: whoever has the secret sees that conversation and nothing else. A link ends
 //! after a time, after a number of views, or when it is revoked.
+//!
+//! A live link opens the conversation itself. A frozen one opens a copy that was made with the link, and [`FrozenShare`] says of what.
+
+use std::sync::Arc;
 
 use compact_str::CompactString;
-use model::ConversationId;
+use model::{ConversationId, MessageId, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::denial::Denial;
@@ -19,14 +23,36 @@ pub const SHARES_MAX: usize = 1_000;
 /// The longest lifetime of a link, in milliseconds: thirty days.
 pub(crate) const LIFE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 
+/// The longest note of whom a link is for, in bytes.
+pub const AUDIENCE_BYTES_MAX: usize = 200;
+
+/// What a frozen link shows: a copy of a conversation, or of one turn of it, as it was when the link was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrozenShare {
+    /// The conversation that was copied.
+    pub of: ConversationId,
+    /// The seq of the newest event that was there.
+    pub seq: Seq,
+    /// The message that begins the one turn that was copied; `None` for the whole conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<MessageId>,
+}
+
 /// A link. Its secret is not stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
     /// The hash of the secret.
     pub hash: Hash,
-    /// The conversation that it shows.
+    /// The conversation that it opens; of a frozen link the copy.
     pub conversation: ConversationId,
+    /// Whom it is for, in the words of whoever made it.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub audience: Option<CompactString>,
+    /// What it shows if it is frozen; `None` for the conversation as it goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<FrozenShare>,
     /// The role, which names what is hidden from viewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<CompactString>,
@@ -39,6 +65,21 @@ pub struct Share {
     /// How many views are left; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub views_left: Option<u32>,
+}
+
+/// What the viewers of a link are told about it. It stays the same for as long as the link holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareFacts {
+    /// The name of the principal that made it.
+    pub by: CompactString,
+    /// Whom it is for, in the words of whoever made it.
+    pub audience: Option<CompactString>,
+    /// When it was made, in milliseconds since 1970.
+    pub created: u64,
+    /// When it ends, in milliseconds since 1970.
+    pub expires: u64,
+    /// What it shows if it is frozen.
+    pub frozen: Option<FrozenShare>,
 }
 
 /// All links of a hub.
@@ -59,6 +100,9 @@ pub enum ShareError {
     /// It would allow no view.
     #[error("views is 1 or more")]
     Views,
+    /// The note of whom it is for is empty, too long, or no line of text.
+    #[error("for is a line of 1 to {AUDIENCE_BYTES_MAX} bytes")]
+    Audience,
 }
 
 impl Shares {
@@ -106,12 +150,24 @@ impl Shares {
         self.all.push(share);
     }
 
-    /// Checks at `now` what is asked of a new link. Fails for a lifetime of nothing or over thirty days, and for no view.
+    /// Checks at `now` what is asked of a new link. Fails for a lifetime of nothing or over thirty days, for no view, and for a note that
+    /// is no line of text.
     pub fn check(share: &Share, now: u64) -> Result<(), ShareError> {
         if share.expires <= now || share.expires > now.saturating_add(LIFE_MS_MAX) {
             return Err(ShareError::Life);
         }
+        let is_line = |text: &CompactString| {
+            !text.trim().is_empty() && text.len() <= AUDIENCE_BYTES_MAX && !text.chars().any(char::is_control)
+        };
+        if !share.audience.as_ref().is_none_or(is_line) {
+            return Err(ShareError::Audience);
+        }
         if share.views_left == Some(0) { Err(ShareError::Views) } else { Ok(()) }
+    }
+
+    /// Whether there are as many links at `now` as there may be.
+    pub fn is_full(&self, now: u64) -> bool {
+        self.all.iter().filter(|share| share.expires > now).count() >= SHARES_MAX
     }
 
     /// Revokes the link with this id, if `may` returns true for it.
@@ -132,6 +188,27 @@ impl Share {
         self.hash.short()
     }
 
+    /// The name of the principal that follows it.
+    pub fn name(&self) -> String {
+        format!("link {}", self.id())
+    }
+
+    /// The conversation that is shared; of a frozen link the one that was copied.
+    pub fn subject(&self) -> &ConversationId {
+        self.frozen.as_ref().map_or(&self.conversation, |frozen| &frozen.of)
+    }
+
+    /// What its viewers are told about it.
+    fn facts(&self) -> ShareFacts {
+        ShareFacts {
+            by: self.by.clone(),
+            audience: self.audience.clone(),
+            created: self.created,
+            expires: self.expires,
+            frozen: self.frozen.clone(),
+        }
+    }
+
     /// The principal of its viewers: it may view the one conversation, without what its role hides, and nothing else.
     /// Fails if the link has expired at `now`, or if its role is not among `roles`.
     pub fn principal(&self, now: u64, roles: &Roles) -> Result<Principal, Denial> {
@@ -139,84 +216,10 @@ impl Share {
             return Err(Denial::Expired);
         }
         let grant = Grant::new([Right::View], Pattern::exactly(self.conversation.as_str()));
-        Ok(Principal::new(&format!("link {}", self.id()), vec![grant], roles.of(self.role.as_deref())?))
+        let principal = Principal::new(&self.name(), vec![grant], roles.of(self.role.as_deref())?);
+        Ok(principal.by_link(Arc::new(self.facts())))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    //! Tests of what a link shows, how often and for how long.
-
-    use super::*;
-    use crate::secret::{Secret, SecretKind};
-
-    fn share(number: u8, views_left: Option<u32>) -> Share {
-        Share {
-            hash: Secret::mint(SecretKind::Share, &[number; 32]).hash(),
-            conversation: "a*b".parse().unwrap(),
-            role: None,
-            by: "ann".into(),
-            created: 0,
-            expires: 100,
-            views_left,
-        }
-    }
-
-    #[test]
-    fn a_link_shows_its_conversation_and_nothing_else() {
-        let principal = share(1, None).principal(0, &Roles::default()).unwrap();
-        assert!(principal.may(Right::View, "a*b"));
-        assert!(!principal.may(Right::View, "aXb"), "a star in a name is no pattern");
-        assert!(Right::ALL.into_iter().filter(|it| *it != Right::View).all(|it| !principal.may(it, "a*b")));
-        assert!(!principal.may_everywhere(Right::View));
-    }
-
-    #[test]
-    fn a_link_ends_by_its_views_by_its_time_and_when_it_is_taken_back() {
-        let mut shares = Shares::default();
-        shares.add(share(1, Some(2)), 0).unwrap();
-        let hash = share(1, None).hash;
-        assert!(
-            shares.follow(&hash, 0, &Roles::default()).is_ok()
-                && shares.follow(&hash, 99, &Roles::default()).is_ok()
-        );
-        assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Expired), "its views are used up");
-        shares.add(share(2, None), 0).unwrap();
-        let hash = share(2, None).hash;
-        assert_eq!(shares.follow(&hash, 100, &Roles::default()), Err(Denial::Expired), "its time is over");
-        assert!(shares.revoke(&hash.short(), |_| false).is_none(), "whoever may not does not");
-        assert!(shares.revoke(&hash.short(), |_| true).is_some());
-        assert_eq!(shares.follow(&hash, 0, &Roles::default()), Err(Denial::Unknown));
-    }
-
-    #[test]
-    fn a_link_with_a_role_that_nobody_knows_shows_nothing_and_loses_no_view() {
-        let hidden = Share { role: Some("guest".into()), ..share(1, Some(1)) };
-        let mut shares = Shares::of(vec![hidden.clone()], 0);
-        assert_eq!(shares.follow(&hidden.hash, 0, &Roles::default()), Err(Denial::UnknownRole));
-        let mut roles = Roles::default();
-        roles.add(model::Mask::new("guest", ["results"], []).unwrap()).unwrap();
-        let followed = shares.follow(&hidden.hash, 0, &roles).unwrap();
-        assert_eq!(followed.principal(0, &roles).unwrap().role(), Some("guest"));
-    }
-
-    #[test]
-    fn a_link_that_would_never_end_or_never_show_is_not_made() {
-        let mut shares = Shares::default();
-        assert_eq!(shares.add(share(1, Some(0)), 0), Err(ShareError::Views));
-        assert_eq!(shares.add(share(1, None), 100), Err(ShareError::Life));
-        assert_eq!(
-            shares.add(Share { expires: LIFE_MS_MAX + 1, ..share(1, None) }, 0),
-            Err(ShareError::Life)
-        );
-        for _ in 0..SHARES_MAX {
-            shares.add(share(1, None), 0).unwrap();
-        }
-        assert_eq!(shares.add(share(1, None), 0), Err(ShareError::Full));
-        assert_eq!(
-            shares.add(Share { expires: 300, ..share(1, None) }, 200),
-            Ok(()),
-            "what is over makes room"
-        );
-    }
-}
+mod tests;

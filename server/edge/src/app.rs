@@ -37,7 +37,7 @@ use crate::http::{
 };
 use crate::state::Shared;
 use crate::ws;
-use crate::{peers, proxy, retention, sink, traces};
+use crate::{frozen, peers, proxy, retention, sink, traces};
 use event_log::clock;
 use hub::MemoryBounds;
 
@@ -93,6 +93,7 @@ pub(crate) async fn run(
     let rows = peers::watch_rows(&shared);
     let carrying = hubs::carry::start(&shared);
     let traces = traces::run(&shared);
+    let copies = frozen::keep_up(&shared);
     // None of these ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
@@ -107,6 +108,7 @@ pub(crate) async fn run(
         () = access => {}
         () = certificate => {}
         () = traces => {}
+        () = copies => {}
         () = rows => {}
         () = overtaken(&shared) => tracing::error!("another hub has taken over; this one ends"),
         _ = &mut proxied => tracing::error!("the upkeep of the proxy broke off"),
@@ -297,7 +299,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .route("/login/oidc", get(access::begin_login))
         .route("/login/callback", get(access::end_login))
         .route("/logout", post(access::log_out))
-        .route("/s/{secret}", get(access::follow))
+        .route("/s/{secret}", get(access::follow).post(access::follow_anyway))
         .route("/v1/shares/{id}", routing::delete(access::unshare))
         .route("/v1/ws", get(ws::upgrade))
         .route("/v1/events", get(events::several))

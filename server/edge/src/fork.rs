@@ -102,7 +102,11 @@ fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
 }
 
 /// Reads the events up to `at`, with their large results, into memory. Fails with `gone` if one is missing.
-async fn read(shared: &Shared, from: &Arc<Conversation>, at: Seq) -> Result<Vec<Envelope>, Refusal> {
+pub(crate) async fn read(
+    shared: &Shared,
+    from: &Arc<Conversation>,
+    at: Seq,
+) -> Result<Vec<Envelope>, Refusal> {
     let mut envelopes: Vec<Envelope> = Vec::new();
     loop {
         let after = envelopes.last().map_or(0, |envelope| envelope.seq);
@@ -142,6 +146,6 @@ fn close(envelopes: &mut Vec<Envelope>) {
 }
 
 /// An event that the hub itself appends, stamped with the time of day.
-fn said(event: Event, seq: Seq) -> Envelope {
+pub(crate) fn said(event: Event, seq: Seq) -> Envelope {
     Envelope { event, seq, at: clock::now_ms(), producer_at: None, publisher: None, by_hub: true }
 }

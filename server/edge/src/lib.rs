@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
 //! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
-//! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation) → `proxy` (recorded calls)
+//! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links show) → `proxy` (recorded calls)
 //! → `sink`, `traces`, `retention` → `sharing`, `peers` (several hubs on one log) → `work` and `priority` (how much is done at once, and at which priority) →
 //! `metrics`.
 
@@ -28,6 +28,7 @@ mod config;
 mod door;
 mod failures;
 mod fork;
+mod frozen;
 mod http;
 mod metrics;
 mod peers;

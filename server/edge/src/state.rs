@@ -20,6 +20,7 @@ use upstream::Egress;
 use crate::access::Gate;
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
+use crate::frozen::Copies;
 use crate::proxy::Proxy;
 use crate::sharing::{Moves, Peers, PeersConfig};
 use crate::shelf::Shelf;
@@ -73,6 +74,8 @@ pub(crate) struct Shared {
     pub(crate) peers: Option<Peers>,
     /// Which conversations are being moved to another hub.
     pub(crate) moves: Arc<Moves>,
+    /// The copies that frozen links show.
+    pub(crate) copies: Copies,
 }
 
 impl Shared {
@@ -130,6 +133,7 @@ impl Shared {
             log_turns: AtomicU64::new(0),
             peers,
             moves: Arc::default(),
+            copies: Copies::default(),
         }))
     }
 

@@ -388,6 +388,7 @@ fn count(appended: &Result<Appended, AppendError>) {
         Err(
             AppendError::Retired
             | AppendError::Reserved
+            | AppendError::Frozen
             | AppendError::Elsewhere
             | AppendError::Unsure
             | AppendError::RunOfHub { .. }

@@ -122,6 +122,9 @@ pub enum ConversationIdError {
     Forbidden(char),
 }
 
+/// How the names of copies begin that nobody writes to.
+const FROZEN_PREFIX: &str = "fanlight.frozen.";
+
 impl ConversationId {
     /// Reads `text` as the name of a conversation, and says what is wrong where it is not valid.
     pub fn parse(text: &str) -> Result<Self, ConversationIdError> {
@@ -138,6 +141,17 @@ impl ConversationId {
             return Err(ConversationIdError::Forbidden('.'));
         }
         Ok(Self(CompactString::new(text)))
+    }
+
+    /// The name of a copy that only a hub makes and nobody writes to: what a frozen link shows. `name` tells copies apart. Fails
+    /// as [`ConversationId::parse`] does.
+    pub fn frozen(name: &str) -> Result<Self, ConversationIdError> {
+        Self::parse(&compact_str::format_compact!("{FROZEN_PREFIX}{name}"))
+    }
+
+    /// Whether it names a copy that nobody writes to.
+    pub fn is_frozen(&self) -> bool {
+        self.0.starts_with(FROZEN_PREFIX)
     }
 
     /// The name as text.

@@ -97,6 +97,8 @@ fn whoever_follows_a_link_is_let_in_until_it_is_taken_back() {
     let share = Share {
         hash: link.hash(),
         conversation: "c".parse().unwrap(),
+        audience: None,
+        frozen: None,
         role: None,
         by: "t1".into(),
         created: 0,

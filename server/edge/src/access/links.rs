@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use access::{Denial, Hash, Secret, SecretKind, Share, ShareError, Shares};
+use access::{Denial, Hash, Principal, Secret, SecretKind, Share, ShareError, Shares};
 use event_log::{LogError, SharedAccess, StoredShare, blocking, clock};
 use model::ConversationId;
 
@@ -34,6 +34,18 @@ pub(crate) enum ShareFault {
 }
 
 impl Gate {
+    /// Checks what is asked of a new link before anything is made for it. Fails as [`Gate::share`] does, but for what cannot be stored.
+    pub(crate) fn may_share(&self, make: impl FnOnce(Hash) -> Share) -> Result<(), ShareFault> {
+        let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
+        let share = make(Secret::mint(SecretKind::Share, &random()).hash());
+        Shares::check(&share, clock::now_ms())?;
+        let credentials = guarded.credentials.read();
+        if credentials.shares().is_full(clock::now_ms()) {
+            return Err(ShareError::Full.into());
+        }
+        Ok(())
+    }
+
     /// Makes a link and stores it; returns its secret, which cannot be read again. Waits for the disk or the log. Fails
     /// while access control is off, for a link that is not allowed, and if it cannot be stored.
     pub(crate) fn share(&self, make: impl FnOnce(Hash) -> Share) -> Result<Secret, ShareFault> {
@@ -88,20 +100,54 @@ impl Gate {
         guarded.credentials.read().shares().all().iter().filter(|share| may(share)).cloned().collect()
     }
 
-    /// Revokes a link for which `may` is true, and stores that; false if there is none. Waits for the disk or the log.
-    pub(crate) fn unshare(&self, id: &str, may: impl Fn(&Share) -> bool) -> Result<bool, ShareFault> {
-        self.unshare_each(|share| share.id() == id && may(share))
+    /// Revokes a link for which `may` is true, stores that, and returns the link; `None` if there is none. Waits for the disk or the log.
+    pub(crate) fn unshare(
+        &self,
+        id: &str,
+        may: impl Fn(&Share) -> bool,
+    ) -> Result<Option<Share>, ShareFault> {
+        Ok(self.unshare_each(|share| share.id() == id && may(share))?.into_iter().next())
     }
 
-    /// Revokes all links to `conversation`, and stores that; false if there are none. Waits for the disk or the log.
-    pub(crate) fn unshare_all(&self, conversation: &ConversationId) -> Result<bool, ShareFault> {
+    /// Revokes all links to `conversation`, frozen ones too, stores that, and returns them. Waits for the disk or the log.
+    pub(crate) fn unshare_all(&self, conversation: &ConversationId) -> Result<Vec<Share>, ShareFault> {
         if self.guarded.is_none() {
-            return Ok(false);
+            return Ok(Vec::new());
         }
-        self.unshare_each(|share| share.conversation == *conversation)
+        self.unshare_each(|share| share.subject() == conversation || share.conversation == *conversation)
     }
 
-    fn unshare_each(&self, which: impl Fn(&Share) -> bool) -> Result<bool, ShareFault> {
+    /// The link with the secret `text`, if it holds, and whoever follows it. Counts no view. Waits for the log where this hub does not know the link, and for others
+    /// who ask it and are not admitted yet. Fails as [`Gate::follow`] does.
+    pub(crate) async fn look_at(&self, text: &str) -> Result<(Share, Principal), Denial> {
+        let guarded = self.guarded.as_ref().ok_or(Denial::Unknown)?;
+        let hash = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?.hash();
+        if let Some(shared) = guarded.shared() {
+            let _turn = guarded.counted.stranger().await.ok_or(Denial::Unavailable)?;
+            let _links = blocking(|| guarded.links.lock());
+            if guarded.credentials.read().shares().find(&hash).is_none() {
+                guarded.look_for_link(shared, &hash).map_err(|error| unavailable(&error))?;
+            }
+        }
+        let (credentials, now) = (guarded.credentials.read(), clock::now_ms());
+        let share = credentials.link(text, now)?.clone();
+        if share.views_left == Some(0) {
+            return Err(Denial::Expired);
+        }
+        let principal = share.principal(now, credentials.roles())?;
+        Ok((share, principal))
+    }
+
+    /// All links; `None` while access control is off, when nobody knows them. May wait for the log, and fails if that does not answer.
+    pub(crate) fn all_shares(&self) -> Result<Option<Vec<Share>>, LogError> {
+        let Some(guarded) = &self.guarded else { return Ok(None) };
+        if let Some(shared) = guarded.shared() {
+            guarded.read_links(shared)?;
+        }
+        Ok(Some(guarded.credentials.read().shares().all().to_vec()))
+    }
+
+    fn unshare_each(&self, which: impl Fn(&Share) -> bool) -> Result<Vec<Share>, ShareFault> {
         let guarded = self.guarded.as_ref().ok_or(ShareFault::Off)?;
         let shared = guarded.shared();
         if let Some(shared) = shared {
@@ -111,7 +157,7 @@ impl Gate {
         let found: Vec<Share> =
             guarded.credentials.read().shares().all().iter().filter(|share| which(share)).cloned().collect();
         if found.is_empty() {
-            return Ok(false);
+            return Ok(found);
         }
         for share in &found {
             if let Some(shared) = shared {
@@ -125,7 +171,7 @@ impl Gate {
         };
         guarded.changed();
         saved?;
-        Ok(true)
+        Ok(found)
     }
 }
 
@@ -152,18 +198,14 @@ impl Guarded {
         text: &str,
         session: &Secret,
     ) -> Result<Share, Denial> {
-        let unavailable = |error: LogError| {
-            tracing::warn!(%error, "a link was not opened: its use could not be counted");
-            Denial::Unavailable
-        };
         let hash = Secret::parse(SecretKind::Share, text).ok_or(Denial::Unknown)?.hash();
         let _turn = blocking(|| self.links.lock());
         if self.credentials.read().shares().find(&hash).is_none() {
-            self.look_for_link(shared, &hash).map_err(unavailable)?;
+            self.look_for_link(shared, &hash).map_err(|error| unavailable(&error))?;
         }
         let now = clock::now_ms();
         let share = self.credentials.read().link(text, now)?.clone();
-        if !blocking(|| shared.view_share(&String::from(hash))).map_err(unavailable)? {
+        if !blocking(|| shared.view_share(&String::from(hash))).map_err(|error| unavailable(&error))? {
             // Its views are used up, or it was revoked a moment ago.
             return Err(Denial::Expired);
         }
@@ -228,6 +270,12 @@ impl Guarded {
         }
         self.read_links(shared)
     }
+}
+
+/// The refusal of a link that cannot be looked up.
+fn unavailable(error: &LogError) -> Denial {
+    tracing::warn!(%error, "a link was not opened: the log does not answer");
+    Denial::Unavailable
 }
 
 /// A link as the log keeps it.

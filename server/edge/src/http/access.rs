@@ -44,7 +44,9 @@ mod counted;
 mod ending;
 pub(crate) mod fair;
 mod identity;
+mod link_pages;
 mod login;
+mod opening;
 mod provider;
 mod proxied;
 mod shares;
@@ -52,9 +54,10 @@ mod shares;
 use counted::{Owing, counted};
 use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
+pub(crate) use opening::{follow, follow_anyway};
 pub(crate) use provider::{begin_login, end_login};
 pub(crate) use proxied::KeyPlace;
-pub(crate) use shares::{follow, share, shares, unshare};
+pub(crate) use shares::{share, shares, unshare};
 
 /// The header with the token of a call through the proxy.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
@@ -213,7 +216,9 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     }
     hide(&mut parts.headers);
     if let Err(problem) = fair::may_try(&shared, &parts) {
-        return proxy::told_to_anybody(&parts.uri, problem).into_response();
+        let answer = proxy::told_to_anybody(&parts.uri, problem).into_response();
+        let is_page = parts.uri.path().starts_with("/s/") && opening::wants_page(&parts.headers);
+        return if is_page { link_pages::too_many(answer) } else { answer };
     }
     let is_open = line.is_some_and(|(need, _)| need.is_open());
     let shown = credential(&shared, &mut parts).await;
@@ -456,7 +461,7 @@ pub(crate) struct AccessQuery {
 }
 
 /// `GET /v1/access`: whether access control is on, the caller's name and grants, the beginnings of names under
-/// which they may begin conversations, and, for a caller with a role, the role and what it hides. With
+/// which they may begin conversations, for a caller with a role the role and what it hides, and for one who follows a link the link. With
 /// `?conversation=C` also what they may do there. Fails with `bad_conversation`.
 pub(crate) async fn whoami(
     State(shared): State<Arc<Shared>>,
@@ -471,7 +476,13 @@ pub(crate) async fn whoami(
     });
     if let (Some(conversation), Some(fields)) = (conversation, told.as_object_mut()) {
         let conversation = params::conversation(&conversation)?;
-        fields.insert("may".to_owned(), offers(&principal, conversation.as_str()).into());
+        let mut may = offers(&principal, conversation.as_str());
+        // Nobody writes to what a frozen link shows.
+        may.retain(|word| !conversation.is_frozen() || matches!(*word, "export" | "delete"));
+        fields.insert("may".to_owned(), may.into());
+    }
+    if let (Some(link), Some(fields)) = (principal.link(), told.as_object_mut()) {
+        fields.insert("link".to_owned(), shares::told_of(link, principal.mask().map(AsRef::as_ref)));
     }
     if let (Some(mask), Some(fields)) = (principal.mask(), told.as_object_mut()) {
         let hides = mask.words().collect::<Vec<_>>();

@@ -26,6 +26,7 @@ use super::access::Caller;
 use super::conversations;
 use super::params::{Path, Query};
 use super::problem::Problem;
+use crate::frozen;
 use crate::state::Shared;
 
 /// How long the hub's own agents may take to stop.
@@ -56,19 +57,28 @@ pub(crate) async fn delete(
             Err(problem) => told.failed(problem.code()),
         });
     });
-    let PendingDeletion { removal, purge } = came?;
+    let pending = came?;
     let log = shared.hub.log();
-    reached(log, removal, Durability::Stored.min(log.durability())).await?;
+    for deletion in &pending {
+        reached(log, deletion.removal, Durability::Stored.min(log.durability())).await?;
+    }
     // Until now a list that was read from the log could have it.
     if let Ok(id) = ConversationId::parse(&name) {
         shared.fanout.fleet.lose(&id);
     }
-    purged(log, purge).await?;
+    for deletion in pending {
+        purged(log, deletion.purge).await?;
+    }
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Deletes the conversation for all who see it, and says what to wait for until nothing of it is left.
-async fn deleted(shared: &Arc<Shared>, name: &str, query: &DeleteQuery) -> Result<PendingDeletion, Problem> {
+/// Deletes the conversation, and the copies of it that frozen links show, for all who see them, and says what to wait for until nothing of
+/// them is left.
+async fn deleted(
+    shared: &Arc<Shared>,
+    name: &str,
+    query: &DeleteQuery,
+) -> Result<Vec<PendingDeletion>, Problem> {
     let conversation = conversations::find(shared, name).await?;
     let id = conversation.id();
     // A command that is being carried out would begin it anew.
@@ -83,8 +93,9 @@ async fn deleted(shared: &Arc<Shared>, name: &str, query: &DeleteQuery) -> Resul
     let deleted = deleted.ok_or_else(|| {
         Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
     })?;
-    forget(shared, id);
-    Ok(deleted)
+    let mut pending = vec![deleted];
+    pending.extend(forget(shared, id));
+    Ok(pending)
 }
 
 /// The runs that go on.
@@ -116,14 +127,18 @@ async fn stop(shared: &Shared, conversation: &Conversation) -> Result<(), Proble
     })
 }
 
-/// Tells those who see it, and forgets what the hub remembers of it beside the log.
-fn forget(shared: &Shared, id: &ConversationId) {
+/// Tells those who see it, and forgets what the hub remembers of it beside the log. Returns what to wait for until the copies are gone that
+/// frozen links showed.
+fn forget(shared: &Shared, id: &ConversationId) -> Vec<PendingDeletion> {
     shared.commands.forget(id);
     shared.threads.rows.forget(id);
-    if let Err(error) = blocking(|| shared.gate.unshare_all(id)) {
+    let links = blocking(|| shared.gate.unshare_all(id)).unwrap_or_else(|error| {
         tracing::error!(%error, conversation = %id, "links to a deleted conversation are still stored");
-    }
+        Vec::new()
+    });
+    let pending = frozen::remove(shared, frozen::copies_of(&links).filter(|copy| copy != id));
     // Sockets begin anew what is over, and end with their links.
     shared.sockets.wake_due(true);
     shared.fanout.fleet.lose(id);
+    pending
 }

@@ -18,8 +18,11 @@ pub struct ChangeFeed {
 }
 
 impl ChangeFeed {
-    /// Notes that the conversation has changed, or must be looked at again.
+    /// Notes that the conversation has changed, or must be looked at again. Nobody is told of frozen copies: the original was told.
     pub fn tell(&self, id: &ConversationId) {
+        if id.is_frozen() {
+            return;
+        }
         let mut changed = self.changed.lock();
         if !changed.contains(id) {
             changed.insert(id.clone());

@@ -27,6 +27,8 @@ pub struct History {
     pub envelopes: Vec<Envelope>,
     /// Whether this hub or somebody else says what is in it.
     by: EventOrigin,
+    /// Whether it is a copy that nobody writes to: it is not found by the search and counts in no figures, since the original is and does.
+    is_frozen: bool,
     /// The whole of results that are too large for their events. The hub fills this in.
     pub(super) attachments: Vec<Attachment>,
 }
@@ -35,6 +37,12 @@ impl History {
     /// The history as this hub's own log has it: runs of the hub's own agents stay its own.
     pub fn of_hub(envelopes: Vec<Envelope>) -> Self {
         Self { envelopes, by: EventOrigin::Hub, ..Self::default() }
+    }
+
+    /// The same as a copy that nobody writes to; it can be imported under a name of such copies alone.
+    #[must_use]
+    pub fn frozen(self) -> Self {
+        Self { is_frozen: true, ..self }
     }
 
     /// Removes what only this hub can say of itself, if the history is somebody else's.
@@ -69,6 +77,9 @@ pub enum ImportError {
     /// The conversation exists and has events.
     #[error("the conversation has events already")]
     Exists,
+    /// The name is one of copies that only the hub makes, and this is none, or the other way round.
+    #[error("the name is one of frozen copies, which only the hub makes: take another one")]
+    Frozen,
     /// Another import is making the conversation at this moment.
     #[error("the conversation is being imported")]
     Busy,
@@ -88,6 +99,7 @@ impl ImportError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Exists | Self::Busy => ErrorCode::ConversationExists,
+            Self::Frozen => ErrorCode::Forbidden,
             Self::Open(error) => error.code(),
             Self::Log(error) => error.code(),
             Self::Append(AppendError::Full { .. }) => ErrorCode::TooLarge,
@@ -101,6 +113,9 @@ impl Hub {
     /// it at the highest durability that it offers. Cancelling it, as an error does, leaves neither a
     /// conversation nor staged pieces.
     pub async fn import(&self, id: &ConversationId, mut history: History) -> Result<Imported, ImportError> {
+        if id.is_frozen() != history.is_frozen {
+            return Err(ImportError::Frozen);
+        }
         let events = history.envelopes.len() as u64;
         self.redact_history(&mut history);
         let large = history.envelopes.iter_mut().flat_map(|it| {
@@ -125,7 +140,8 @@ impl Hub {
             number: ImportId(IMPORTS.fetch_add(1, Ordering::Relaxed)),
             is_open: true,
         };
-        let mut arrival = blocking(|| FoldedHistory::begin(&mut history, self.log().indexes()));
+        let indexes = self.log().indexes() && !history.is_frozen;
+        let mut arrival = blocking(|| FoldedHistory::begin(&mut history, indexes));
         while let Some(piece) = blocking(|| arrival.next()) {
             room(self.log()).await;
             let staged = self.log().stage(import.number, piece.append(&seat.conversation));

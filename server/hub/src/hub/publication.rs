@@ -175,6 +175,9 @@ pub enum AppendError {
     /// A history is being imported into the conversation.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
+    /// It is a copy that nobody writes to.
+    #[error("this is the copy that a frozen link shows: nobody writes to it")]
+    Frozen,
     /// An event from outside names a run that only the hub writes to.
     #[error("the run {run} belongs to an agent of this hub: others cannot write into it")]
     RunOfHub {
@@ -248,6 +251,7 @@ impl PublishError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Open(error) => error.code(),
+            Self::Append(AppendError::Frozen) => ErrorCode::Forbidden,
             Self::Append(AppendError::Gap { .. }) => ErrorCode::PublisherGap,
             Self::Append(AppendError::Fenced) => ErrorCode::PublisherFenced,
             Self::Append(AppendError::Log(_) | AppendError::Reserved) => ErrorCode::LogFailed,

@@ -1,8 +1,8 @@
-//! Links to one conversation: `POST /v1/shares`, `GET /v1/shares`, `DELETE /v1/shares/{id}`, and `GET
-//! /s/{secret}`, which the receiver of a link opens.
+//! Links to one conversation: `POST /v1/shares`, `GET /v1/shares`, `DELETE /v1/shares/{id}`. The receiver of a link opens `/s/{secret}`
+//! ([`super::opening`]).
 //!
 //! ```json
-//! {"conversation": "c", "expires_s": 3600, "views": 5, "role": "guest"}
+//! {"conversation": "c", "for": "Bob", "expires_s": 3600, "views": 5, "role": "guest", "frozen": true, "turn": "m4"}
 //! {"id": "k3f…", "url": "/s/SECRET", "conversation": "c", "expires": 1795300000000}
 //! ```
 //!
@@ -12,24 +12,25 @@
 use std::sync::Arc;
 
 use access::audit::{Audited, AuditedAction};
-use access::{Right, Share, cookie};
+use access::{Right, Share, ShareFacts};
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::http::StatusCode;
 use compact_str::CompactString;
 use event_log::blocking;
-use model::ConversationId;
 use model::code::ErrorCode;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use model::mask::{Hideable, Mask};
+use model::{ConversationId, MessageId, Seq};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::login::{peer, problem, to, word};
-use super::{Caller, channel, fair};
+use super::Caller;
 use crate::access::ShareFault;
-use crate::http::body;
-use crate::http::params::{self, Path};
+use crate::frozen::{self, NewCopy};
+use crate::http::hubs::asked::at_home;
+use crate::http::params::{self, Path, Query};
 use crate::http::problem::Problem;
+use crate::http::{body, conversations};
 use crate::state::Shared;
 use event_log::clock;
 
@@ -52,6 +53,13 @@ struct Wanted {
     expires_s: Option<u64>,
     /// How often the link may be opened; unbounded if absent.
     views: Option<u32>,
+    /// Whom it is for, in the words of the caller.
+    #[serde(rename = "for")]
+    audience: Option<CompactString>,
+    /// Whether it shows the conversation as it is now, and nothing that happens later.
+    frozen: Option<bool>,
+    /// The message that begins the one turn that it shows. Such a link is frozen.
+    turn: Option<MessageId>,
 }
 
 /// The answer to a request for a link. Only here is its address told.
@@ -72,19 +80,80 @@ pub(crate) struct Row {
     /// The short name, by which it can be revoked.
     id: String,
     conversation: ConversationId,
-    /// The name of whoever made it.
-    by: CompactString,
+    /// The name of whoever made it; absent where the caller's role hides users.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<CompactString>,
+    /// Whom it is for; absent where nobody said, or where the caller's role hides users.
+    #[serde(rename = "for", skip_serializing_if = "Option::is_none")]
+    audience: Option<CompactString>,
     /// The role with which it shows the conversation, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
+    /// When it was made, in milliseconds since 1970.
+    created: u64,
     /// When it expires, in milliseconds since 1970.
     expires: u64,
     /// How often it may still be opened; absent if unbounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     views_left: Option<u32>,
+    /// What it shows if it is frozen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frozen: Option<FrozenRow>,
+    /// Whether the caller may revoke it.
+    revocable: bool,
 }
 
-/// The links that the caller may revoke.
+/// What a frozen link of a list shows.
+#[derive(Debug, Serialize)]
+struct FrozenRow {
+    /// The seq of the newest event that was there.
+    seq: Seq,
+    /// The message that begins the one turn that it shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<MessageId>,
+}
+
+impl Row {
+    /// `share` as `caller` is told of it.
+    fn of(share: Share, caller: &Caller) -> Self {
+        let revocable = is_of(caller, &share);
+        let names = revocable || shows_users(caller.mask().map(AsRef::as_ref));
+        Self {
+            id: share.id(),
+            conversation: share.subject().clone(),
+            by: Some(share.by).filter(|_| names),
+            audience: share.audience.filter(|_| names),
+            role: share.role,
+            created: share.created,
+            expires: share.expires,
+            views_left: share.views_left,
+            frozen: share.frozen.map(|frozen| FrozenRow { seq: frozen.seq, turn: frozen.turn }),
+            revocable,
+        }
+    }
+}
+
+/// Whether somebody from whom `mask` hides something is told names of users.
+pub(super) fn shows_users(mask: Option<&Mask>) -> bool {
+    mask.is_none_or(|mask| !mask.hides(Hideable::Users))
+}
+
+/// What somebody who follows `link` is told about it in `GET /v1/access`.
+pub(super) fn told_of(link: &ShareFacts, mask: Option<&Mask>) -> Value {
+    let mut told = json!({
+        "created": link.created,
+        "expires": link.expires,
+        "frozen": link.frozen.is_some(),
+        "one_turn": link.frozen.as_ref().is_some_and(|frozen| frozen.turn.is_some()),
+    });
+    if let Some(fields) = told.as_object_mut().filter(|_| shows_users(mask)) {
+        fields.insert("by".to_owned(), link.by.as_str().into());
+        fields.extend(link.audience.as_deref().map(|audience| ("for".to_owned(), audience.into())));
+    }
+    told
+}
+
+/// Links, without their secrets.
 #[derive(Debug, Serialize)]
 pub(crate) struct Rows {
     shares: Vec<Row>,
@@ -133,9 +202,30 @@ fn role_of(
     Ok(role)
 }
 
+/// The copy that the link shows which is `wanted`; `None` for a live link. Fails with `bad_request` for one turn that is not frozen, with
+/// `unknown_conversation`, and as [`frozen::freeze`] does. Another hub that has the conversation serves the whole request.
+async fn copy_for<'a>(shared: &'a Arc<Shared>, wanted: &Wanted) -> Result<Option<NewCopy<'a>>, Problem> {
+    if wanted.frozen != Some(true) {
+        return match &wanted.turn {
+            None => Ok(None),
+            Some(_) => Err(Problem::bad_request(
+                "turn: a link to one turn is frozen: say \"frozen\": true; a live link shows the whole conversation",
+            )),
+        };
+    }
+    if wanted.conversation.is_frozen() {
+        return Err(Problem::bad_request(
+            "conversation: this is frozen already; share the one that it was made of",
+        ));
+    }
+    at_home(shared, &wanted.conversation).await?;
+    let conversation = conversations::find(shared, wanted.conversation.as_str()).await?;
+    Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone()).await?))
+}
+
 /// `POST /v1/shares`: makes a link, 201. The caller needs `view` and `export` on the conversation, so one
-/// that came by a link cannot make further ones. 400 for a body that is none, or a lifetime or role that is
-/// not allowed; 403 without the grants; 429 if there are as many links as may be.
+/// that came by a link cannot make further ones. 400 for a body that is none, or a lifetime, role or note that is
+/// not allowed, and for one turn that is not frozen; 404 for a conversation or turn to freeze that is not there; 403 without the grants; 429 if there are as many links as may be.
 pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -146,40 +236,64 @@ pub(crate) async fn share(
         .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
-    let role = role_of(&shared, &caller, wanted.role)?;
+    let role = role_of(&shared, &caller, wanted.role.clone())?;
     let now = clock::now_ms();
     let expires = now.saturating_add(wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000));
-    let secret = blocking(|| {
-        shared.gate.share(|hash| Share {
-            hash,
-            conversation: wanted.conversation.clone(),
-            role: role.clone(),
-            by: caller.0.name().into(),
-            created: now,
-            expires,
-            views_left: wanted.views,
-        })
-    })?;
+    let make = |hash, copy: Option<&NewCopy<'_>>| Share {
+        hash,
+        conversation: copy.map_or(&wanted.conversation, |copy| &copy.conversation).clone(),
+        audience: wanted.audience.clone(),
+        frozen: copy.map(|copy| copy.shows.clone()),
+        role: role.clone(),
+        by: caller.0.name().into(),
+        created: now,
+        expires,
+        views_left: wanted.views,
+    };
+    // What is no link makes no copy either.
+    shared.gate.may_share(|hash| make(hash, None))?;
+    let copy = copy_for(&shared, &wanted).await?;
+    let secret = blocking(|| shared.gate.share(|hash| make(hash, copy.as_ref())))?;
     let id = secret.hash().short();
     let told = Audited::new(AuditedAction::Share, caller.0.name()).about(wanted.conversation.as_str());
-    blocking(|| shared.gate.audit(told.with(format!("link {id}"))));
+    let what = match &copy {
+        None => "",
+        Some(copy) if copy.shows.turn.is_some() => ", one turn, frozen",
+        Some(_) => ", frozen",
+    };
+    let whom = wanted.audience.as_deref().map(|audience| format!(", for {audience}")).unwrap_or_default();
+    blocking(|| shared.gate.audit(told.with(format!("link {id}{what}{whom}"))));
     let made =
         Made { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
     Ok((StatusCode::CREATED, Json(made)))
 }
 
-/// `GET /v1/shares`: the links that the caller may revoke: their own, and all of them for `admin`.
-pub(crate) async fn shares(State(shared): State<Arc<Shared>>, caller: Caller) -> Json<Rows> {
-    let shares = blocking(|| shared.gate.shares(|share| is_of(&caller, share)));
-    let rows = shares.into_iter().map(|share| Row {
-        id: share.id(),
-        conversation: share.conversation,
-        by: share.by,
-        role: share.role,
-        expires: share.expires,
-        views_left: share.views_left,
-    });
-    Json(Rows { shares: rows.collect() })
+/// The query parameters of a list of links.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SharesQuery {
+    /// The conversation to which the links lead.
+    conversation: Option<String>,
+}
+
+/// `GET /v1/shares?conversation`: the links that the caller may revoke, their own, and all of them for `admin`; with `conversation` all links
+/// to that one that hold, frozen ones too, for whoever may see it and did not come by a link.
+pub(crate) async fn shares(
+    State(shared): State<Arc<Shared>>,
+    caller: Caller,
+    Query(SharesQuery { conversation }): Query<SharesQuery>,
+) -> Result<Json<Rows>, Problem> {
+    let of = conversation.as_deref().map(params::conversation).transpose()?;
+    let now = clock::now_ms();
+    let shares = match &of {
+        None => blocking(|| shared.gate.shares(|share| is_of(&caller, share))),
+        Some(of) => {
+            caller.may(Right::View, of.as_str())?;
+            // Who else is shown it is no matter of somebody who follows a link.
+            let is_one = |share: &Share| share.subject() == of && share.expires > now;
+            blocking(|| shared.gate.shares(|share| caller.0.link().is_none() && is_one(share)))
+        }
+    };
+    Ok(Json(Rows { shares: shares.into_iter().map(|share| Row::of(share, &caller)).collect() }))
 }
 
 /// `DELETE /v1/shares/{id}`: revokes a link, 204. Whoever came by it is cut off at once. 404 if there is none
@@ -189,51 +303,13 @@ pub(crate) async fn unshare(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let was_there = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
-    if was_there {
+    let revoked = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
+    if let Some(share) = revoked {
         let told = Audited::new(AuditedAction::Unshare, caller.0.name()).with(format!("link {id}"));
-        blocking(|| shared.gate.audit(told));
+        blocking(|| shared.gate.audit(told.about(share.subject().as_str())));
         shared.sockets.wake_due(true);
+        shared.copies.look();
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(Problem::new(ErrorCode::NotFound, "there is no such link, or it is somebody else's"))
-}
-
-/// `GET /s/{secret}`: begins a session for the one conversation of the link, and redirects the browser to it
-/// with 303. Each answer of that kind uses up one view. 401 for a link that is unknown, expired or used up, which counts as a failed login; 429
-/// for an address of which too many have failed.
-pub(crate) async fn follow(
-    State(shared): State<Arc<Shared>>,
-    Path(secret): Path<String>,
-    headers: HeaderMap,
-    request: Request,
-) -> Response {
-    // A preview of the link in a chat must not use it up. A browser that opens a page sends this header.
-    if params::text(&headers, "sec-fetch-dest").ok().flatten().is_some_and(|dest| dest != "document") {
-        return problem(access::Denial::Unknown);
-    }
-    let (parts, _) = request.into_parts();
-    let channel = channel(&shared, &parts);
-    let followed = shared.gate.follow(&secret).await;
-    let told = Audited::new(AuditedAction::Follow, "").at(&peer(&parts).to_string());
-    blocking(|| {
-        shared.gate.audit(match &followed {
-            Ok((_, share)) => told.about(share.conversation.as_str()).with(format!("link {}", share.id())),
-            Err(denial) => {
-                Audited { deed: AuditedAction::Refused, ..told.with("a link").failed(word(*denial)) }
-            }
-        });
-    });
-    match followed {
-        Err(denial) => {
-            fair::failed(&shared, &parts, denial);
-            problem(denial)
-        }
-        Ok((session, share)) => {
-            let name = utf8_percent_encode(share.conversation.as_str(), NON_ALPHANUMERIC);
-            let lives_s = share.expires.saturating_sub(clock::now_ms()) / 1000;
-            let lives_s = lives_s.min(access::SESSION_MS / 1000);
-            to(&format!("/c/{name}"), Some(cookie::set(&session, channel, lives_s)))
-        }
-    }
 }

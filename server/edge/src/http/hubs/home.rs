@@ -36,9 +36,9 @@ pub(super) async fn of(shared: &Shared, parts: &mut Parts) -> Option<Conversatio
     ConversationId::parse(&param(parts, "conversation").await?).ok()
 }
 
-/// Whether the path is one of a door, whose body may say for which conversation a request is.
+/// Whether the path is one whose body may say for which conversation a request is: that of a door, or of links.
 pub(super) fn is_door(path: &str) -> bool {
-    path.starts_with("/compat/") || matches!(path, "/v1/chat/completions" | "/v1/responses")
+    path.starts_with("/compat/") || matches!(path, "/v1/chat/completions" | "/v1/responses" | "/v1/shares")
 }
 
 /// Whether the path is that of a move to another hub.

@@ -245,10 +245,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         )])
         .fails(&[BodyTimeout, DiskFailing, DiskFull, DurabilityUnavailable, LogFailed, ShuttingDown, TooLarge, UnsupportedEncoding]),
     Operation::new("POST", "/v1/shares", "sharing", "Makes a link to one conversation")
+        .about("A frozen link shows the conversation, or one turn of it, as it is at this moment.")
         .takes(&[Content::json("ShareRequest")])
         .answers(&[Answer::new(201, "The link; its secret is told here alone.", &[Content::json("ShareMade")])])
-        .fails(&[BodyTimeout, TooLarge, TooMany]),
-    Operation::new("GET", "/v1/shares", "sharing", "The links that the caller may take back")
+        .fails(&[BodyTimeout, Elsewhere, LogFailed, NotFound, TooLarge, TooMany, UnknownConversation]),
+    Operation::new("GET", "/v1/shares", "sharing", "The links that the caller may take back, or those to one conversation")
+        .query(&[Parameter::new("conversation", "All links to this one, which the caller must be able to see.", Shape::Text)])
         .answers(json!("The links without their secrets.", "Shares")),
     Operation::new("DELETE", "/v1/shares/{id}", "sharing", "Takes a link back")
         .about("Whoever came by it is cut off.")

@@ -102,6 +102,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         .form(FailureForm::Page),
     Operation::new("POST", "/logout", "page", "Ends the session of a browser").answers(&[ELSEWHERE]),
     Operation::new("GET", "/s/{secret}", "sharing", "Follows a link to one conversation")
+        .about(
+            "Whoever is logged in and may see the conversation stays who they are, and no view is counted; others who are logged in are \
+             asked first. Browsers get a page where programs get a problem.",
+        )
+        .answers(&[
+            ELSEWHERE,
+            Answer::new(200, "A page that asks, or that loads itself again.", &[Content::new("text/html", "")]),
+        ])
+        .fails(&[LogUnavailable, NotFound, TooMany, Unauthenticated]),
+    Operation::new("POST", "/s/{secret}", "sharing", "Follows a link in the place of the login of this browser")
         .answers(&[ELSEWHERE])
         .fails(&[LogUnavailable, NotFound, TooMany, Unauthenticated]),
     proxied("/proxy/{upstream}"),

@@ -38,6 +38,9 @@ impl Conversation {
             if state.reserved {
                 return Err(AppendError::Reserved);
             }
+            if self.id.is_frozen() {
+                return Err(AppendError::Frozen);
+            }
             if self.is_followed() {
                 return Err(AppendError::Elsewhere);
             }

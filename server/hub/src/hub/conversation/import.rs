@@ -168,7 +168,11 @@ impl Conversation {
             marks: Vec::new(),
             newest: Vec::new(),
         };
-        let measured = std::mem::take(&mut arrival.state.measured);
+        let mut measured = std::mem::take(&mut arrival.state.measured);
+        if self.id.is_frozen() {
+            // The original counts.
+            measured.clear();
+        }
         log.adopt(import, checkpoint, std::mem::take(&mut arrival.calls), measured)
     }
 

@@ -1,0 +1,263 @@
+//! What frozen links show: a copy of a conversation, or of one turn of it, as it was when the link was made. Nobody writes to a copy, so
+//! nothing that happens later reaches whoever follows the link, in whatever form the hub serves it.
+//!
+//! ```text
+//! make:   events up to now ─▶ of the one turn? ─▶ runs that go on are interrupted ─▶ archived ─▶ fanlight.frozen.NAME ─▶ link
+//! every minute, and when links go:   conversation gone ─▶ its links go     link over ─▶ its copy goes
+//! ```
+//!
+//! A copy is a conversation like others, but that it is in no search, no figures and no sink. It goes with its link, and with the conversation.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use access::{FrozenShare, Share};
+use agents::Refusal;
+use encode::document::only::{ExportSelection, is_of};
+use event_log::{ListQuery, LogError, clock, reached};
+use hub::{Conversation, History, OpenError, PendingDeletion};
+use model::code::ErrorCode;
+use model::event::{Event, Kind, LabelChange, RunEnd, RunStatus};
+use model::fold::fold;
+use model::frame::Durability;
+use model::{ConversationId, Envelope, MessageId, RunId, View, unfold};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::fork::{read, said};
+use crate::state::Shared;
+use crate::work::{TURN, Task};
+
+/// The tag of copies, by which the list finds them.
+const TAG: &str = "frozen-link";
+
+/// How often it is looked which copies are over.
+const EVERY: Duration = Duration::from_mins(1);
+
+/// Most rows of the list that are read at once.
+const ROWS_AT_ONCE: usize = 500;
+
+/// The copies of this hub that have no link yet, and the news that links are gone. One for each process.
+#[derive(Debug, Default)]
+pub(crate) struct Copies {
+    /// Copies whose links are being made.
+    making: Mutex<BTreeSet<ConversationId>>,
+    /// Told when a link is revoked.
+    gone: Notify,
+}
+
+/// A copy whose link is being made. Dropping it lets the copy go, unless a link has it by then.
+#[derive(Debug)]
+pub(crate) struct NewCopy<'a> {
+    copies: &'a Copies,
+    /// The name of the copy.
+    pub(crate) conversation: ConversationId,
+    /// What it shows.
+    pub(crate) shows: FrozenShare,
+}
+
+impl Drop for NewCopy<'_> {
+    fn drop(&mut self) {
+        self.copies.making.lock().remove(&self.conversation);
+        self.copies.gone.notify_one();
+    }
+}
+
+impl Copies {
+    /// Looks soon which copies are over.
+    pub(crate) fn look(&self) {
+        self.gone.notify_one();
+    }
+}
+
+/// Copies `from` as it is now, or the turn of it that begins with the message `turn`. Runs that go on are interrupted in the copy. Waits for
+/// its turn among the hub's expensive work and for the disk.
+///
+/// Fails with `not_found` for a turn that is not there, with `bad_request` for a conversation without events, with `too_many` without a turn.
+pub(crate) async fn freeze<'a>(
+    shared: &'a Shared,
+    from: &Arc<Conversation>,
+    turn: Option<MessageId>,
+) -> Result<NewCopy<'a>, Refusal> {
+    let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
+        let why = "the hub did other work all the time; try again in a moment";
+        return Err(Refusal::new(ErrorCode::TooMany, why));
+    };
+    let mut view = from.view();
+    let seq = view.seq;
+    if seq == 0 {
+        return Err(Refusal::new(
+            ErrorCode::BadRequest,
+            "the conversation has no events that could be frozen",
+        ));
+    }
+    let only = ExportSelection { message: turn.clone(), run: None };
+    if !only.reduce(&mut view) {
+        let why = format!("the conversation has no message {:?}", only.name().unwrap_or_default());
+        return Err(Refusal::new(ErrorCode::NotFound, why));
+    }
+    let mut envelopes = match read(shared, from, seq).await {
+        Ok(mut all) => {
+            all.retain(|envelope| turn.is_none() || is_of(&view, &envelope.event));
+            all
+        }
+        // The log has the state alone.
+        Err(refusal) if refusal.code == ErrorCode::Gone => {
+            if turn.is_some() {
+                forget_the_whole(&mut view);
+            }
+            let told = unfold::unfold(&view);
+            told.iter().map(|envelope| shared.hub.made_whole(from, envelope).into_owned()).collect()
+        }
+        Err(refusal) => return Err(refusal),
+    };
+    event_log::blocking(|| finish(&mut envelopes));
+    let name = ConversationId::frozen(&clock::fresh_name());
+    let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
+    shared.copies.making.lock().insert(name.clone());
+    let shows = FrozenShare { of: from.id().clone(), seq, turn };
+    let copy = NewCopy { copies: &shared.copies, conversation: name, shows };
+    let imported = shared.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
+    imported.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
+    Ok(copy)
+}
+
+/// Takes out of a view that was reduced to one turn what it says of the conversation as a whole.
+fn forget_the_whole(view: &mut View) {
+    view.title = view.runs.values().rev().find_map(|run| run.title.clone());
+    view.forked_from = None;
+    view.label = model::view::Label::default();
+}
+
+/// Numbers the events from 1, ends runs that go on, and puts the copy among the archived ones.
+fn finish(envelopes: &mut Vec<Envelope>) {
+    let mut view = View::default();
+    for (seq, envelope) in (1..).zip(envelopes.iter_mut()) {
+        envelope.seq = seq;
+        fold(&mut view, envelope, &mut |_| {});
+    }
+    let ends = view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| {
+        let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });
+        Event::new(id, end)
+    });
+    let label = LabelChange {
+        pinned: Some(false),
+        archived: Some(true),
+        tags: Some(vec![TAG.into()]),
+        ..LabelChange::default()
+    };
+    let label = Event::new(&RunId::none(), Kind::Label(Box::new(label)));
+    let first = view.seq.saturating_add(1);
+    let last = ends.chain([label]).zip(first..).map(|(event, seq)| said(event, seq));
+    envelopes.extend(last.collect::<Vec<_>>());
+}
+
+/// Deletes copies, and says what to wait for until nothing of them is left. Copies of which another hub is the owner go when that one looks.
+pub(crate) fn remove(
+    shared: &Shared,
+    copies: impl IntoIterator<Item = ConversationId>,
+) -> Vec<PendingDeletion> {
+    let mut pending = Vec::new();
+    for copy in copies {
+        match shared.hub.delete(&copy) {
+            Ok(deleted) => pending.extend(deleted),
+            Err(OpenError::Elsewhere { .. }) => {}
+            Err(error) => tracing::warn!(%error, %copy, "the copy of a frozen link was not deleted"),
+        }
+        shared.fanout.fleet.lose(&copy);
+    }
+    pending
+}
+
+/// Removes links whose conversations are gone, and copies whose links are over: every minute, and when links go. Never returns.
+pub(crate) async fn keep_up(shared: &Arc<Shared>) {
+    loop {
+        let its = Arc::clone(shared);
+        let round = tokio::task::spawn_blocking(move || round(&its)).await;
+        match round {
+            Ok(Ok(pending)) => {
+                let level = Durability::Stored.min(shared.hub.log().durability());
+                for deletion in pending {
+                    // A log that cannot write says so itself, and the next look finds the copy again.
+                    drop(reached(shared.hub.log(), deletion.removal, level).await);
+                }
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "copies of frozen links were not looked at"),
+            Err(error) => tracing::error!(%error, "looking at copies of frozen links broke off"),
+        }
+        tokio::select! {
+            () = tokio::time::sleep(EVERY) => {}
+            () = shared.copies.gone.notified() => {}
+        }
+    }
+}
+
+/// Looks once. Waits for the disk.
+fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
+    // In this order: a copy is among those that are being made until its link is stored.
+    let copies = all(shared)?;
+    let mut alive = shared.copies.making.lock().clone();
+    // While access control is off nobody knows the links, so nothing is deleted.
+    let Some(links) = shared.gate.all_shares()? else { return Ok(Vec::new()) };
+    let (mut gone, now) = (BTreeSet::new(), clock::now_ms());
+    for link in links.into_iter().filter(|link| link.expires > now) {
+        let Some(frozen) = link.frozen else { continue };
+        if is_gone(shared, &frozen)? {
+            gone.insert(frozen.of);
+        } else {
+            alive.insert(link.conversation);
+        }
+    }
+    for conversation in &gone {
+        match shared.gate.unshare_all(conversation) {
+            Ok(links) => {
+                tracing::info!(%conversation, links = links.len(), "links went with their conversation");
+            }
+            Err(error) => {
+                tracing::warn!(%error, %conversation, "links to a conversation that is gone are stored");
+            }
+        }
+        shared.sockets.wake_due(true);
+    }
+    Ok(remove(shared, copies.into_iter().filter(|copy| !alive.contains(copy))))
+}
+
+/// Whether the conversation of a frozen link is there no more.
+fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
+    if shared.hub.in_memory(&frozen.of).is_some_and(|found| found.head() > 0) {
+        return Ok(false);
+    }
+    match shared.hub.log().read(&frozen.of, frozen.seq.saturating_sub(1), 1) {
+        Err(LogError::Unknown) => Ok(true),
+        // Whether it has the events one by one does not matter.
+        Ok(_) | Err(LogError::Gone { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The names of all copies.
+fn all(shared: &Shared) -> Result<Vec<ConversationId>, LogError> {
+    let (mut copies, mut after) = (Vec::new(), None);
+    loop {
+        let query = ListQuery {
+            after,
+            state: None,
+            pinned: None,
+            archived: Some(true),
+            tag: Some(TAG.into()),
+            limit: ROWS_AT_ONCE,
+        };
+        let page = shared.hub.list(&query)?;
+        after = page.rows.last().map(|row| (row.at, row.conversation.clone()));
+        copies.extend(page.rows.into_iter().map(|row| row.conversation).filter(ConversationId::is_frozen));
+        if !page.more || after.is_none() {
+            return Ok(copies);
+        }
+    }
+}
+
+/// The copies of `links`.
+pub(crate) fn copies_of(links: &[Share]) -> impl Iterator<Item = ConversationId> {
+    links.iter().filter(|link| link.frozen.is_some()).map(|link| link.conversation.clone())
+}

@@ -1,0 +1,561 @@
+//! Links to one conversation in a browser: what a link that is over says, who stays logged in, whom a link is for; frozen links and links to one turn.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt as _;
+use reqwest::Response;
+use serde_json::{Value, json};
+use tests::TestHub;
+use tests::wait::{patiently, until, within};
+use tests::wire::WebSocketWire;
+
+use super::access::{forbidden, get, guarded, refusal, tell};
+use super::access_page::{browser, cookie, log_in};
+use super::access_roles::{with_role, with_roles};
+
+/// Asks for a link as `token`.
+pub(crate) async fn wish(hub: &TestHub, token: &str, wanted: &Value) -> Response {
+    let asked = hub.request("POST", "/v1/shares").bearer_auth(token).body(wanted.to_string()).send();
+    patiently("a link", asked).await.unwrap()
+}
+
+/// The link that `token` makes.
+pub(crate) async fn made(hub: &TestHub, token: &str, wanted: Value) -> Value {
+    let made = wish(hub, token, &wanted).await;
+    let (status, told) = (made.status(), made.text().await.unwrap());
+    assert_eq!(status, 201, "{wanted}: {told}");
+    serde_json::from_str(&told).unwrap()
+}
+
+/// What a browser gets that opens `path` with these headers; from a bookmark, unless they say something else.
+async fn opens(hub: &TestHub, path: &str, headers: &[(&str, &str)]) -> Response {
+    let mut request = browser().get(hub.url(path)).header("accept", "text/html,*/*;q=0.8");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    if !headers.iter().any(|(name, _)| *name == "sec-fetch-site") {
+        request = request.header("sec-fetch-site", "none");
+    }
+    patiently(path, request.send()).await.unwrap()
+}
+
+pub(crate) fn url(link: &Value) -> &str {
+    link["url"].as_str().unwrap()
+}
+
+/// The cookie and the path that somebody gets who follows `link`.
+pub(crate) async fn followed(hub: &TestHub, link: &Value) -> (String, String) {
+    let answer = opens(hub, url(link), &[]).await;
+    assert_eq!(answer.status(), 303, "{link}");
+    let to = answer.headers()["location"].to_str().unwrap().to_owned();
+    (cookie(&answer), to)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_is_over_gives_browsers_one_page_whatever_the_reason_and_programs_a_problem() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    let used = made(&hub, &ann, json!({"conversation": "c", "views": 1})).await;
+    followed(&hub, &used).await;
+    let revoked = made(&hub, &ann, json!({"conversation": "c"})).await;
+    let path = format!("/v1/shares/{}", revoked["id"].as_str().unwrap());
+    assert_eq!(hub.request("DELETE", &path).bearer_auth(&ann).send().await.unwrap().status(), 204);
+    let short = made(&hub, &ann, json!({"conversation": "c", "expires_s": 1})).await;
+    until("the link to expire", async || (opens(&hub, url(&short), &[]).await.status() == 401).then_some(()))
+        .await;
+    let guessed = "/s/flk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let mut pages = Vec::new();
+    for path in [guessed, "/s/cut-off", url(&used), url(&revoked), url(&short)] {
+        let page = opens(&hub, path, &[("sec-fetch-dest", "document"), ("sec-fetch-site", "none")]).await;
+        assert_eq!(page.status(), 401, "{path}");
+        let header = |name: &str| page.headers()[name].to_str().unwrap().to_owned();
+        assert!(header("content-type").starts_with("text/html"), "{path}");
+        assert_eq!(header("cache-control"), "no-store");
+        let policy = header("content-security-policy");
+        assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+        assert!(!page.headers().contains_key("set-cookie"));
+        pages.push(page.text().await.unwrap());
+        let told = browser().get(hub.url(path)).send().await.unwrap();
+        assert_eq!(told.headers()["content-type"], "application/problem+json", "{path}");
+        assert_eq!(refusal(told).await, (401, "unauthenticated".to_owned()), "{path}");
+    }
+    assert!(pages.iter().all(|page| *page == pages[0]), "nobody learns why: {pages:?}");
+    assert!(pages[0].contains("opens nothing any more") && pages[0].contains("href=\"/login\""));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_guessed_too_often_gets_a_page_too() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    std::fs::write(&file, "[access]\nmode = \"tokens\"\n[access.limits]\nfailed_logins_per_minute = 2\n")
+        .unwrap();
+    let hub = TestHub::start_with(&["--config", file.to_str().unwrap()]).await;
+    for _ in 0..2 {
+        assert_eq!(opens(&hub, "/s/flk_guess", &[]).await.status(), 401);
+    }
+    let barred = opens(&hub, "/s/flk_guess", &[]).await;
+    assert_eq!(barred.status(), 429);
+    assert!(barred.headers().contains_key("retry-after"));
+    assert!(barred.text().await.unwrap().contains("Wait a minute"));
+    let told = browser().get(hub.url("/s/flk_guess")).send().await.unwrap();
+    assert_eq!(refusal(told).await, (429, "too_many".to_owned()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_logged_in_and_may_see_it_stays_who_they_are_and_uses_no_view() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    let link = made(&hub, &ann, json!({"conversation": "c", "views": 1})).await;
+    let session = cookie(&log_in(&hub, &ann, "%2F").await);
+    for _ in 0..2 {
+        let opened = opens(&hub, url(&link), &[("cookie", &session), ("sec-fetch-site", "none")]).await;
+        assert_eq!((opened.status().as_u16(), &opened.headers()["location"] == "/c/c"), (303, true));
+        assert!(!opened.headers().contains_key("set-cookie"), "the session stays");
+    }
+    let who = browser().get(hub.url("/v1/access")).header("cookie", &session).send().await.unwrap();
+    assert_eq!(who.json::<Value>().await.unwrap()["principal"], "ann");
+    // The one view is there still; whoever has used it may open the link again.
+    let (guest, _) = followed(&hub, &link).await;
+    let again = opens(&hub, url(&link), &[("cookie", &guest)]).await;
+    assert_eq!(again.status(), 401, "its views are used up");
+    let twice = made(&hub, &ann, json!({"conversation": "c", "views": 2})).await;
+    let (guest, _) = followed(&hub, &twice).await;
+    for _ in 0..3 {
+        assert_eq!(opens(&hub, url(&twice), &[("cookie", &guest)]).await.status(), 303);
+    }
+    followed(&hub, &twice).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_logged_in_otherwise_is_asked_and_loses_the_login_by_a_click_alone() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    let bob = hub.token_for("bob <b>", &["view:team-*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    let link = made(&hub, &ann, json!({"conversation": "c", "views": 1, "for": "Bob & Co"})).await;
+    let session = cookie(&log_in(&hub, &bob, "%2F").await);
+    let asked = opens(&hub, url(&link), &[("cookie", &session), ("sec-fetch-site", "same-origin")]).await;
+    assert_eq!(asked.status(), 200);
+    assert!(!asked.headers().contains_key("set-cookie"));
+    let page = asked.text().await.unwrap();
+    for words in ["<strong>ann</strong>", "Bob &amp; Co", "bob &lt;b&gt;", "method=\"post\"", url(&link)] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    let knows = async |cookie: &str| {
+        browser().get(hub.url("/v1/access")).header("cookie", cookie).send().await.unwrap().status()
+    };
+    assert_eq!(knows(&session).await, 200, "nothing has happened yet");
+    let post = async |origin: &str| {
+        browser()
+            .post(hub.url(url(&link)))
+            .header("cookie", &session)
+            .header("origin", origin)
+            .send()
+            .await
+            .unwrap()
+    };
+    assert_eq!(post("https://evil.example").await.status(), 403, "no other page clicks for them");
+    assert_eq!(knows(&session).await, 200);
+    let opened = post(&hub.url("")).await;
+    assert_eq!(opened.status(), 303);
+    assert_eq!(knows(&session).await, 401, "the login has ended, not only its cookie");
+    let guest = cookie(&opened);
+    let seen = browser().get(hub.url("/v1/conversations/c")).header("cookie", &guest).send().await.unwrap();
+    assert_eq!(seen.status(), 200);
+    // The link is used up now. To click again ends no login.
+    let session = cookie(&log_in(&hub, &bob, "%2F").await);
+    let again = browser().post(hub.url(url(&link))).header("cookie", &session).header("origin", hub.url(""));
+    assert_eq!(again.send().await.unwrap().status(), 401);
+    assert_eq!(knows(&session).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_that_another_site_led_here_shows_its_cookie_before_a_view_is_counted() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    let link = made(&hub, &ann, json!({"conversation": "c", "views": 1})).await;
+    // A mail in a browser: the cookie is SameSite=Strict, so the first request comes without it.
+    for site in ["cross-site", "same-site"] {
+        let first =
+            opens(&hub, url(&link), &[("sec-fetch-site", site), ("sec-fetch-dest", "document")]).await;
+        assert_eq!(first.status(), 200);
+        assert!(!first.headers().contains_key("set-cookie"), "nobody is logged in as anybody");
+        let page = first.text().await.unwrap();
+        assert!(page.contains(&format!("0;url={}?again", url(&link))), "{page}");
+    }
+    // A preview, and a program that checks links.
+    let preview = opens(&hub, url(&link), &[("sec-fetch-dest", "empty")]).await;
+    assert_eq!(preview.status(), 401);
+    assert_eq!(browser().head(hub.url(url(&link))).send().await.unwrap().status(), 401);
+    let again = format!("{}?again", url(&link));
+    let opened =
+        opens(&hub, &again, &[("sec-fetch-site", "cross-site"), ("sec-fetch-dest", "document")]).await;
+    assert_eq!(opened.status(), 303, "once is enough, and the view was there still");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_says_whom_it_is_for_to_those_who_may_see_the_conversation() {
+    let hub = with_roles().await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    let bob = hub.token_for("bob", &["view:c"]).await;
+    let eve = hub.token_for("eve", &["view:other"]).await;
+    let admin = hub.token_for("admin", &["admin"]).await;
+    let masked = with_role(&hub, "guest", "view:*").await;
+    for name in ["c", "other"] {
+        assert!(tell(&hub, &ann, name, "hello").await.status().is_success());
+    }
+    for bad in [json!(""), json!("a\nb"), json!("x".repeat(201)), json!(7)] {
+        let refused = wish(&hub, &ann, &json!({"conversation": "c", "for": bad})).await;
+        assert_eq!(refusal(refused).await, (400, "bad_request".to_owned()), "{bad}");
+    }
+    let live =
+        made(&hub, &ann, json!({"conversation": "c", "for": "Carol of <Acme>", "role": "guest"})).await;
+    let frozen = made(&hub, &ann, json!({"conversation": "c", "for": "Dan", "frozen": true})).await;
+    assert_eq!((&frozen["conversation"], &live["conversation"]), (&json!("c"), &json!("c")));
+    made(&hub, &ann, json!({"conversation": "other"})).await;
+    let list = async |token: &str| -> Value {
+        get(&hub, token, "/v1/shares?conversation=c").await.json::<Value>().await.unwrap()["shares"].take()
+    };
+    let seen = list(&bob).await;
+    let fields = |row: &Value| (row["for"].clone(), row["by"].clone(), row["revocable"].clone());
+    assert_eq!(seen.as_array().unwrap().len(), 2, "{seen}");
+    assert_eq!(fields(&seen[0]), (json!("Carol of <Acme>"), json!("ann"), json!(false)));
+    assert_eq!((&seen[0]["frozen"], &seen[1]["frozen"]), (&Value::Null, &json!({"seq": 5})));
+    assert_eq!(fields(&list(&ann).await[1]), (json!("Dan"), json!("ann"), json!(true)));
+    assert_eq!(fields(&list(&admin).await[1]), (json!("Dan"), json!("ann"), json!(true)));
+    assert_eq!(fields(&list(&masked).await[1]), (Value::Null, Value::Null, json!(false)), "users are hidden");
+    assert_eq!(refusal(get(&hub, &eve, "/v1/shares?conversation=c").await).await, forbidden());
+    let own = get(&hub, &bob, "/v1/shares").await.json::<Value>().await.unwrap();
+    assert_eq!(own["shares"], json!([]), "without a conversation only what one may take back");
+
+    // Whoever follows a link is told about that one, and of no other.
+    let (guest, _) = followed(&hub, &frozen).await;
+    let asks = async |cookie: &str, path: &str| {
+        browser().get(hub.url(path)).header("cookie", cookie).send().await.unwrap()
+    };
+    let told = asks(&guest, "/v1/access").await.json::<Value>().await.unwrap()["link"].take();
+    let facts = (&told["by"], &told["for"], &told["frozen"], &told["one_turn"]);
+    assert_eq!(facts, (&json!("ann"), &json!("Dan"), &json!(true), &json!(false)), "{told}");
+    assert!(told["expires"].as_u64() > told["created"].as_u64(), "{told}");
+    assert_eq!(refusal(asks(&guest, "/v1/shares?conversation=c").await).await, forbidden());
+    let (guest, _) = followed(&hub, &live).await;
+    let told = asks(&guest, "/v1/access").await.json::<Value>().await.unwrap()["link"].take();
+    assert_eq!((&told["by"], &told["for"], &told["frozen"]), (&Value::Null, &Value::Null, &json!(false)));
+    let others = asks(&guest, "/v1/shares?conversation=c").await.json::<Value>().await.unwrap();
+    assert_eq!(others["shares"], json!([]), "who else is shown it is not for them");
+    until("the audit log to say it", async || {
+        let log = get(&hub, &admin, "/v1/audit").await.text().await.ok()?;
+        (log.contains("frozen, for Dan") && log.contains("for Carol of <Acme>")).then_some(())
+    })
+    .await;
+}
+
+/// One turn of a conversation: a question, and a run with a result that is stored apart.
+pub(crate) fn turn(number: usize, extra: &str) -> Value {
+    let (message, run, tool) = (format!("m{number}"), format!("r{number}"), format!("t{number}"));
+    let large = format!("result-{number} {}", format!("{number:016x}\n").repeat(40 << 10));
+    json!([
+        {"k": "message", "message": message, "role": "user", "text": format!("question-{number} {extra}")},
+        {"k": "run.start", "run": run, "title": format!("title-{number}")},
+        {"k": "part.start", "run": run, "part": format!("p{number}"), "kind": "text"},
+        {"k": "part.delta", "run": run, "part": format!("p{number}"), "text": format!("answer-{number}")},
+        {"k": "part.end", "run": run, "part": format!("p{number}")},
+        {"k": "tool.call", "run": run, "tool": tool, "name": format!("tool_{number}"), "arguments": "{}"},
+        {"k": "tool.result", "run": run, "tool": tool, "output": large},
+        {"k": "custom", "run": run, "name": "note", "value": format!("custom-{number}")},
+        {"k": "run.end", "run": run, "status": "complete"},
+    ])
+}
+
+pub(crate) async fn publish(hub: &TestHub, token: &str, conversation: &str, events: &Value) {
+    let path = format!("/v1/conversations/{conversation}/events");
+    let told = hub.request("POST", &path).bearer_auth(token).body(events.to_string()).send();
+    let told = patiently("events", told).await.unwrap();
+    assert!(told.status().is_success(), "{}", told.text().await.unwrap());
+}
+
+/// The hash of the result of the call of a turn.
+pub(crate) async fn hash_of(hub: &TestHub, token: &str, conversation: &str, number: usize) -> String {
+    let view: Value =
+        get(hub, token, &format!("/v1/conversations/{conversation}")).await.json().await.unwrap();
+    let hash =
+        view["runs"][format!("r{number}")]["tools"][format!("t{number}")]["result_ref"]["hash"].as_str();
+    hash.unwrap_or_else(|| panic!("{view}")).to_owned()
+}
+
+/// All that somebody gets who follows a link to `conversation`, at every door that they have, by the door. Streams are read until `last` was said.
+async fn all_of(
+    hub: &TestHub,
+    cookie: &str,
+    conversation: &str,
+    hashes: &[String],
+    last: &str,
+) -> BTreeMap<String, String> {
+    let of = |rest: &str| format!("/v1/conversations/{conversation}{rest}");
+    let mut paths = vec![
+        of(""),
+        of("?summary"),
+        of("/events"),
+        of("/events?level=parts"),
+        "/v1/conversations".to_owned(),
+        "/v1/conversations?archived=all".to_owned(),
+        "/v1/search?q=question*".to_owned(),
+        "/v1/search?q=answer*".to_owned(),
+        "/v1/search?q=result*".to_owned(),
+        format!("/v1/events?conversation={conversation}"),
+        "/v1/shares".to_owned(),
+        "/v1/agents".to_owned(),
+        "/v1/tools".to_owned(),
+        "/v1/usage".to_owned(),
+        "/metrics".to_owned(),
+        of("/wait?timeout_ms=1"),
+        of("/wait?timeout_ms=1&until=message"),
+    ];
+    for format in ["jsonl", "native", "md", "html", "open-webui", "openai", "anthropic"] {
+        paths.push(of(&format!("/export/{format}")));
+    }
+    for dialect in
+        ["openai-chat", "anthropic", "ag-ui", "ai-sdk", "deep-agent", "forge", "ralph", "rye", "langgraph"]
+    {
+        paths.push(of(&format!("/stream/{dialect}")));
+    }
+    paths.extend(hashes.iter().map(|hash| of(&format!("/results/{hash}"))));
+    let mut all = BTreeMap::new();
+    for path in paths {
+        let answer = browser().get(hub.url(&path)).header("cookie", cookie).send();
+        let answer = patiently(&path, answer).await.unwrap();
+        let mut said = format!("{} ", answer.status());
+        let is_endless = path.contains("/events") || path.contains("/stream/");
+        let mut stream = answer.bytes_stream();
+        // A stream that goes on has heartbeats, so the whole reading has a time, not each piece.
+        within(&path, async {
+            while let Some(piece) = stream.next().await {
+                said.push_str(&String::from_utf8_lossy(&piece.unwrap()));
+                if let Some(end) = said.find(last).filter(|_| is_endless) {
+                    // What comes after it in the same piece depends on how the pieces were cut.
+                    said.truncate(end);
+                    break;
+                }
+            }
+        })
+        .await;
+        // Who looks at it now, and how many, are facts of the viewers, not of the conversation.
+        let said = said.split("event: presence\n").enumerate().map(|(place, rest)| match place {
+            0 => rest,
+            _ => rest.split_once("\n\n").map_or("", |(_, rest)| rest),
+        });
+        let said: String = said.collect();
+        let said =
+            said.split("\"viewers\":").map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()));
+        all.insert(path, said.collect());
+    }
+    let page = browser().get(hub.url(&of("/events"))).header("accept", "application/x-ndjson");
+    let page = patiently("a page", page.header("cookie", cookie).send()).await.unwrap();
+    all.insert("history".to_owned(), page.text().await.unwrap());
+    all.insert("socket".to_owned(), over_socket(hub, cookie, conversation).await);
+    all
+}
+
+/// The state that a socket gives first, with what else its frames say.
+pub(crate) async fn over_socket(hub: &TestHub, cookie: &str, conversation: &str) -> String {
+    let mut wire = WebSocketWire::connect_with_cookie(hub.address(), cookie).await;
+    wire.send_text(r#"{"t":"hello","versions":["1"]}"#.to_owned()).await;
+    wire.send_text(json!({"t": "sub", "sub": 1, "conv": conversation}).to_string()).await;
+    let mut said = String::new();
+    loop {
+        let text = wire.text().await.expect("a frame").to_string();
+        let frame: Value = serde_json::from_str(&text).unwrap();
+        if frame["t"] == "snap" {
+            said.push_str(&text);
+            if frame["more"] != true {
+                return said;
+            }
+        }
+    }
+}
+
+/// Where what a frozen link shows is.
+pub(crate) fn name_in(path: &str) -> String {
+    path.strip_prefix("/c/").unwrap().replace("%2E", ".")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_happens_after_a_frozen_link_was_made_changes_no_byte_of_what_it_shows() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export,control:*"]).await;
+    publish(&hub, &ann, "c", &turn(1, "")).await;
+    // A run that goes on is shown as cut off there.
+    let open = json!([{"k": "run.start", "run": "open"}, {"k": "part.start", "run": "open", "part": "o", "kind": "text"},
+                      {"k": "part.delta", "run": "open", "part": "o", "text": "half of it"}]);
+    publish(&hub, &ann, "c", &open).await;
+    let link = made(&hub, &ann, json!({"conversation": "c", "frozen": true})).await;
+    let (guest, to) = followed(&hub, &link).await;
+    let name = name_in(&to);
+    let hashes = vec![hash_of(&hub, &ann, "c", 1).await];
+    let before = all_of(&hub, &guest, &name, &hashes, "half of it").await;
+    assert!(before["history"].contains("half of it") && before["socket"].contains("answer-1"));
+    let view: Value = serde_json::from_str(
+        before[&format!("/v1/conversations/{name}")].split_once(' ').unwrap().1.trim_start_matches("OK "),
+    )
+    .unwrap();
+    assert_eq!(view["runs"]["open"]["status"], "interrupted");
+
+    publish(
+        &hub,
+        &ann,
+        "c",
+        &json!([{"k": "part.delta", "run": "open", "part": "o", "text": " canary-late"}]),
+    )
+    .await;
+    publish(&hub, &ann, "c", &turn(2, "canary-late")).await;
+    // The first message again, with another text.
+    publish(
+        &hub,
+        &ann,
+        "c",
+        &json!([{"k": "message", "message": "m1", "role": "user", "text": "canary-late"}]),
+    )
+    .await;
+    let label = json!({"id": "1", "command": "label", "title": "canary-late", "note": "canary-late"});
+    let labelled =
+        hub.request("POST", "/v1/conversations/c/commands").bearer_auth(&ann).body(label.to_string());
+    assert!(labelled.send().await.unwrap().status().is_success());
+    let late = hash_of(&hub, &ann, "c", 2).await;
+    let after = all_of(&hub, &guest, &name, &hashes, "half of it").await;
+    for (path, told) in &before {
+        assert_eq!(after.get(path), Some(told), "{path}");
+        assert!(!told.contains("canary-late"));
+    }
+    let asks = async |path: &str| browser().get(hub.url(path)).header("cookie", &guest).send().await.unwrap();
+    for path in [
+        "/v1/conversations/c",
+        "/v1/conversations/c/events",
+        "/c/other",
+        &format!("/v1/conversations/c/results/{late}"),
+    ] {
+        let seen = asks(path).await;
+        assert!(seen.status() == 403 || path.starts_with("/c/"), "{path}: the original is not open to them");
+    }
+    assert_eq!(asks(&format!("/v1/conversations/{name}/results/{late}")).await.status(), 410);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_one_turn_shows_that_turn_and_nothing_of_the_others() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export,control:*"]).await;
+    for number in 1..=3 {
+        publish(&hub, &ann, "c", &turn(number, "")).await;
+    }
+    let label = json!({"id": "1", "command": "label", "title": "title-1 of all", "note": "answer-3"});
+    let labelled =
+        hub.request("POST", "/v1/conversations/c/commands").bearer_auth(&ann).body(label.to_string());
+    assert!(labelled.send().await.unwrap().status().is_success());
+    let live = wish(&hub, &ann, &json!({"conversation": "c", "turn": "m2"})).await;
+    let (status, why) = (live.status(), live.text().await.unwrap());
+    assert!(status == 400 && why.contains("a link to one turn is frozen"), "{why}");
+    let none = wish(&hub, &ann, &json!({"conversation": "c", "turn": "m9", "frozen": true})).await;
+    assert_eq!(refusal(none).await, (404, "not_found".to_owned()));
+    let link = made(&hub, &ann, json!({"conversation": "c", "turn": "m2", "frozen": true})).await;
+    let rows = get(&hub, &ann, "/v1/shares?conversation=c").await.json::<Value>().await.unwrap();
+    assert_eq!(rows["shares"][0]["frozen"]["turn"], "m2", "{rows}");
+    let (guest, to) = followed(&hub, &link).await;
+    let name = name_in(&to);
+    let mut hashes = Vec::new();
+    for number in 1..=3 {
+        hashes.push(hash_of(&hub, &ann, "c", number).await);
+    }
+    let all = all_of(&hub, &guest, &name, &hashes, "answer-2").await;
+    let heard = all.values().cloned().collect::<String>();
+    for own in ["question-2", "answer-2", "result-2", "title-2", "custom-2", "tool_2"] {
+        assert!(heard.contains(own), "{own}");
+    }
+    for (path, told) in &all {
+        for other in [1, 3] {
+            for word in ["question", "answer", "result", "title", "custom"] {
+                assert!(!told.contains(&format!("{word}-{other}")), "{path}: {word}-{other} in {told}");
+            }
+            assert!(!told.contains(&format!("tool_{other}")), "{path}");
+            assert!(
+                !told.contains(&format!("\"r{other}\"")) && !told.contains(&format!("\"m{other}\"")),
+                "{path}: {told}"
+            );
+        }
+    }
+    let history = all["history"].lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let seqs = history.map(|event| event["seq"].as_u64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>(), "how much came before is not told either");
+}
+
+/// The names of copies that the list has.
+async fn copies(hub: &TestHub, token: &str) -> Vec<String> {
+    let list: Value =
+        get(hub, token, "/v1/conversations?archived=only&tag=frozen-link").await.json().await.unwrap();
+    let names = list["conversations"].as_array().unwrap().iter();
+    names.map(|row| row["conversation"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_frozen_link_shows_goes_with_the_link_and_with_the_conversation() {
+    let hub = guarded().await;
+    let admin = hub.token_for("admin", &["admin"]).await;
+    for name in ["c", "d"] {
+        publish(&hub, &admin, name, &turn(1, "canary-erased")).await;
+    }
+    let mut links = Vec::new();
+    for name in ["c", "c", "d"] {
+        links.push(made(&hub, &admin, json!({"conversation": name, "frozen": true})).await);
+    }
+    let list: Value = get(&hub, &admin, "/v1/conversations").await.json().await.unwrap();
+    assert_eq!(list["conversations"].as_array().unwrap().len(), 2, "the list does not have them: {list}");
+    assert_eq!(copies(&hub, &admin).await.len(), 3);
+    let found: Value = get(&hub, &admin, "/v1/search?q=canary*&archived=all").await.json().await.unwrap();
+    let found =
+        found["hits"].as_array().unwrap().iter().filter(|hit| hit.to_string().contains("fanlight.frozen."));
+    assert_eq!(found.count(), 0, "the search finds the original alone");
+    // A link is revoked: its copy goes.
+    let path = format!("/v1/shares/{}", links[0]["id"].as_str().unwrap());
+    assert_eq!(hub.request("DELETE", &path).bearer_auth(&admin).send().await.unwrap().status(), 204);
+    until("the copy to go", async || (copies(&hub, &admin).await.len() == 2).then_some(())).await;
+    // The conversation is deleted: links and copies go before the answer.
+    let (guest, to) = followed(&hub, &links[1]).await;
+    assert_eq!(
+        hub.request("DELETE", "/v1/conversations/c").bearer_auth(&admin).send().await.unwrap().status(),
+        204
+    );
+    assert_eq!(copies(&hub, &admin).await.len(), 1);
+    assert_eq!(opens(&hub, url(&links[1]), &[]).await.status(), 401);
+    let seen = format!("/v1/conversations/{}", name_in(&to));
+    let seen = browser().get(hub.url(&seen)).header("cookie", &guest).send().await.unwrap();
+    assert_eq!(seen.status(), 401, "who looked at it is cut off");
+    followed(&hub, &links[2]).await;
+    // A copy that is deleted takes its link along.
+    let last = copies(&hub, &admin).await.remove(0);
+    let path = format!("/v1/conversations/{last}");
+    assert_eq!(hub.request("DELETE", &path).bearer_auth(&admin).send().await.unwrap().status(), 204);
+    assert_eq!(opens(&hub, url(&links[2]), &[]).await.status(), 401);
+    let rows = get(&hub, &admin, "/v1/shares").await.json::<Value>().await.unwrap();
+    assert_eq!(rows["shares"], json!([]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_link_outlives_the_hub_and_a_link_whose_conversation_is_gone_does_not() {
+    let mut hub = guarded().await;
+    let admin = hub.token_for("admin", &["admin"]).await;
+    publish(&hub, &admin, "c", &turn(1, "")).await;
+    let link = made(&hub, &admin, json!({"conversation": "c", "frozen": true, "for": "Dan"})).await;
+    let (guest, to) = followed(&hub, &link).await;
+    let before = over_socket(&hub, &guest, &name_in(&to)).await;
+    hub.restart().await;
+    until("the hub to be there", async || {
+        get(&hub, &admin, "/v1/access").await.status().is_success().then_some(())
+    })
+    .await;
+    let (guest, to) = followed(&hub, &link).await;
+    let view = |frame: &str| serde_json::from_str::<Value>(frame).unwrap()["state"].take();
+    assert!(before.contains("answer-1"), "{before}");
+    assert_eq!(view(&over_socket(&hub, &guest, &name_in(&to)).await), view(&before));
+    let rows = get(&hub, &admin, "/v1/shares?conversation=c").await.json::<Value>().await.unwrap();
+    assert_eq!(rows["shares"][0]["for"], "Dan", "{rows}");
+}
