@@ -64,10 +64,9 @@ mod tests {
     fn what_was_added_comes_in_order_in_blocks_that_never_move() {
         let mut buffer = BlockBuffer::default();
         let mut expected = Vec::new();
-        for (number, length) in
-            [1, 5, BLOCK_BYTES - 7, 3, 0, 3 * BLOCK_BYTES, 2, BLOCK_BYTES].into_iter().enumerate()
-        {
-            let piece = vec![number as u8; length];
+        let lengths = [1, 5, BLOCK_BYTES - 7, 3, 0, 3 * BLOCK_BYTES, 2, BLOCK_BYTES];
+        for (number, length) in (0_u8..).zip(lengths) {
+            let piece = vec![number; length];
             buffer.add(&piece);
             expected.extend_from_slice(&piece);
         }
