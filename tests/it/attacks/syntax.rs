@@ -1,5 +1,7 @@
 //! What is looked for, in the syntax of what looks: SQL and the full-text index take it as words, and nobody finds more by it.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use tests::TestHub;
 use tests::wait::until;
@@ -28,7 +30,10 @@ const SYNTAX: [&str; 16] = [
 
 /// `text` as it stands in an address, every byte escaped.
 fn escaped(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02x}")).collect()
+    text.bytes().fold(String::new(), |mut all, byte| {
+        write!(all, "%{byte:02x}").unwrap();
+        all
+    })
 }
 
 /// What `token` finds for `words`, narrowed to them in the field `more`. Fails where the search is not answered.
