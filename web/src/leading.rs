@@ -8,13 +8,13 @@ const RUNS_MAX: usize = 64;
 
 /// The runs that went on when the newest one began, in the order in which they began; the newest is the last. Empty if there is no run.
 pub fn together(view: &View) -> Vec<RunId> {
-    let mut recent = view.runs.iter().rev().filter(|(_, run)| !run.makes_title()).take(RUNS_MAX).peekable();
-    let Some((newest, start)) = recent.peek().map(|(id, run)| (*id, run.started_at)) else {
+    let Some((newest, start)) = view.runs.iter().next_back().map(|(id, run)| (id, run.started_at)) else {
         return Vec::new();
     };
+    let recent = view.runs.iter().rev().take(RUNS_MAX);
     let went_on = |run: &RunView| run.ended_at.or(run.stalled_at).is_none_or(|end| end > start);
     let mut runs: Vec<RunId> =
-        recent.by_ref().filter(|(id, run)| *id == newest || went_on(run)).map(|(id, _)| id.clone()).collect();
+        recent.filter(|(id, run)| *id == newest || went_on(run)).map(|(id, _)| id.clone()).collect();
     runs.reverse();
     runs
 }

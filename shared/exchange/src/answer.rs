@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use compact_str::CompactString;
 
-use dialects::framing::excerpt;
 use dialects::{Decode, DecodeOptions, Decoded, by_status, decoder};
 use model::anomaly::AnomalyCode;
 use model::envelope::Envelope;
@@ -15,7 +14,6 @@ mod listen;
 mod response;
 
 use super::api::ModelApi;
-use super::joiner::LoopPurpose;
 use super::turns::ComparedWords;
 use listen::AnswerListener;
 pub(super) use listen::HandedOverCall;
@@ -33,8 +31,6 @@ pub struct AnswerReader {
     decoded: Decoded,
     listener: AnswerListener,
     sniffer: Option<ResponseIdReader>,
-    /// What was said so far of a title, where the answer is one; its events have no text then.
-    title: Option<String>,
     /// The model that the events of the run named last.
     model: Option<CompactString>,
     status: u16,
@@ -103,8 +99,6 @@ pub(super) struct AnswerContext {
     pub(super) model: Option<CompactString>,
     /// The name of the call, which no other call has. Ids that the decoder makes up begin with it.
     pub(super) name: CompactString,
-    /// What the answer is for.
-    pub(super) purpose: LoopPurpose,
     /// The ids that calls of the run have already.
     pub(super) used: BTreeSet<ToolCallId>,
     /// The beginning of the answer that the request prescribes; empty for most requests.
@@ -113,7 +107,7 @@ pub(super) struct AnswerContext {
 
 impl AnswerReader {
     pub(super) fn new(opening: AnswerContext) -> Self {
-        let AnswerContext { api, conversation, run, ticket, model, name, purpose, used, words } = opening;
+        let AnswerContext { api, conversation, run, ticket, model, name, used, words } = opening;
         let prefix = compact_str::format_compact!("{name}.");
         let options = DecodeOptions {
             run: run.clone(),
@@ -131,7 +125,6 @@ impl AnswerReader {
             decoded: Decoded::default(),
             listener: AnswerListener::new(prefix, used, words),
             sniffer: (api == ModelApi::OpenAiResponses).then(ResponseIdReader::default),
-            title: (purpose == LoopPurpose::Title).then(String::new),
             model,
             status: 200,
             retry_after_ms: None,
@@ -236,14 +229,7 @@ impl AnswerReader {
                 RunContinuation::Ends(RunStatus::Interrupted)
             }
             None => RunContinuation::Ends(RunStatus::Error),
-            Some(verdict) => {
-                let said = self.title.take();
-                let title = said.as_deref().and_then(made_title).map(str::to_owned);
-                if title.is_some() {
-                    out.push(&self.run, Kind::RunUpdate(RunUpdate { title, ..RunUpdate::default() }));
-                }
-                verdict
-            }
+            Some(verdict) => verdict,
         }
     }
 
@@ -300,25 +286,10 @@ impl AnswerReader {
             Kind::Anomaly(odd) if self.is_broken && odd.code == AnomalyCode::Truncated => return,
             kind => self.listener.hear(kind, agent.is_none()),
         };
-        if kind == Kind::RunUpdate(RunUpdate::default()) || self.takes_for_title(&kind) {
+        if kind == Kind::RunUpdate(RunUpdate::default()) {
             return;
         }
         out.event_at(Event::new(&self.run, kind).by(agent), producer_at);
-    }
-
-    /// Takes an event as a piece of a title, where the answer is one: its texts are shown nowhere.
-    fn takes_for_title(&mut self, kind: &Kind) -> bool {
-        let Some(title) = &mut self.title else { return false };
-        match kind {
-            Kind::PartDelta { part, text, .. } => {
-                if self.listener.is_text(part) && title.len() < TITLE_BYTES_MAX {
-                    title.push_str(text);
-                }
-                true
-            }
-            Kind::PartStart { .. } | Kind::PartReplace { .. } | Kind::PartEnd(_) => true,
-            _ => false,
-        }
     }
 
     /// The model, if it differs from the one that is known. It is known from then on.
@@ -327,16 +298,6 @@ impl AnswerReader {
         self.model = Some(model.clone());
         Some(model)
     }
-}
-
-/// How much of an answer that is a title is read, in bytes; a piece that begins within is read whole.
-const TITLE_BYTES_MAX: usize = 16 * 1024;
-
-/// The title that a model made: the first line of its answer, behind what it may have thought before, without quotes.
-fn made_title(answer: &str) -> Option<&str> {
-    let said = answer.rsplit_once("</think>").map_or(answer, |(_, said)| said);
-    let lines = said.lines().map(|line| line.trim().trim_matches(['"', '`', '*', '#']).trim());
-    lines.map(excerpt).find(|line| !line.is_empty())
 }
 
 #[cfg(test)]

@@ -31,7 +31,6 @@ mod title;
 pub use asked::RequestDigest;
 use asked::hash;
 use find::{LoopMatch, LoopSearch};
-pub(crate) use memory::LoopPurpose;
 use memory::{AgentLoop, AwaitedCall, LoopKey, LoopMemory, LoopPosition, LoopState};
 use steps::PlacementStep;
 

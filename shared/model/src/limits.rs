@@ -451,8 +451,8 @@ pub const READER_SILENT_MS: u64 = 240_000;
 /// that takes them one by one would look as if it took none.
 pub const UNSENT_BYTES_MAX: u32 = 128 << 10;
 
-/// Most bytes that one call of the kernel is given to write. It copies them all before it lets the thread go on with others, and
-/// delivers them too if the peer is on the same machine.
+/// Most bytes of an answer over HTTP, or of what waits for a socket, that one call of the kernel is given to write. It copies them all
+/// before it lets the thread go on with others, and delivers them too if the peer is on the same machine. A frame that is told live is given whole.
 pub const WRITE_BYTES_MAX: usize = 64 << 10;
 
 /// Most bytes that one connection writes before other tasks of its thread get their turn.

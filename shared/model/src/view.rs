@@ -51,15 +51,7 @@ pub struct View {
 /// Longest title that is made of a question, in characters.
 const HEADLINE_CHARS_MAX: usize = 72;
 
-/// The name of the agent of a run that only makes a title for its conversation.
-pub const TITLE_AGENT: &str = "title";
-
 impl View {
-    /// The newest run that does more than to make a title; the newest one if there is no other.
-    pub fn newest_run(&self) -> Option<&RunView> {
-        self.runs.values().rev().find(|run| !run.makes_title()).or_else(|| self.runs.values().next_back())
-    }
-
     /// What the conversation is called: the title that somebody gave it, else that of its runs, else the first words that the user said,
     /// without what a client put around them; nothing where nobody has said any.
     pub fn headline(&self) -> Option<String> {
@@ -406,12 +398,6 @@ impl RunView {
     /// Whether the run goes on.
     pub fn is_running(&self) -> bool {
         self.status == RunStatus::Running
-    }
-
-    /// Whether the run only makes a title for its conversation. It is counted with its tokens and shown nowhere else.
-    pub fn makes_title(&self) -> bool {
-        let is_silent = self.items.is_empty() && self.error.is_none() && !self.own;
-        is_silent && self.name.as_deref() == Some(TITLE_AGENT)
     }
 
     /// The visible answer of the main agent: all its text parts, in order.

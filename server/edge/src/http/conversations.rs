@@ -289,7 +289,7 @@ pub(crate) async fn wait(
 
 /// The status of the newest run.
 fn state(view: &View) -> Option<RunStatus> {
-    view.newest_run().map(|run| run.status)
+    view.runs.last().map(|(_, run)| run.status)
 }
 
 /// A viewer without a socket: it has entered its conversation and so keeps it in memory, but has no cursor at

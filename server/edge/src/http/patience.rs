@@ -105,6 +105,9 @@ struct Waiting {
     looks: u32,
 }
 
+/// Most buffers in one vectored write.
+const PIECES: usize = 16;
+
 /// How many looks in the limit: after as many without success the peer counts as dead.
 const LOOKS: u32 = 8;
 
@@ -190,25 +193,25 @@ impl<S> Patient<S> {
     }
 }
 
-/// As much of the first of `pieces` that has bytes as one call of the kernel is given.
-fn first_of<'a>(pieces: &'a [io::IoSlice<'_>]) -> &'a [u8] {
-    pieces.iter().find(|piece| !piece.is_empty()).map_or(&[], |piece| bounded(piece))
-}
-
 /// The first [`WRITE_BYTES_MAX`] of `bytes`.
 fn bounded(bytes: &[u8]) -> &[u8] {
     bytes.get(..WRITE_BYTES_MAX).unwrap_or(bytes)
 }
 
-/// How many of `pieces` have at most [`WRITE_BYTES_MAX`] bytes together.
-fn within(pieces: &[io::IoSlice<'_>]) -> usize {
-    let mut room = WRITE_BYTES_MAX;
-    let fits = |piece: &&io::IoSlice<'_>| {
-        let left = room.checked_sub(piece.len());
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    pieces.iter().take_while(fits).count()
+/// The first [`WRITE_BYTES_MAX`] of `pieces`, of which at most [`PIECES`] are taken, and how many pieces that are. None is empty.
+fn bounded_pieces<'a>(pieces: &'a [io::IoSlice<'_>]) -> ([io::IoSlice<'a>; PIECES], usize) {
+    let (mut some, mut count, mut room) = ([io::IoSlice::new(&[]); PIECES], 0, WRITE_BYTES_MAX);
+    let full = pieces.iter().filter(|piece| !piece.is_empty());
+    for (slot, piece) in some.iter_mut().zip(full) {
+        let part = piece.get(..room).unwrap_or(piece);
+        *slot = io::IoSlice::new(part);
+        room -= part.len();
+        count += 1;
+        if room == 0 {
+            break;
+        }
+    }
+    (some, count)
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
@@ -241,14 +244,10 @@ impl<S: AsyncWrite + Press + Unpin> AsyncWrite for Patient<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         ready!(self.turn(context));
-        let first = first_of(pieces);
-        let wrote = match pieces.get(..within(pieces)) {
-            Some(some) if some.iter().any(|piece| !piece.is_empty()) => {
-                Pin::new(&mut self.stream).poll_write_vectored(context, some)
-            }
-            // The first piece alone is too large.
-            _ => Pin::new(&mut self.stream).poll_write(context, first),
-        };
+        let (some, count) = bounded_pieces(pieces);
+        let some = some.get(..count).unwrap_or_default();
+        let first = some.first().map_or(&[][..], |piece| piece);
+        let wrote = Pin::new(&mut self.stream).poll_write_vectored(context, some);
         let wrote = self.settle(context, wrote, first);
         self.count(&wrote);
         wrote

@@ -246,7 +246,8 @@ impl Connection {
                     Ok(()) => self.read(),
                     Err(_) => break,
                 },
-                _ = poll_fn(|context| socket.poll_write_ready(context)), if writes => {}
+                // A socket that takes more is ready at once: whoever has had its turn waits behind the others first.
+                _ = poll_fn(|context| socket.poll_write_ready(context)), if writes && !stopped => {}
                 () = outbox.wake.notified() => {}
                 () = self.acks.moved(), if self.acks.is_waiting() => {}
             }
@@ -271,6 +272,7 @@ impl Connection {
     fn read(&mut self) {
         self.inlet.begin_turn();
         self.read_frames();
+        self.inlet.end_turn();
         self.unread = self.inlet.is_cut_short();
         self.count_received(COUNTED_BYTES);
         if !self.to_deliver.is_empty() {

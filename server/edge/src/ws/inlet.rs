@@ -4,7 +4,7 @@
 //! One turn of reading is bounded, whatever a peer sends. Each frame is returned to the socket's task, which
 //! checks whether answers wait, and a turn ends after [`TURN_BYTES_MAX`] bytes even if they contain no whole
 //! frame. Frames may be empty, so the turn of a peer that sends no text is only [`WORDLESS_TURN_BYTES_MAX`]
-//! bytes long, and a turn that took long for so few is followed by a rest: see [`Inlet::take_rest`].
+//! bytes long, and a turn that took long for so few is followed by a rest: see [`Inlet::end_turn`].
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, Read, Write};
@@ -82,6 +82,8 @@ pub(super) struct Inlet {
     pub(super) rests_until: u32,
     /// What this thread had used of a core when the turn began, in microseconds that wrap around, if that is a turn without text; otherwise 0.
     wordless_since: u32,
+    /// How long the socket is to be left alone after the last turn, in microseconds.
+    rest_micros: u32,
 }
 
 /// Bytes that were read and are not used yet.
@@ -112,6 +114,7 @@ impl Inlet {
             came: 0,
             rests_until: 0,
             wordless_since: 0,
+            rest_micros: 0,
         }
     }
 
@@ -130,12 +133,23 @@ impl Inlet {
         self.wordless_since = if is_wordless { thread_micros() } else { 0 };
     }
 
-    /// How long to leave the socket alone before the next turn, once after each turn: [`WORDLESS_REST_TIMES`] times as long as the turn
-    /// took, after one in which nothing but empty or tiny frames can have come. `None` if it need not rest.
-    pub(super) fn take_rest(&mut self) -> Option<Duration> {
-        let since = Some(std::mem::take(&mut self.wordless_since)).filter(|since| *since > 0)?;
+    /// Ends a turn of reading. After one in which nothing but empty or tiny frames can have come, since it took long and brought no text, the
+    /// socket is to be left alone for [`WORDLESS_REST_TIMES`] times as long as the turn took.
+    pub(super) fn end_turn(&mut self) {
+        let Some(since) = Some(std::mem::take(&mut self.wordless_since)).filter(|since| *since > 0) else {
+            return;
+        };
         let took = Duration::from_micros(thread_micros().wrapping_sub(since).into());
-        (took > WORDLESS_TURN_FREE).then(|| took.saturating_mul(WORDLESS_REST_TIMES).min(WORDLESS_REST_MAX))
+        if took > WORDLESS_TURN_FREE {
+            let rest = took.saturating_mul(WORDLESS_REST_TIMES).min(WORDLESS_REST_MAX);
+            self.rest_micros = u32::try_from(rest.as_micros()).unwrap_or(0);
+        }
+    }
+
+    /// How long to leave the socket alone before the next turn, once after each turn; `None` if it need not rest.
+    pub(super) fn take_rest(&mut self) -> Option<Duration> {
+        let micros = std::mem::take(&mut self.rest_micros);
+        (micros > 0).then(|| Duration::from_micros(micros.into()))
     }
 
     /// Whether the turn ended by its bound.
@@ -181,6 +195,7 @@ impl Inlet {
         match read {
             Ok(Message::Text(text)) => {
                 self.without_text = 0;
+                self.wordless_since = 0;
                 FrameRead::Text(text)
             }
             Ok(Message::Binary(_)) => FrameRead::Bad("binary frames are not spoken here"),

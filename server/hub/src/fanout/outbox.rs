@@ -210,15 +210,15 @@ impl Outbox {
     pub fn press(&self) {
         let mut state = self.state.lock();
         let Some(first) = state.pending.front() else { return };
-        match self.line.press(&first.bytes) {
+        match self.line.press(first.bytes.get(..WRITE_BYTES_MAX).unwrap_or(&first.bytes)) {
             Ok(taken) => state.taken(taken),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(_) => state.over = true,
         }
     }
 
-    /// Writes what waits until the kernel takes no more, or `turn` bytes were written, from which those that were written are
-    /// taken away. One call of the kernel gets at most [`WRITE_BYTES_MAX`].
+    /// Writes what waits until the kernel takes no more, or until `turn` bytes were written; `turn` is reduced by what was
+    /// written. One call of the kernel gets at most [`WRITE_BYTES_MAX`].
     pub fn flush(&self, turn: &mut usize) -> Flushed {
         let mut state = self.state.lock();
         while !state.pending.is_empty() && !state.over {

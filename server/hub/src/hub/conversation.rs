@@ -233,7 +233,7 @@ impl Conversation {
     /// whether it is pinned.
     pub(super) fn stand(&self) -> ListStanding {
         let state = self.state.lock();
-        let status = state.view.newest_run().map(|run| run.status);
+        let status = state.view.runs.last().map(|(_, run)| run.status);
         ListStanding { at: state.at, state: status, pinned: state.view.label.pinned }
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn row(
     at: u64,
     viewers: usize,
 ) -> ConversationRow {
-    let newest = view.newest_run();
+    let newest = view.runs.last().map(|(_, run)| run);
     let calls = |wanted: &dyn Fn(ToolState, bool) -> bool| {
         let tools = newest.into_iter().flat_map(|run| run.tools.values());
         tools.filter(|tool| wanted(tool.state, tool.is_error)).count() as u64

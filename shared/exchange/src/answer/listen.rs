@@ -143,11 +143,6 @@ impl AnswerListener {
         kind
     }
 
-    /// Whether a part is text of the answer.
-    pub(super) fn is_text(&self, part: &PartId) -> bool {
-        self.texts.contains(part)
-    }
-
     /// Whether another part of text may be remembered.
     fn has_room(&self) -> bool {
         self.texts.len() < ITEMS_PER_RUN_MAX

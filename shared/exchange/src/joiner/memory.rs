@@ -66,15 +66,6 @@ pub(super) enum LoopTitle {
     Told,
 }
 
-/// What the model calls of a loop are made for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LoopPurpose {
-    /// An agent answers its user, or does a part of that.
-    Work,
-    /// The client has the title of the conversation made, of what its user said.
-    Title,
-}
-
 /// A tool call whose result a loop waits for.
 #[derive(Debug, Clone)]
 pub(super) struct AwaitedCall {
@@ -143,7 +134,6 @@ pub(super) struct AgentLoop {
     pub(super) is_open: bool,
     /// Whether the conversation has its title from this loop.
     pub(super) title: LoopTitle,
-    pub(super) purpose: LoopPurpose,
     /// The loop was read back from its conversation, and no call has joined it yet: its run may belong to
     /// another publisher.
     pub(super) is_recalled: bool,
@@ -190,7 +180,6 @@ impl AgentLoop {
             run: RunId::new(name),
             is_open: false,
             title: LoopTitle::Untold,
-            purpose: LoopPurpose::Work,
             is_recalled: false,
             state: LoopState::Asking,
             call: 0,

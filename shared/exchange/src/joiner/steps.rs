@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::asked::{RequestDigest, piece};
-use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopPurpose, LoopState, LoopTitle};
+use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopState, LoopTitle};
 use super::retold::{appended, is_new_task, is_observation};
 use super::tell::{self, RequestRecorder};
 use super::title::{asks_for_title, title};
@@ -84,18 +84,14 @@ impl<'a> PlacementStep<'a> {
         from: usize,
     ) -> Placement {
         let is_named = conversation.is_some();
-        let is_work = |known: &AgentLoop| known.purpose == LoopPurpose::Work;
-        let is_new = !is_named || !memory.find(self.scope, LoopKey::Member).any(|(_, known)| is_work(known));
+        let is_new = !is_named || memory.find(self.scope, LoopKey::Member).next().is_none();
         let conversation =
             conversation.unwrap_or_else(|| conversation_name(self.call.upstream, self.call.name));
         // A branch inside the conversation that it branches off from repeats nothing.
         let is_inside = fork_of.as_ref().is_some_and(|fork| fork.conversation == conversation);
         let mut new = AgentLoop::new(self.scope, conversation, self.call.name);
         new.session = self.request.session.as_deref().map(super::hash);
-        if is_named && self.asks_for_title() {
-            return self.open_for_title(memory, new);
-        }
-        let is_beside = is_named && memory.find(self.scope, LoopKey::Open).any(|(_, known)| is_work(known));
+        let is_beside = is_named && memory.find(self.scope, LoopKey::Open).next().is_some();
         let mut teller = self.teller();
         let none = RunId::none();
         if !is_beside {
@@ -140,23 +136,6 @@ impl<'a> PlacementStep<'a> {
             id,
             PlacementFields { why, is_new, fork_of, events: teller.out, history, ended: None },
         )
-    }
-
-    /// Opens a loop for a request that has a title made. Neither what it says nor the answer belongs to what is read:
-    /// the conversation is called by the words that the request repeats, then as the answer says.
-    fn open_for_title(self, memory: &mut LoopMemory, mut new: AgentLoop) -> Placement {
-        (new.purpose, new.title) = (LoopPurpose::Title, LoopTitle::Told);
-        let has_title =
-            memory.find(self.scope, LoopKey::Member).any(|(_, known)| known.title == LoopTitle::Told);
-        let mut teller = self.teller();
-        teller.start_for_title(&mut new, if has_title { None } else { self.title() });
-        teller.anomalies(&new.run);
-        new.ask = self.asked.to_remember(self.request, 0);
-        let id = memory.add(new);
-        let (why, events) = (PlacementReason::New, teller.out);
-        let fields =
-            PlacementFields { why, is_new: false, fork_of: None, events, history: 0..0, ended: None };
-        self.placement(memory, id, fields)
     }
 
     /// Opens a new loop that branches off from the loop `id` at `point`.
@@ -356,7 +335,6 @@ impl<'a> PlacementStep<'a> {
                 ticket: CallTicket { agent_loop: id, call: self.number },
                 model: self.request.model.clone(),
                 name: self.call.name.into(),
-                purpose: known.purpose,
                 used: known.used.clone(),
                 words,
             };
@@ -369,30 +347,23 @@ impl<'a> PlacementStep<'a> {
     }
 
     /// The title of the conversation: the beginning of what the user says now, since what stands before may be
-    /// examples of the client; of what the user said first where the request has no word of the user.
+    /// examples of the client; of what the user said first where the request has no word of the user. Nothing for a
+    /// request that only asks for a title.
     fn title(self) -> Option<String> {
         let is_said = |turn: &&ComparedTurn| turn.side == TurnSide::User;
         let is_news = |turn: &&ComparedTurn| is_said(turn) && !is_observation(self.request, turn);
         let news = self.asked.turns.get(self.asked.news..).unwrap_or_default();
         let turn = news.iter().find(is_news).or_else(|| self.asked.turns.iter().find(is_said))?;
-        title(self.texts_of_user(turn).filter(|text| !asks_for_title(text)))
-    }
-
-    /// Whether the request only asks for a title, of what the user said in it.
-    fn asks_for_title(self) -> bool {
-        let first = self.asked.turns.iter().find(|turn| turn.side == TurnSide::User);
-        self.request.tools.is_empty()
-            && first.is_some_and(|turn| self.texts_of_user(turn).next().is_some_and(asks_for_title))
-    }
-
-    /// The texts of a turn of the user. Instructions stand with the turn, but the user did not say them.
-    fn texts_of_user(self, turn: &ComparedTurn) -> impl Iterator<Item = &'a str> + Clone {
-        turn.pieces.iter().filter_map(move |place| {
+        let texts = turn.pieces.iter().filter_map(|place| {
+            // Instructions stand with the turn, but the user did not say them.
             let by_user = !matches!(self.request.messages.get(place.0)?.role, RequestRole::System);
             match piece(self.request, *place)? {
                 MessagePiece::Text(text) if by_user => Some(text.as_str()),
                 _ => None,
             }
-        })
+        });
+        let asks_for_title =
+            self.request.tools.is_empty() && texts.clone().next().is_some_and(asks_for_title);
+        if asks_for_title { None } else { title(texts) }
     }
 }

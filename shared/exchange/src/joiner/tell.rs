@@ -26,7 +26,6 @@ use model::event::{
 use model::ids::{MessageId, RunId, ToolCallId};
 use model::json::Json;
 use model::limits::{HISTORY_MESSAGES_MAX, NOTE_BYTES_MAX};
-use model::view::TITLE_AGENT;
 
 /// Collects in `out` the events of what a request adds.
 #[derive(Debug)]
@@ -228,22 +227,13 @@ impl<'a> RequestRecorder<'a> {
 
     /// Appends the start of a run, which may have ended before.
     pub(super) fn start(&mut self, known: &mut AgentLoop, title: Option<String>) {
-        self.start_as(known, title, None);
-    }
-
-    /// Appends the start of a run that only makes a title.
-    pub(super) fn start_for_title(&mut self, known: &mut AgentLoop, title: Option<String>) {
-        self.start_as(known, title, Some(CompactString::const_new(TITLE_AGENT)));
-    }
-
-    fn start_as(&mut self, known: &mut AgentLoop, title: Option<String>, name: Option<CompactString>) {
         known.is_open = true;
         known.model.clone_from(&self.request.model);
         let start = RunStart {
             model: self.request.model.clone(),
             dialect: Some(CompactString::const_new(self.request.api.dialect())),
             title,
-            name,
+            name: None,
         };
         self.out.push(&known.run, Kind::RunStart(start));
     }

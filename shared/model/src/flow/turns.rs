@@ -43,7 +43,7 @@ pub fn stretch_from(view: &View, id: &RunId, from: usize) -> Range<usize> {
     from..cuts.filter(|cut| *cut > from).min().unwrap_or(usize::MAX)
 }
 
-/// The pieces of `view`, in order. A run that only makes a title is no piece of it.
+/// The pieces of `view`, in order.
 pub fn turns(view: &View) -> Vec<ConversationSection<'_>> {
     let mut said: BTreeMap<&RunId, Vec<Said<'_>>> = BTreeMap::new();
     let mut turns = Vec::with_capacity(view.items.len());
@@ -65,7 +65,7 @@ pub fn turns(view: &View) -> Vec<ConversationSection<'_>> {
                 }
             }
             TopItem::Run(id) => {
-                if let Some(run) = view.runs.get(id).filter(|run| !run.makes_title()) {
+                if let Some(run) = view.runs.get(id) {
                     take_apart(id, run, said.get(id).map(Vec::as_slice).unwrap_or_default(), &mut turns);
                 }
             }

@@ -77,12 +77,14 @@ async fn i8_who_sends_empty_fragments_rests_longer_than_it_keeps_a_core_busy() {
     let (mut inlet, outbox) = came(&endless).await;
     inlet.begin_turn();
     assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
+    inlet.end_turn();
     // The first turn is like anybody's.
     assert_eq!(inlet.take_rest(), None);
     let mut rests = Duration::ZERO;
     for _turn in 0..20 {
         inlet.begin_turn();
         assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
+        inlet.end_turn();
         let rest = inlet.take_rest().unwrap_or_default();
         assert!(rest <= WORDLESS_REST_MAX, "{rest:?}");
         // Once for each turn.
@@ -90,4 +92,25 @@ async fn i8_who_sends_empty_fragments_rests_longer_than_it_keeps_a_core_busy() {
         rests += rest;
     }
     assert!(rests > Duration::ZERO);
+}
+
+#[tokio::test]
+async fn a_large_frame_of_text_is_followed_by_no_rest() {
+    let large = vec![b'x'; 4 * usize::try_from(TURN_BYTES_MAX).unwrap()];
+    let (mut inlet, outbox) = came(&frame(TEXT, &large)).await;
+    inlet.greeted();
+    loop {
+        inlet.begin_turn();
+        let read = inlet.next(&outbox);
+        let rest = |inlet: &mut Inlet| {
+            inlet.end_turn();
+            inlet.take_rest()
+        };
+        match read {
+            FrameRead::Nothing => drop(rest(&mut inlet)),
+            // Whatever the frame is used for in this turn is no work for empty pieces.
+            FrameRead::Text(_) => break assert_eq!(rest(&mut inlet), None),
+            other => panic!("{other:?}"),
+        }
+    }
 }
