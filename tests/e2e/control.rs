@@ -264,7 +264,7 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     assert_eq!(page.run("return sent").await, json!(0), "the key was Ctrl+Enter");
     // The call reads as what it is, not as cancelled.
     let card = "return document.querySelector('[data-t=tool-card]')?.innerText.toLowerCase() ?? ''";
-    let reads = |card: &serde_json::Value| {
+    let reads = |card: &Value| {
         card.as_str().is_some_and(|card| card.contains("rejected") && !card.contains("cancelled"))
     };
     page.run_until(card, reads).await;
