@@ -83,7 +83,8 @@ async fn busy(count: u64) -> (TestHub, Vec<tests::TestPublisher>) {
         [("nightly-import", "coder"), ("release-notes", "writer"), ("deploy-billing", "helper")]
     {
         let mut publisher = hub.publisher(name).await;
-        let start = json!({"k": "run.start", "run": "r", "title": name.replace('-', " "), "name": agent, "model": "opus-5"});
+        let start = json!({"k": "run.start", "run": "r", "title": name.replace('-', " "), "name": agent, "model": "opus-5",
+            "host": format!("{agent}-box")});
         publisher.says(&start.to_string()).await;
         publisher.says(r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#).await;
         publisher.says(r#"{"k":"part.delta","run":"r","part":"p","text":"Now I compare both lists of suppliers, row by row"}"#).await;
@@ -130,10 +131,14 @@ async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
     page.run(&typed("case- state:error agent:coder")).await;
     page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.iter().all(|row| row == "case-00")))
         .await;
-    page.run(&typed("host:x")).await;
-    page.text_until("filter-trouble", |text| text.contains("host: is not a condition")).await;
-    page.run(&typed("model:")).await;
+    page.run(&typed("place:x")).await;
+    page.text_until("filter-trouble", |text| text.contains("place: is not a condition")).await;
+    page.run(&typed("host:")).await;
     let values = "return [...document.querySelectorAll('#filter-values option')].map(it => it.value)";
+    page.run_until(values, |values| values.to_string().contains("host:coder-box")).await;
+    page.run(&typed("host:writer")).await;
+    page.run_until(ROWS, |rows| rows == &json!(["release-notes"])).await;
+    page.run(&typed("model:")).await;
     page.run_until(values, |values| values.to_string().contains("model:gpt-6")).await;
     // What runs stands there with its call, and what it says moves.
     page.run(&typed("nightly")).await;
@@ -152,6 +157,11 @@ async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
     page.run("document.querySelector('.columns [name=runs]').click()").await;
     page.run_until("return location.search", |it| it.as_str().is_some_and(|it| it.contains("runs"))).await;
     page.run_until(&cell("runs"), |it| it == "1").await;
+    page.run("document.querySelector('.columns [name=host]').click()").await;
+    page.run_until(&cell("host"), |it| it == "coder-box").await;
+    page.run(&typed("host:box")).await;
+    page.run("document.querySelector('[data-column=host]').click()").await;
+    page.run_until(ROWS, |rows| rows == &json!(["nightly-import", "deploy-billing", "release-notes"])).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

@@ -30,7 +30,7 @@ hide_tools = ["run_*"]
 "#;
 
 /// What stands only in contents that the role `guest` hides.
-const CANARIES: [&str; 10] = [
+const CANARIES: [&str; 11] = [
     "canary-thought",
     "canary-signature",
     "canary-argument",
@@ -40,6 +40,7 @@ const CANARIES: [&str; 10] = [
     "canary-message",
     "canary-custom",
     "canary-raw",
+    "canary-host",
     "424242",
 ];
 
@@ -69,7 +70,7 @@ async fn tell(hub: &TestHub, token: &str, conversation: &str) -> String {
     let lines = [
         json!({ "k": "message", "message": "m1", "role": "user", "text": "shown question" }),
         json!({ "k": "message", "message": "m2", "role": "tool", "text": "canary-message" }),
-        json!({ "k": "run.start", "run": "r", "title": "shown title" }),
+        json!({ "k": "run.start", "run": "r", "title": "shown title", "host": "canary-host" }),
         json!({ "k": "part.start", "run": "r", "part": "p0", "kind": "thinking" }),
         json!({ "k": "part.delta", "run": "r", "part": "p0", "text": "canary-thought" }),
         json!({ "k": "part.end", "run": "r", "part": "p0", "signature": "canary-signature" }),
@@ -269,7 +270,11 @@ async fn a_socket_is_told_nothing_that_its_role_hides_live_later_or_again() {
     told(&until_said(&mut again, r#""t":"live""#).await);
     // Of the list, nothing that depends on contents.
     again.send_text(r#"{"t":"watch","sub":2}"#.to_owned()).await;
-    assert!(until_said(&mut again, "fleet").await.contains(r#""anomalies":0"#));
+    let listed = until_said(&mut again, "fleet").await;
+    assert!(listed.contains(r#""anomalies":0"#), "{listed}");
+    told(&listed);
+    whole.send_text(r#"{"t":"watch","sub":2}"#.to_owned()).await;
+    assert!(until_said(&mut whole, "fleet").await.contains(r#""host":"canary-host""#));
     // What would show it, or copy it, is refused in words that say why.
     for command in [r#""command":"fork""#, r#""command":"approve","tool":"t1""#] {
         let frame = format!(r#"{{"t":"command","conv":"c","command":{{"id":"x",{command}}}}}"#);

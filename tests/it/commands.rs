@@ -71,6 +71,27 @@ async fn tee_copies_byte_for_byte_when_there_is_no_hub() {
     assert_eq!(said(&output).matches("not everything reached the hub").count(), 1, "{}", said(&output));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn tee_says_on_which_machine_an_agent_runs_and_the_list_shows_it() {
+    let hub = TestHub::start().await;
+    let (url, own) = (hub.url(""), rustix::system::uname());
+    let tee = async |conversation: &str, options: &[&str], start: &str| {
+        let into = ["tee", "--dialect", "fanlight", "--conversation", conversation, "--url", &url];
+        let output = run(&[&into[..], options].concat(), format!("{start}\n").as_bytes()).await;
+        assert_eq!((output.status.success(), said(&output)), (true, String::new()));
+        let list = hub.json("/v1/conversations").await;
+        let rows = list["conversations"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["conversation"] == conversation).unwrap();
+        row["host"].as_str().map(str::to_owned)
+    };
+    let start = r#"{"k":"run.start","run":"r"}"#;
+    assert_eq!(tee("own", &[], start).await.as_deref(), own.nodename().to_str().ok());
+    assert_eq!(tee("given", &["--machine", "box-9"], start).await.as_deref(), Some("box-9"));
+    assert_eq!(tee("none", &["--machine", ""], start).await, None, "who does not want to say it does not");
+    let says = start.replace('}', r#","host":"far"}"#);
+    assert_eq!(tee("said", &[], &says).await.as_deref(), Some("far"), "the stream knows better");
+}
+
 #[tokio::test]
 async fn tee_is_not_held_up_by_a_hub_that_takes_nothing() {
     // It accepts connections, as the kernel does for it, and never reads.

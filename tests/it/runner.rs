@@ -72,6 +72,9 @@ async fn an_agent_answers_and_knows_what_was_said() {
     let run = last_run(&hub).await;
     assert_eq!((&run["id"], &run["text"]), (&done["run"], &json!("2 messages")));
     assert_eq!((run["status"].as_str(), run["finish_reason"].as_str()), (Some("complete"), Some("stop")));
+    let machine = rustix::system::uname();
+    let list = hub.json("/v1/conversations").await;
+    assert_eq!(list["conversations"][0]["host"].as_str(), machine.nodename().to_str().ok(), "{list}");
     say(&hub, "And again").await;
     let all = runs(&hub, |runs| runs.len() == 2 && runs[1]["status"] == "complete").await;
     assert_eq!(all[1]["text"], "4 messages");

@@ -20,8 +20,9 @@ fn span(number: u8, parent: Option<u8>, times: (u64, u64), facts: &Value) -> Val
 }
 
 fn export(spans: &[Value]) -> String {
+    let name = |key: &str, name: &str| json!({"key": key, "value": {"stringValue": name}});
     let resource =
-        json!({"attributes": [{"key": "service.name", "value": {"stringValue": "weather-service"}}]});
+        json!({"attributes": [name("service.name", "weather-service"), name("host.name", "box-1")]});
     json!({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "t"}, "spans": spans}]}]}).to_string()
 }
 
@@ -67,6 +68,7 @@ async fn spans_show_as_they_arrive_and_the_run_ends_with_its_root() {
     ]);
     assert_eq!(post(&hub, rest.into_bytes(), &[JSON]).await, (200, json!({})));
     viewer.until(|view| view.runs.values().all(|run| !run.is_running())).await;
+    viewer.until(|view| view.runs.values().all(|run| run.host.as_deref() == Some("box-1"))).await;
     let seen = hub.summary("weather").await;
     let run = &seen["runs"][0];
     assert_eq!(

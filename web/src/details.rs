@@ -126,6 +126,7 @@ fn facts(id: &RunId, run: &RunView, now: u64, time: fn(u64) -> String) -> Vec<Fa
         ("state", Some(state.to_owned())),
         ("agent", run.name.as_deref().map(preview::one_line)),
         ("model", Some(models(run))),
+        ("host", run.host.as_deref().map(preview::one_line)),
         ("dialect", run.dialect.as_deref().map(preview::one_line)),
         ("began", moment(Some(run.started_at), time)),
         ("lasted", lasted),

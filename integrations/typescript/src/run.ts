@@ -57,6 +57,8 @@ export interface RunOptions {
   name?: string | undefined;
   model?: string | undefined;
   title?: string | undefined;
+  /** The name of the machine, such as `os.hostname()`; nobody is told one unless you say it. */
+  host?: string | undefined;
 }
 
 /** Tokens of one call of a model. */
@@ -87,7 +89,8 @@ export class Run {
     this.voice = voice instanceof Voice ? voice : new Voice(voice);
     this.id = options.run ?? crypto.randomUUID();
     this.#model = options.model;
-    this.#say({ k: "run.start", name: options.name, model: options.model, title: options.title });
+    const { name, model, title, host } = options;
+    this.#say({ k: "run.start", name, model, title, host });
   }
 
   #say(event: { k: Event["k"]; [name: string]: unknown }, agent?: string): void {

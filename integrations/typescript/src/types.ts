@@ -241,6 +241,8 @@ export interface RunStartEvent {
   k: "run.start";
   /** The dialect that it came in. */
   dialect?: string;
+  /** The name of the machine that the agent runs on. */
+  host?: string;
   /** The model that answers. */
   model?: string;
   /** The name of the main agent. */
@@ -1262,6 +1264,8 @@ export interface ConversationRow {
   good?: number;
   /** The newest seq. */
   head: number;
+  /** The name of the machine that the agent of the newest run runs on. */
+  host?: string;
   /** The model of the newest run. */
   model?: string;
   /** Further executing calls of the newest run, the longest first, at most `crate::limits::ROW_MORE_CALLS_MAX`. */
@@ -1534,6 +1538,8 @@ export interface RunView {
   finish_reason: string | null;
   /** Whether more items came than a run holds. */
   full: boolean;
+  /** The name of the machine that the agent runs on, where its publisher said so. */
+  host?: string;
   /** Parts, calls, agents and notes, in order. */
   items: Item[];
   /** Whether events came after the end. */

@@ -100,6 +100,8 @@ impl RemoteRun {
             dialect: Some(config.speaks.dialect().into()),
             model: config.model.clone().filter(|_| config.speaks.has_models()),
             title: None,
+            // Who serves the agent does not say on which machine it runs.
+            host: None,
         };
         let mut told = vec![Event::new(&parts.place.run, Kind::RunStart(start))];
         if is_left && standing.is_none() {

@@ -17,14 +17,15 @@
 //! The crate does not know HTTP, sockets, conversations in memory, viewers, nor the configuration of the hub:
 //! what it needs of these is an argument ([`Append`], [`Checkpoint`], [`Retention`], [`SqliteOptions`]). It depends
 //! on `model` and no other crate of the workspace. As the lowest crate with a clock and threads, it contains
-//! the [`clock`] and the [`priority`] of threads for all crates above it.
+//! the [`clock`], the name of the [`machine`] and the [`priority`] of threads for all crates above it.
 //!
 //! Reading order: `contract` (what every log does) → `input` (what goes in) → `ownership` (which hub has a conversation) → `queries` (what comes back) → `progress` and `error` (what is stored, and why not) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
 //! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
-//! `postgres` (the log in a database that several hubs share) → `stop`. `measure` has the sums by hour and day, `search` the full text, `shared_access` what hubs share of access control. [`clock`] and [`priority`] stand on their own.
+//! `postgres` (the log in a database that several hubs share) → `stop`. `measure` has the sums by hour and day, `search` the full text, `shared_access` what hubs share of access control. [`clock`], [`machine`] and [`priority`] stand on their own.
 
 pub mod clock;
+pub mod machine;
 pub mod priority;
 
 mod blocks;

@@ -112,6 +112,7 @@ pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
         good: 0,
         bad: 0,
         agent: None,
+        host: None,
         usage: None,
         said: None,
     }

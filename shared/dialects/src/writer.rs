@@ -186,7 +186,7 @@ impl EventWriter {
             self.waiting.clear();
         }
         let dialect = Some(self.dialect.clone());
-        self.push(Kind::RunStart(RunStart { model, dialect, title: None, name: None }), out);
+        self.push(Kind::RunStart(RunStart { model, dialect, ..RunStart::default() }), out);
     }
 
     /// Writes an event of the main agent.

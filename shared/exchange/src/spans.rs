@@ -55,6 +55,8 @@ pub struct FinishedSpan {
     pub status_message: String,
     /// The program that made the span (`service.name`).
     pub service: Option<String>,
+    /// The machine that the program ran on (`host.name`).
+    pub host: Option<String>,
     /// The name of the instrumentation that made the span.
     pub scope: String,
 }

@@ -44,7 +44,7 @@ pub enum Hideable {
     Results,
     /// Tokens and money.
     Costs,
-    /// Who published, commanded and watches.
+    /// Who published, commanded and watches, and on which machine an agent runs, which often bears the name of its owner.
     Users,
 }
 
@@ -193,6 +193,8 @@ impl Mask {
         ConversationRow {
             // No role: how much was odd depends on contents, such as arguments that are no JSON and results over the limit.
             anomalies: 0,
+            // Roles that see users: the name of a machine often is that of its owner.
+            host: row.host.filter(|_| !self.hides(Hideable::Users)),
             // Roles that see costs.
             usage: row.usage.filter(|_| !self.hides(Hideable::Costs)),
             // Roles that see all that a model writes, and costs: nor is the size of hidden contents told.

@@ -148,7 +148,11 @@ fn about_runs() -> BoxedStrategy<Kind> {
     let cost = Some(Cost::new(7, Currency::USD));
     let usage = Usage { input_tokens: 3, output_tokens: 5, cost, ..Usage::default() };
     prop_oneof![
-        3 => Just(Kind::RunStart(RunStart { model: Some("m".into()), ..RunStart::default() })),
+        3 => select(vec![None, Some("box-1")]).prop_map(|host| Kind::RunStart(RunStart {
+            model: Some("m".into()),
+            host: host.map(CompactString::new),
+            ..RunStart::default()
+        })),
         1 => text().prop_map(move |text| Kind::RunUpdate(RunUpdate {
             title: Some(text.into()),
             usage: Some(usage),

@@ -133,6 +133,10 @@ pub struct RunView {
     /// The name of the main agent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
+    /// The name of the machine that the agent runs on, where its publisher said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub host: Option<CompactString>,
     /// When it began.
     pub started_at: u64,
     /// When it ended.

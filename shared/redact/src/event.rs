@@ -32,7 +32,7 @@ impl Redactor {
             | Kind::ToolOutput { .. }
             | Kind::PartReplace { .. } => {}
             Kind::RunStart(start) => {
-                self.names([&mut start.model, &mut start.dialect, &mut start.name]);
+                self.names([&mut start.model, &mut start.dialect, &mut start.name, &mut start.host]);
                 self.optional(&mut start.title);
             }
             Kind::RunUpdate(update) => {

@@ -27,7 +27,7 @@ fn fact<'a>(sections: &'a [Section], head: &str, name: &str) -> Option<&'a str> 
 #[test]
 fn a_run_says_what_is_known_of_it_and_nothing_that_is_not() {
     let shown = shown(view(&[
-        r#"{"k":"run.start","run":"r","seq":1,"at":1000,"model":"m-1","dialect":"rye","title":"A sum","name":"adder"}"#,
+        r#"{"k":"run.start","run":"r","seq":1,"at":1000,"model":"m-1","dialect":"rye","title":"A sum","name":"adder","host":"box-1"}"#,
         r#"{"k":"agent.start","run":"r","agent":"a","model":"m-2","seq":2,"at":1100}"#,
         r#"{"k":"agent.start","run":"r","agent":"b","model":"m-1","seq":3,"at":1100}"#,
         r#"{"k":"run.end","run":"r","status":"error","finish_reason":"stop","seq":4,"at":3000,
@@ -37,6 +37,7 @@ fn a_run_says_what_is_known_of_it_and_nothing_that_is_not() {
     assert_eq!(fact(&shown, "A sum", "state"), Some("error"));
     assert_eq!(fact(&shown, "A sum", "agent"), Some("adder"));
     assert_eq!(fact(&shown, "A sum", "model"), Some("m-1, m-2"));
+    assert_eq!(fact(&shown, "A sum", "host"), Some("box-1"));
     assert_eq!(fact(&shown, "A sum", "began"), Some("at 1000"));
     assert_eq!(fact(&shown, "A sum", "lasted"), Some("2.0 s"));
     assert_eq!(fact(&shown, "A sum", "finish reason"), Some("stop"));

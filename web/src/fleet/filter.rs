@@ -7,7 +7,7 @@
 //! | condition | holds if |
 //! |---|---|
 //! | `state:` | the state begins so; `failed` and `done` are read as `error` and `complete` |
-//! | `model:` `tool:` `agent:` | the name contains it, of any tool that the newest run called |
+//! | `model:` `tool:` `agent:` `host:` | the name contains it, of any tool that the newest run called |
 //! | `has:error` `has:approval` | a call or the newest run failed; a call waits for consent |
 //! | `has:good` `has:bad` | somebody rated one of its runs or messages so |
 //! | `depth:>0` `depth:0` | there are sub-agents; there are none |
@@ -52,6 +52,8 @@ enum Term {
     Tool(String),
     /// The name of the main agent contains it.
     Agent(String),
+    /// The name of the machine of the newest run contains it.
+    Host(String),
     /// A call failed, or the newest run did.
     Error,
     /// A call waits for consent.
@@ -101,13 +103,16 @@ fn term(typed: &str) -> Option<Term> {
     let Some((key, value)) = word.split_once(':') else { return plain() };
     let owned = || value.to_owned();
     match (key, value) {
-        ("state" | "model" | "tool" | "agent" | "has" | "depth" | "slower" | "tag" | "is", "") => None,
+        ("state" | "model" | "tool" | "agent" | "host" | "has" | "depth" | "slower" | "tag" | "is", "") => {
+            None
+        }
         ("state", "failed") => Some(Term::State("error".to_owned())),
         ("state", "done") => Some(Term::State("complete".to_owned())),
         ("state", _) => Some(Term::State(owned())),
         ("model", _) => Some(Term::Model(owned())),
         ("tool", _) => Some(Term::Tool(owned())),
         ("agent", _) => Some(Term::Agent(owned())),
+        ("host", _) => Some(Term::Host(owned())),
         ("has", "error") => Some(Term::Error),
         ("has", "approval") => Some(Term::Approval),
         ("has", "good") => Some(Term::Rated(true)),
@@ -123,11 +128,12 @@ fn term(typed: &str) -> Option<Term> {
 }
 
 /// The keys of conditions, with values that are always offered.
-const KEYS: [(&str, &[&str]); 9] = [
+const KEYS: [(&str, &[&str]); 10] = [
     ("state", &["running", "silent", "stalled", "approval", "complete", "error", "cancelled", "interrupted"]),
     ("model", &[]),
     ("tool", &[]),
     ("agent", &[]),
+    ("host", &[]),
     ("has", &["error", "approval", "good", "bad"]),
     ("depth", &[">0", "0"]),
     ("slower", &["10s", "1m", "10m"]),
@@ -176,6 +182,7 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
         match *key {
             "model" => note(&mut found, row.model.as_deref()),
             "agent" => note(&mut found, row.agent.as_deref()),
+            "host" => note(&mut found, row.host.as_deref()),
             "tag" => note(&mut found, row.tags.iter().map(AsRef::as_ref)),
             "tool" => note(&mut found, row.used.iter().map(AsRef::as_ref).chain(row.asks.as_deref())),
             _ => {}
@@ -226,6 +233,7 @@ impl Term {
                 let now = call.into_iter().chain(row.asks.as_deref());
                 now.chain(row.used.iter().map(AsRef::as_ref)).any(|tool| has(tool, word))
             }
+            Self::Host(word) => row.host.as_deref().is_some_and(|host| has(host, word)),
             Self::Agent(word) => row.agent.as_deref().is_some_and(|agent| has(agent, word)),
             Self::Tag(wanted) => row.tags.iter().any(|tag| tag == wanted),
             Self::Pinned => row.pinned,
@@ -282,7 +290,7 @@ mod tests {
     fn rows() -> [ConversationRow; 3] {
         [
             row(
-                r#""failed":0,"approvals":0,"agents":2,"model":"Qwen3-4B","used":["grep_files"],"call":{"name":"run_sql","since":1000}"#,
+                r#""failed":0,"approvals":0,"agents":2,"model":"Qwen3-4B","host":"Box-1","used":["grep_files"],"call":{"name":"run_sql","since":1000}"#,
             ),
             row(r#""failed":1,"approvals":1,"agents":0,"model":"gpt-5","asks":"deploy""#),
             ConversationRow {
@@ -301,13 +309,14 @@ mod tests {
 
     #[test]
     fn every_condition_finds_what_it_says() {
-        let cases: [(&str, &[usize]); 20] = [
+        let cases: [(&str, &[usize]); 21] = [
             ("", &[0, 1, 2]),
             ("state:running", &[0]),
             ("state:run", &[0]),
             ("STATE:Approval", &[1]),
             ("state:failed", &[2]),
             ("model:qwen", &[0]),
+            ("host:box", &[0]),
             ("tool:sql", &[0]),
             ("tool:deploy", &[1]),
             ("has:error", &[1, 2]),
@@ -353,8 +362,8 @@ mod tests {
     fn what_looks_like_a_condition_and_is_none_is_named() {
         let of = |text| unknown(text).unwrap_or_default();
         assert_eq!(
-            of("night host:helper"),
-            "host: is not a condition; there are state:, model:, tool:, agent:, has:, depth:, slower:, tag:, is:"
+            of("night place:helper"),
+            "place: is not a condition; there are state:, model:, tool:, agent:, host:, has:, depth:, slower:, tag:, is:"
         );
         assert_eq!(of("is:gone"), "is:gone is not a condition; there are is:pinned, is:archived");
         assert_eq!(
@@ -371,6 +380,7 @@ mod tests {
         let rows = rows();
         let of = |text| completions(text, rows.iter());
         assert_eq!(of("night model:"), ["night model:Qwen3-4B", "night model:gpt-5"]);
+        assert_eq!((of("host:"), of("ho")), (vec!["host:Box-1".into()], vec!["host:".to_owned()]));
         assert_eq!(of("tool:grep"), ["tool:grep_files"]);
         assert_eq!(of("state:s"), ["state:silent", "state:stalled"]);
         assert_eq!((of("night"), of("who:"), of("has:error")), (vec![], vec![], vec![]));

@@ -37,6 +37,7 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         good: 0,
         bad: 0,
         agent: None,
+        host: None,
         usage: None,
         said: None,
     }

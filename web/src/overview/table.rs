@@ -28,6 +28,8 @@ pub enum Column {
     Agent,
     /// The model of the newest run.
     Model,
+    /// The machine that the agent of the newest run runs on.
+    Host,
     /// How long no event has come although a run is active and waits for nothing.
     Silent,
     /// The call that executes, and for how long; the tool that asks for consent if none does.
@@ -58,11 +60,12 @@ pub enum Column {
 
 impl Column {
     /// All columns, in the order in which they stand. A reader chooses which are shown, not their order.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::State,
         Self::Title,
         Self::Agent,
         Self::Model,
+        Self::Host,
         Self::Silent,
         Self::Call,
         Self::Took,
@@ -101,6 +104,7 @@ impl Column {
             Self::Title => "title",
             Self::Agent => "agent",
             Self::Model => "model",
+            Self::Host => "host",
             Self::Silent => "silent",
             Self::Call => "call",
             Self::Took => "took",
@@ -129,6 +133,7 @@ impl Column {
             Self::Title => "Conversation",
             Self::Agent => "Agent",
             Self::Model => "Model",
+            Self::Host => "Host",
             Self::Silent => "Silent for",
             Self::Call => "Running call",
             Self::Took => "Duration",
@@ -152,7 +157,7 @@ impl Column {
             Self::Words => "minmax(170px,3fr)",
             Self::Call => "minmax(132px,1fr)",
             Self::State => "108px",
-            Self::Agent => "minmax(88px,1fr)",
+            Self::Agent | Self::Host => "minmax(88px,1fr)",
             Self::Model => "minmax(124px,1fr)",
             Self::Silent | Self::Took | Self::Started => "84px",
             Self::Last => "98px",
@@ -165,7 +170,9 @@ impl Column {
     /// Whether it holds numbers, which stand at the right.
     pub fn is_number(self) -> bool {
         match self {
-            Self::State | Self::Title | Self::Agent | Self::Model | Self::Call | Self::Words => false,
+            Self::State | Self::Title | Self::Agent | Self::Model | Self::Host | Self::Call | Self::Words => {
+                false
+            }
             Self::Silent
             | Self::Took
             | Self::Tokens
@@ -193,6 +200,7 @@ impl Column {
             Self::Title => fleet::title(row).to_owned(),
             Self::Agent => row.agent.clone().unwrap_or_default(),
             Self::Model => row.model.clone().unwrap_or_default(),
+            Self::Host => row.host.clone().unwrap_or_default(),
             Self::Silent => fleet::silent(row, now).map(format::age).unwrap_or_default(),
             Self::Call => called(row, now),
             Self::Took => took(row, now).map(format::clock).unwrap_or_default(),
@@ -217,6 +225,7 @@ impl Column {
             Self::Title
             | Self::Agent
             | Self::Model
+            | Self::Host
             | Self::Tokens
             | Self::Cost
             | Self::Calls
@@ -238,6 +247,7 @@ impl Column {
             Self::Title => SortKey::Text(fleet::title(row).into()),
             Self::Agent => SortKey::Text(row.agent.as_deref().unwrap_or_default().into()),
             Self::Model => SortKey::Text(row.model.as_deref().unwrap_or_default().into()),
+            Self::Host => SortKey::Text(row.host.as_deref().unwrap_or_default().into()),
             Self::Silent => SortKey::Number(fleet::silent(row, now)),
             Self::Call => SortKey::Number(call(row).map(|call| now.saturating_sub(call.since))),
             Self::Took => SortKey::Number(took(row, now)),

@@ -70,9 +70,11 @@ class Run:
         name: str | None = None,
         model: str | None = None,
         title: str | None = None,
+        host: str | None = None,
         prefix: str = "",
     ) -> None:
-        """``run`` may be one that has ended: it goes on. ``prefix`` then keeps its new texts apart from its old ones."""
+        """``run`` may be one that has ended: it goes on. ``prefix`` then keeps its new texts apart from its old ones. ``host`` is the
+        name of the machine, such as ``platform.node()``; nobody is told one unless you say it."""
         self.voice = voice if isinstance(voice, Voice) else Voice(voice)
         self.id = run or secrets.token_hex(8)
         self._lock = threading.RLock()
@@ -83,7 +85,7 @@ class Run:
         self._messages = 0
         self._model = model
         self.is_over = False
-        self._say({"k": "run.start", "name": name, "model": model, "title": title})
+        self._say({"k": "run.start", "name": name, "model": model, "title": title, "host": host})
 
     def _say(self, event: dict[str, Any], agent: str | None = None) -> None:
         event["run"] = self.id

@@ -290,6 +290,8 @@ class RunStartEvent(_RunStartEvent, total=False):
 
     dialect: str
     """The dialect that it came in."""
+    host: str
+    """The name of the machine that the agent runs on."""
     model: str
     """The model that answers."""
     name: str
@@ -1445,6 +1447,8 @@ class ConversationRow(_ConversationRow, total=False):
     """Where it was taken from, when it is a fork."""
     good: int
     """How many of its runs and messages people rated good."""
+    host: str
+    """The name of the machine that the agent of the newest run runs on."""
     model: str
     """The model of the newest run."""
     more_calls: list[RowCall]
@@ -1756,6 +1760,8 @@ class RunView(_RunView, total=False):
 
     activity_at: int
     """When `activity` was said."""
+    host: str
+    """The name of the machine that the agent runs on, where its publisher said so."""
     loss: Loss
     """What the loss of its publisher closed, as long as nobody has come back."""
     own: bool

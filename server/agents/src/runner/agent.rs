@@ -199,7 +199,7 @@ impl Agent {
     /// The event that says that the run begins or goes on.
     fn start(&self) -> Kind {
         let (model, name) = (Some(self.plan.model.clone()), self.plan.name.clone());
-        Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), title: None })
+        Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), ..RunStart::default() })
     }
 
     /// Publishes an event of the run.

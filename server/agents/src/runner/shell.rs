@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use event_log::clock;
+use event_log::{clock, machine};
 use hub::PublishError;
 use model::ToolCallId;
 use model::event::{ErrorFact, Event, Kind, RunEnd, RunStart, RunStatus};
@@ -70,7 +70,8 @@ impl Shell {
         if was_lost {
             // This reopens a run that only the hub itself had ended.
             let (model, name) = (Some(plan.model.clone()), plan.name.clone());
-            let start = Kind::RunStart(RunStart { model, name, dialect: Some(RUNNER.into()), title: None });
+            let (dialect, host) = (Some(RUNNER.into()), machine::name().cloned());
+            let start = Kind::RunStart(RunStart { model, name, dialect, title: None, host });
             shell.publisher.say(vec![Event::new(&run, start)])?;
             view = shell.publisher.look();
         }
@@ -135,7 +136,13 @@ impl Shell {
         let mut actions = Vec::new();
         for command in commands {
             match command {
-                Command::Log(event) => events.push(event),
+                Command::Log(mut event) => {
+                    // The agent is pure: it does not know where it runs.
+                    if let Kind::RunStart(start) = &mut event.kind {
+                        start.host = machine::name().cloned();
+                    }
+                    events.push(event);
+                }
                 other => actions.push(other),
             }
         }

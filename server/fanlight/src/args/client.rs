@@ -53,6 +53,9 @@ pub(crate) struct TeeArgs {
     /// How long the hub may take to accept what is left when stdin has ended
     #[arg(long, value_name = "TIME", env = "FANLIGHT_WAIT", default_value = "3s")]
     pub(crate) wait: LengthOfTime,
+    /// The name of the machine, as the hub and its viewers are told it; empty for none [default: as uname -n says]
+    #[arg(long, value_name = "NAME", env = "FANLIGHT_MACHINE")]
+    pub(crate) machine: Option<String>,
     #[command(flatten)]
     pub(crate) hub: HubArgs,
 }

@@ -16,8 +16,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use client::{Courier, CourierEvent, CourierStatus, HubAbsence, Spool};
+use compact_str::CompactString;
 use dialects::Decode;
+use event_log::machine;
 use futures_util::{StreamExt as _, stream};
+use model::Envelope;
+use model::event::Kind;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 
@@ -151,6 +155,7 @@ fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, Str
     let failed = |failure: CommandError| failure.to_string();
     let runtime = runtime::one_thread().map_err(failed)?;
     let decoder = step_decoder(&args.stream.dialect, args.stream.run.as_ref()).map_err(failed)?;
+    let host = host(args);
     let address = args.hub.address();
     let mut courier = courier(address.clone(), &args.stream.conversation, "tee");
     let watch = Arc::new(HubWatch::default());
@@ -160,7 +165,7 @@ fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, Str
     let body = move || {
         let trouble = runtime.block_on(async {
             tokio::select! {
-                trouble = publish(&mut courier, decoder, &spool, &seen) => trouble,
+                trouble = publish(&mut courier, (decoder, host), &spool, &seen) => trouble,
                 () = seen.hopeless.notified() => {
                     Some(format!("no hub answers at {address}: {}", seen.absence().unwrap_or_default()))
                 }
@@ -174,10 +179,27 @@ fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, Str
     spawned.map(|_thread| PublishingThread { outcome, give_up, watch }).map_err(|error| error.to_string())
 }
 
-/// Publishes the content of the spool. Returns what went wrong, if anything did.
+/// The name of the machine that the hub is told: the given one, else the machine's own; none if an empty one is given.
+fn host(args: &TeeArgs) -> Option<CompactString> {
+    let given = args.machine.as_deref().map(CompactString::from);
+    given.or_else(|| machine::name().cloned()).filter(|name| !name.is_empty())
+}
+
+/// Says in `events` on which machine each run begins, unless the stream itself says it.
+fn place(events: &mut [Envelope], host: Option<&CompactString>) {
+    for envelope in events {
+        if let Kind::RunStart(start) = &mut envelope.event.kind
+            && start.host.is_none()
+        {
+            start.host = host.cloned();
+        }
+    }
+}
+
+/// Publishes the content of the spool, as what runs on the machine `host`. Returns what went wrong, if anything did.
 async fn publish(
     courier: &mut Courier,
-    decoder: Box<dyn Decode>,
+    (decoder, host): (Box<dyn Decode>, Option<CompactString>),
     spool: &Arc<Spool>,
     watch: &HubWatch,
 ) -> Option<String> {
@@ -189,7 +211,11 @@ async fn publish(
             None
         }
     });
-    let events = events(decoder, body).inspect(|events| complain_of_dialect(events));
+    let events = events(decoder, body).map(|mut events| {
+        complain_of_dialect(&events);
+        place(&mut events, host.as_ref());
+        events
+    });
     let carried = courier.carry(events, |news| watch.take(news, spool.is_ended())).await;
     carried.err().map(|error| error.to_string()).or(broken.into_inner())
 }

@@ -159,6 +159,7 @@ impl DemoPublisher {
                     dialect: None,
                     title: Some(scene.title.clone()),
                     name: Some(self.play.agent.as_str().into()),
+                    host: None,
                 }),
             ),
         ];

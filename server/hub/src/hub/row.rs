@@ -71,6 +71,7 @@ pub(crate) fn row(
         asks: newest.and_then(asking),
         model: newest.and_then(|run| run.model.as_deref().map(short)),
         agent: newest.and_then(|run| run.name.as_deref().map(short)),
+        host: newest.and_then(|run| run.host.as_deref().map(short)),
         usage: usage(view),
         said: newest.filter(|run| run.is_running()).and_then(said),
         answer: newest.and_then(answer),

@@ -139,6 +139,7 @@ fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
         archived: view.label.archived,
         tags: view.label.tags.clone(),
         agent: None,
+        host: None,
         usage: None,
         said: None,
     }

@@ -234,6 +234,8 @@ impl<'a> RequestRecorder<'a> {
             dialect: Some(CompactString::const_new(self.request.api.dialect())),
             title,
             name: None,
+            // A client of a model's API does not say on which machine it runs.
+            host: None,
         };
         self.out.push(&known.run, Kind::RunStart(start));
     }

@@ -83,7 +83,8 @@ fn protobuf(span: &FinishedSpan) -> Vec<u8> {
     let scope = message(&[(1, 2, span.scope.clone().into_bytes())]);
     let scope_spans = message(&[(1, 2, scope), (2, 2, message(&fields))]);
     let service = pair("service.name", &json!(span.service.clone().unwrap()));
-    let resource = message(&[(1, 2, service)]);
+    let host = pair("host.name", &json!(span.host.clone().unwrap()));
+    let resource = message(&[(1, 2, service), (1, 2, host)]);
     message(&[(1, 2, message(&[(1, 2, resource), (2, 2, scope_spans)]))])
 }
 
@@ -116,7 +117,8 @@ fn json_form(span: &FinishedSpan) -> Vec<u8> {
         .map(|it| json!({"timeUnixNano": it.at_ns.to_string(), "name": it.name, "attributes": pairs_json(&it.attributes)}))
         .collect();
     json!({"resourceSpans": [{
-        "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": span.service}}]},
+        "resource": {"attributes": [{"key": "service.name", "value": {"stringValue": span.service}},
+            {"key": "host.name", "value": {"stringValue": span.host}}]},
         "scopeSpans": [{"scope": {"name": span.scope}, "spans": [{
             "traceId": super::hex(&span.trace).to_uppercase(),
             "spanId": super::hex(&span.id),
@@ -159,6 +161,7 @@ fn example() -> FinishedSpan {
         failed: true,
         status_message: String::from("broken"),
         service: Some(String::from("planner")),
+        host: Some(String::from("box-1")),
         scope: String::from("scope"),
     }
 }
@@ -194,15 +197,17 @@ fn spans_without_ids_are_rejected_alone_and_garbage_as_a_whole() {
 }
 
 #[test]
-fn a_long_name_of_a_program_is_not_repeated_for_each_of_its_spans() {
+fn a_long_name_of_a_program_or_its_host_is_not_repeated_for_each_of_its_spans() {
     const LONG: usize = 100_000;
     let span = || message(&[(1, 2, vec![7; 16]), (2, 2, vec![9; 8])]);
     let spans = (0..1_000).map(|_| (2, 2, span()));
     let scope = message(&[(1, 2, vec![b's'; LONG])]);
     let scope_spans = message(&std::iter::once((1, 2, scope)).chain(spans).collect::<Vec<_>>());
-    let resource = message(&[(1, 2, pair("service.name", &json!("é".repeat(LONG))))]);
+    let long_name = |key| (1, 2, pair(key, &json!("é".repeat(LONG))));
+    let resource = message(&[long_name("service.name"), long_name("host.name")]);
     let protobuf = message(&[(1, 2, message(&[(1, 2, resource), (2, 2, scope_spans)]))]);
-    let long = FinishedSpan { service: Some("é".repeat(LONG)), scope: "s".repeat(LONG), ..example() };
+    let name = Some("é".repeat(LONG));
+    let long = FinishedSpan { service: name.clone(), host: name, scope: "s".repeat(LONG), ..example() };
     for (encoding, body, count) in
         [(OtlpEncoding::Protobuf, protobuf, 1_000), (OtlpEncoding::Json, json_form(&long), 1)]
     {
@@ -210,6 +215,7 @@ fn a_long_name_of_a_program_is_not_repeated_for_each_of_its_spans() {
         assert_eq!(export.spans.len(), count);
         for span in export.spans {
             assert_eq!(span.service.as_deref(), Some("é".repeat(NAME_BYTES_MAX / 2).as_str()));
+            assert_eq!(span.host, span.service);
             assert_eq!(span.scope, "s".repeat(NAME_BYTES_MAX));
         }
     }

@@ -20,6 +20,7 @@ pub fn bound(event: &mut Event) -> Option<Event> {
             cut.name("model", start.model.as_mut());
             cut.name("dialect", start.dialect.as_mut());
             cut.name("name", start.name.as_mut());
+            cut.name("host", start.host.as_mut());
             cut.text("title", start.title.as_mut(), TITLE_BYTES_MAX);
         }
         Kind::RunUpdate(update) => {
@@ -139,6 +140,7 @@ mod tests {
     fn i7_a_name_or_remark_over_its_limit_is_cut_and_named() {
         for (json, field, max) in [
             (r#"{"k":"run.start","run":"r","model":"LONG"}"#, "model", NAME_BYTES_MAX),
+            (r#"{"k":"run.start","run":"r","host":"LONG"}"#, "host", NAME_BYTES_MAX),
             (r#"{"k":"run.start","run":"r","title":"LONG"}"#, "title", TITLE_BYTES_MAX),
             (
                 r#"{"k":"run.end","run":"r","status":"error","finish_reason":"LONG"}"#,

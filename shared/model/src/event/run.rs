@@ -28,6 +28,10 @@ pub struct RunStart {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
+    /// The name of the machine that the agent runs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub host: Option<CompactString>,
 }
 
 /// See [`super::Kind::RunUpdate`]. What is absent stays as it was.

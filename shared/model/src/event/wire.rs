@@ -86,6 +86,7 @@ pub(crate) struct WireEvent<'a> {
     status: Option<RunStatus>,
     model: Option<CompactString>,
     dialect: Option<CompactString>,
+    host: Option<CompactString>,
     title: Option<String>,
     finish_reason: Option<CompactString>,
     usage: Option<Usage>,
@@ -329,6 +330,7 @@ impl WireEvent<'_> {
                 dialect: self.dialect.take(),
                 title: self.title.take(),
                 name: self.name.take(),
+                host: self.host.take(),
             }),
             "run.update" => Kind::RunUpdate(RunUpdate {
                 model: self.model.take(),

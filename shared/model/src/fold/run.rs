@@ -17,6 +17,7 @@ pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, start: &RunStart
     set(&mut run.dialect, start.dialect.as_ref());
     set(&mut run.title, start.title.as_ref());
     set(&mut run.name, start.name.as_ref());
+    set(&mut run.host, start.host.as_ref());
     scene.run_changed();
 }
 

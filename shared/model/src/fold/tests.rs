@@ -155,7 +155,7 @@ fn a_handed_over_call_gets_its_result_after_the_run_and_that_is_no_oddity() {
 fn a_run_that_goes_on_is_running_again_and_adds_its_usage_up() {
     let view = view_of(
         r#"
-        {"k":"run.start","run":"r","title":"First"}
+        {"k":"run.start","run":"r","title":"First","host":"box-1"}
         {"k":"run.update","run":"r","usage":{"input_tokens":10,"output_tokens":2}}
         {"k":"run.end","run":"r","status":"interrupted"}
         {"k":"run.start","run":"r"}
@@ -166,6 +166,23 @@ fn a_run_that_goes_on_is_running_again_and_adds_its_usage_up() {
     assert_eq!((run.status, run.ended_at), (RunStatus::Running, None));
     assert_eq!(run.usage.unwrap().input_tokens, 15);
     assert_eq!((view.title.as_deref(), view.anomalies.total), (Some("First"), 0));
+    assert_eq!(run.host.as_deref(), Some("box-1"), "who does not say where it goes on changes nothing");
+}
+
+#[test]
+fn a_run_is_on_the_host_that_was_said_last_and_none_is_not_written() {
+    let lines = |host: &str| {
+        let start = |host: &str| format!(r#"{{"k":"run.start","run":"r"{host}}}"#);
+        view_of(&format!("{}\n{}", start(host), start(&host.replace('1', "2"))))
+    };
+    let view = lines(r#","host":"box-1""#);
+    assert_eq!(view.runs[0].host.as_deref(), Some("box-2"));
+    let back: View = serde_json::from_str(&serde_json::to_string(&view).unwrap()).unwrap();
+    assert_eq!(back, view);
+    assert!(
+        !serde_json::to_string(&lines("")).unwrap().contains("host"),
+        "as views were before there were hosts"
+    );
 }
 
 #[test]

@@ -68,6 +68,9 @@ pub struct ConversationRow {
     /// The name of the main agent of the newest run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The name of the machine that the agent of the newest run runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// What all runs used together, as far as anybody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,

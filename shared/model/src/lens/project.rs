@@ -74,6 +74,7 @@ impl Lens {
             dialect: run.dialect.clone(),
             title: run.title.clone(),
             name: run.name.clone(),
+            host: run.host.clone(),
             started_at: run.started_at,
             ended_at: run.ended_at,
             finish_reason: run.finish_reason.clone(),

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::{Hideable, Mask};
 use crate::envelope::Envelope;
 use crate::event::{
-    AgentEnd, AgentStart, Kind, LabelChange, Message, PartEnd, Rating, RunEnd, RunUpdate, ToolProgress,
-    ToolResult,
+    AgentEnd, AgentStart, Kind, LabelChange, Message, PartEnd, Rating, RunEnd, RunStart, RunUpdate,
+    ToolProgress, ToolResult,
 };
 use crate::ids::ToolCallId;
 use crate::json::Json;
@@ -138,9 +138,11 @@ impl Mask {
                     ..message.clone()
                 }))
             }
-            Kind::RunUpdate(_) | Kind::RunEnd(_) | Kind::AgentStart(_) | Kind::AgentEnd(_) => {
-                self.frame(kind)
-            }
+            Kind::RunStart(_)
+            | Kind::RunUpdate(_)
+            | Kind::RunEnd(_)
+            | Kind::AgentStart(_)
+            | Kind::AgentEnd(_) => self.frame(kind),
             Kind::ToolArgs { .. }
             | Kind::ToolCall { .. }
             | Kind::ApprovalRequest { .. }
@@ -153,7 +155,6 @@ impl Mask {
             }
             Kind::Fork { .. }
             | Kind::Label(_)
-            | Kind::RunStart(_)
             | Kind::RunStalled { .. }
             | Kind::Message(_)
             | Kind::PartStart { .. }
@@ -178,6 +179,9 @@ impl Mask {
     fn frame(&self, kind: &Kind) -> MaskedEvent {
         let hides_costs = self.hides(Hideable::Costs);
         MaskedEvent::Instead(match kind {
+            Kind::RunStart(start) if start.host.is_some() && self.hides(Hideable::Users) => {
+                Kind::RunStart(RunStart { host: None, ..start.clone() })
+            }
             Kind::RunUpdate(update) if hides_costs => {
                 Kind::RunUpdate(RunUpdate { usage: None, ..update.clone() })
             }

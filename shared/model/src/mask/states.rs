@@ -33,6 +33,9 @@ impl Mask {
         if self.hides(Hideable::Costs) {
             run.usage = None;
         }
+        if self.hides(Hideable::Users) {
+            run.host = None;
+        }
     }
 
     /// Takes the text out of a part that is hidden; that it is there stays.

@@ -156,6 +156,9 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
             }
         }
         Kind::AgentEnd(end) => used(&mut end.usage),
+        Kind::RunStart(start) if mask.hides(Hideable::Users) => {
+            start.host = salt.is_multiple_of(3).then(|| other.into());
+        }
         Kind::RunUpdate(update) => used(&mut update.usage),
         Kind::RunEnd(end) => used(&mut end.usage),
         Kind::Custom { name, value } | Kind::Raw { name, value } => {
@@ -286,7 +289,7 @@ proptest! {
 }
 
 const STORY: &str = r#"
-    {"k":"run.start","run":"r"}
+    {"k":"run.start","run":"r","host":"canary-host"}
     {"k":"part.start","run":"r","part":"p","kind":"thinking"}
     {"k":"part.delta","run":"r","part":"p","text":"canary-thought"}
     {"k":"part.end","run":"r","part":"p","signature":"canary-signature"}
@@ -310,14 +313,21 @@ fn read(mask: &Mask) -> String {
 
 #[test]
 fn each_word_hides_what_it_names_and_nothing_else() {
-    let canaries =
-        ["canary-thought", "canary-signature", "canary-argument", "canary-result", "canary-hash", "777"];
+    let canaries = [
+        "canary-thought",
+        "canary-signature",
+        "canary-argument",
+        "canary-result",
+        "canary-hash",
+        "777",
+        "canary-host",
+    ];
     for (word, hidden) in [
         ("thinking", &canaries[..2]),
         ("arguments", &canaries[2..3]),
         ("results", &canaries[3..5]),
-        ("costs", &canaries[5..]),
-        ("users", &[][..]),
+        ("costs", &canaries[5..6]),
+        ("users", &canaries[6..]),
     ] {
         let told = read(&Mask::new("guest", [word], []).unwrap());
         for canary in canaries {
@@ -379,6 +389,17 @@ fn what_is_no_mask_is_refused_by_name() {
     let long = "x".repeat(MASK_PATTERN_BYTES_MAX + 1);
     assert!(matches!(Mask::new("r", [], [long.as_str()]), Err(MaskError::Pattern(_))));
     assert_eq!(Mask::new("r", [], ["x"; MASK_TOOLS_MAX + 1]), Err(MaskError::Patterns(MASK_TOOLS_MAX + 1)));
+}
+
+#[test]
+fn a_row_tells_no_host_to_who_sees_no_users() {
+    let row: ConversationRow = serde_json::from_str(
+        r#"{"conversation":"c","title":null,"state":"complete","activity":null,"epoch":"e","head":4,"started_at":1,"ended_at":2,"at":2,
+            "runs":1,"tools":0,"failed":0,"approvals":0,"agents":0,"anomalies":0,"host":"anns-laptop"}"#,
+    )
+    .unwrap();
+    let told = |word| Mask::new("guest", [word], []).unwrap().row(row.clone()).host;
+    assert_eq!((told("users"), told("costs").as_deref()), (None, Some("anns-laptop")));
 }
 
 #[test]

@@ -73,9 +73,9 @@ impl<'a> RunUnfolder<'a> {
 
     /// Tells the start of the run.
     pub(super) fn start(&self, out: &mut UnfoldedEvents) {
-        let RunView { model, dialect, title, name, .. } = self.run;
-        let (model, dialect) = (model.clone(), dialect.clone());
-        let start = RunStart { model, dialect, title: title.clone(), name: name.clone() };
+        let RunView { model, dialect, title, name, host, .. } = self.run;
+        let (model, dialect, host) = (model.clone(), dialect.clone(), host.clone());
+        let start = RunStart { model, dialect, title: title.clone(), name: name.clone(), host };
         out.push(self.id, None, self.run.started_at, Kind::RunStart(start));
         if let Some(begun) = out.envelopes.last_mut() {
             begun.by_hub = self.run.own;

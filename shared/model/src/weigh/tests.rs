@@ -3,8 +3,9 @@
 use super::*;
 
 /// Every kind that has a text or a name somewhere, with `LONG` in all of them.
-const KINDS: [&str; 27] = [
+const KINDS: [&str; 28] = [
     r#"{"k":"run.start","run":"r","model":"LONG"}"#,
+    r#"{"k":"run.start","run":"r","host":"LONG"}"#,
     r#"{"k":"run.start","run":"r","dialect":"LONG"}"#,
     r#"{"k":"run.start","run":"r","title":"LONG"}"#,
     r#"{"k":"run.start","run":"r","name":"LONG"}"#,

@@ -49,6 +49,18 @@ fn the_dearest_comes_first_and_what_has_no_price_last() {
 }
 
 #[test]
+fn hosts_are_a_column_that_is_chosen_and_sorted_by_name() {
+    let rows = [row("a", r#","host":"box-2""#), row("b", ""), row("c", r#","host":"box-1""#)];
+    let wanted = Wanted { sort: Sort::default().clicked(Column::Host), ..Wanted::default() };
+    assert_eq!(order(&wanted, &rows, 2_000), [1, 2, 0]);
+    assert_eq!(
+        (Column::Host.text(&rows[0], 0), Column::Host.text(&rows[1], 0)),
+        ("box-2".into(), String::new())
+    );
+    assert!(!Column::USUAL.contains(&Column::Host));
+}
+
+#[test]
 fn the_longest_silent_comes_first_and_the_most_urgent_state() {
     let asks = row("asks", r#","asks":"deploy""#);
     let asks = ConversationRow { approvals: 1, ..asks };

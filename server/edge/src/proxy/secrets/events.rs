@@ -251,7 +251,7 @@ impl Secrets {
                 self.strike_json(value, Within::Failures);
             }
             Kind::RunStart(start) => {
-                self.strike_words([&mut start.model, &mut start.dialect, &mut start.name]);
+                self.strike_words([&mut start.model, &mut start.dialect, &mut start.name, &mut start.host]);
                 self.strike_texts([&mut start.title]);
             }
             Kind::RunUpdate(update) => {

@@ -14,7 +14,7 @@ fn row_after(lines: &str) -> ConversationRow {
 }
 
 const ASKS: &str = r#"
-    {"k":"run.start","run":"r","model":"qwen3-4b","seq":1,"at":1}
+    {"k":"run.start","run":"r","model":"qwen3-4b","host":"box-1","seq":1,"at":1}
     {"k":"part.delta","run":"r","part":"p","text":"Let me see.","seq":2,"at":1}
     {"k":"status","run":"r","text":"reading the list","seq":3,"at":1}
     {"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{}","seq":4,"at":2}
@@ -27,6 +27,16 @@ fn a_row_names_the_model_and_what_waits_for_a_person() {
         (row.model.as_deref(), row.asks.as_deref(), row.answer),
         (Some("qwen3-4b"), Some("deploy"), None)
     );
+}
+
+#[test]
+fn a_row_names_the_host_of_the_newest_run_alone() {
+    assert_eq!(row_after(ASKS).host.as_deref(), Some("box-1"));
+    let next = format!(
+        r#"{ASKS}
+        {{"k":"run.start","run":"s","seq":6,"at":4}}"#
+    );
+    assert_eq!(row_after(&next).host, None);
 }
 
 #[test]

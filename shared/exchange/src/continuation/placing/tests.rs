@@ -38,7 +38,7 @@ fn view(items: &[&str]) -> View {
         }
         let run = RunId::new(text);
         let status = if kind == "r" { RunStatus::Complete } else { RunStatus::Error };
-        add(&run, Kind::RunStart(RunStart { model: None, name: None, dialect: None, title: None }));
+        add(&run, Kind::RunStart(RunStart::default()));
         add(&run, Kind::RunEnd(RunEnd { status, ..RunEnd::default() }));
     }
     view

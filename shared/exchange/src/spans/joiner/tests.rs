@@ -32,6 +32,7 @@ fn span(number: u8, parent: u8, (from, to): (u64, u64), attributes: Value) -> Fi
         end_ns: to * MS,
         attributes: attributes.into_iter().collect(),
         service: Some(String::from("weather-service")),
+        host: Some(String::from("box-1")),
         ..FinishedSpan::default()
     }
 }
@@ -166,6 +167,7 @@ fn spans_of_a_trace_are_one_run_with_true_latencies() {
     assert_eq!((&run["status"], &run["model"]), (&json!("complete"), &json!("gpt-5")), "{seen:#}");
     let run = view.runs.values().next().unwrap();
     assert_eq!((run.name.as_deref(), view.title.as_deref()), (Some("forecaster"), Some("weather-service")));
+    assert_eq!(run.host.as_deref(), Some("box-1"));
     assert_eq!(run.usage.unwrap().input_tokens, 50);
     let took = |name: &str| run.tools[&ToolCallId::new(name)].exec_ms;
     assert_eq!((took("call_1"), took("call_2"), took("call_3")), (Some(90), Some(240), Some(150)));

@@ -39,6 +39,8 @@ pub(super) struct SpanTrace {
     told_in: Option<ConversationId>,
     /// The name of the program, the title of the run until there is a better one.
     service: Option<String>,
+    /// The machine that the first span with one was made on.
+    host: Option<String>,
     /// All spans that were received, by id.
     pub(super) nodes: BTreeMap<SpanId, SpanNode>,
     /// The spans that are not published yet.
@@ -92,6 +94,7 @@ impl SpanTrace {
             named: None,
             told_in: None,
             service: None,
+            host: None,
             nodes: BTreeMap::new(),
             held: Vec::new(),
             heard_at: now,
@@ -165,6 +168,9 @@ impl SpanTrace {
         }
         if self.service.is_none() {
             self.service = span.service.clone().filter(|name| !name.starts_with("unknown_service"));
+        }
+        if self.host.is_none() {
+            self.host.clone_from(&span.host);
         }
         let (start_ms, end_ms) = (span.start_ns.div_euclid(NANOS), span.end_ns.div_euclid(NANOS));
         let is_top = span.parent.is_none_or(|parent| span.is_parent_remote && !self.knows(parent));
@@ -250,7 +256,7 @@ impl SpanTrace {
             return;
         }
         let at = self.held.iter().map(|held| held.start_ms).min().unwrap_or(0);
-        let mut start = RunStart::default();
+        let mut start = RunStart { host: self.host.as_deref().map(Into::into), ..RunStart::default() };
         if !std::mem::replace(&mut self.has_begun, true) {
             (start.dialect, start.title) = (Some(NAME.into()), self.service.clone());
             self.told_title.clone_from(&self.service);

@@ -28,6 +28,7 @@ pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
         let resource = resource_spans.get("resource").and_then(Value::as_object);
         let resource = resource.map(attributes).unwrap_or_default();
         let service = resource.text("service.name").map(name);
+        let host = resource.text("host.name").map(name);
         for scope_spans in list(resource_spans, "scopeSpans", "scope_spans") {
             let Value::Object(scope_spans) = scope_spans else { continue };
             let scope = scope_spans.get("scope").and_then(|scope| scope.get("name")?.as_str());
@@ -35,6 +36,7 @@ pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
                 let read = span.as_object().map(read_span).ok_or("a span that is no object");
                 export.add(read.map(|span| FinishedSpan {
                     service: service.map(str::to_owned),
+                    host: host.map(str::to_owned),
                     scope: name(scope.unwrap_or_default()).to_owned(),
                     ..span
                 }));
@@ -69,7 +71,7 @@ fn id<const N: usize>(object: &Map<String, Value>, camel: &str, snake: &str) -> 
     if text.len() == N.saturating_mul(2) { super::id(&bytes) } else { [0; N] }
 }
 
-/// Reads a span, without its service and scope. A field that is missing or of another type has its zero
+/// Reads a span, without its service, host and scope. A field that is missing or of another type has its zero
 /// value.
 fn read_span(object: &Map<String, Value>) -> FinishedSpan {
     let number = |camel: &str, snake: &str| field(object, camel, snake).and_then(count).unwrap_or(0);
@@ -89,6 +91,7 @@ fn read_span(object: &Map<String, Value>) -> FinishedSpan {
         failed: code.is_some_and(|code| code == 2 || code == "STATUS_CODE_ERROR"),
         status_message: status.map(|status| text(status, "message", "message")).unwrap_or_default(),
         service: None,
+        host: None,
         scope: String::new(),
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn read(body: &[u8]) -> Result<OtlpExport, OtlpError> {
     Ok(export)
 }
 
-/// Reads the spans of one `ResourceSpans`; the resource gives them the name of the service.
+/// Reads the spans of one `ResourceSpans`; the resource gives them the names of the service and its host.
 fn resource_spans(message: &[u8], export: &mut OtlpExport) -> Result<(), MalformedMessage> {
     // The resource is the first field in practice, but may be at any place.
     let mut resource = Attributes::default();
@@ -143,16 +143,17 @@ fn resource_spans(message: &[u8], export: &mut OtlpExport) -> Result<(), Malform
         Ok(())
     })?;
     let service = resource.text("service.name").map(name);
+    let host = resource.text("host.name").map(name);
     each(message, |number, wire| match number {
-        2 => scope_spans(wire.bytes(), service, export),
+        2 => scope_spans(wire.bytes(), (service, host), export),
         _ => Ok(()),
     })
 }
 
-/// Reads the spans of one `ScopeSpans` of the service `service`.
+/// Reads the spans of one `ScopeSpans` of the service `service` on the machine `host`.
 fn scope_spans(
     message: &[u8],
-    service: Option<&str>,
+    (service, host): (Option<&str>, Option<&str>),
     export: &mut OtlpExport,
 ) -> Result<(), MalformedMessage> {
     let mut scope = String::new();
@@ -169,6 +170,7 @@ fn scope_spans(
         if number == 2 {
             let read = span(wire.bytes()).map(|span| FinishedSpan {
                 service: service.map(str::to_owned),
+                host: host.map(str::to_owned),
                 scope: scope.clone(),
                 ..span
             });
@@ -178,7 +180,7 @@ fn scope_spans(
     })
 }
 
-/// Reads a `Span`, without its service and scope. A field that is missing has its zero value.
+/// Reads a `Span`, without its service, host and scope. A field that is missing has its zero value.
 fn span(message: &[u8]) -> Result<FinishedSpan, MalformedMessage> {
     let mut span = FinishedSpan::default();
     each(message, |number, wire| {

@@ -43,6 +43,7 @@ fn keys_are_struck_out_of_every_kind_of_event() {
         Kind::RunStart(RunStart {
             title: Some(said.clone()),
             model: Some(KEY.into()),
+            host: Some(KEY.into()),
             ..RunStart::default()
         }),
         Kind::Message(message),
