@@ -42,8 +42,8 @@ const FIRST: [&str; 8] = [
 ];
 
 /// The documents about how Fanlight is made and tested; all others outside of folders are about its use.
-const ABOUT_THE_MAKING: [&str; 8] =
-    ["chaos", "fuzzing", "limits", "operator", "performance", "scale", "seeds", DECISIONS];
+const ABOUT_THE_MAKING: [&str; 9] =
+    ["attacks", "chaos", "fuzzing", "limits", "operator", "performance", "scale", "seeds", DECISIONS];
 
 /// A chapter of the contents, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
