@@ -81,7 +81,7 @@ async fn a_link_that_is_over_gives_browsers_one_page_whatever_the_reason_and_pro
         assert_eq!(refusal(told).await, (401, "unauthenticated".to_owned()), "{path}");
     }
     assert!(pages.iter().all(|page| *page == pages[0]), "nobody learns why: {pages:?}");
-    assert!(pages[0].contains("opens nothing any more") && pages[0].contains("href=\"/login\""));
+    assert!(pages[0].contains("no longer works") && pages[0].contains("href=\"/login\""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,6 +184,15 @@ async fn a_browser_that_another_site_led_here_shows_its_cookie_before_a_view_is_
         assert!(!first.headers().contains_key("set-cookie"), "nobody is logged in as anybody");
         let page = first.text().await.unwrap();
         assert!(page.contains(&format!("0;url={}?again", url(&link))), "{page}");
+    }
+    // A cookie that comes all the same says nothing: it may be another program's, or one at which the hub does not look from there.
+    let ann_there = cookie(&log_in(&hub, &ann, "%2F").await);
+    for (site, cookie) in [("same-site", ann_there.as_str()), ("cross-site", "other=program")] {
+        let there = [("sec-fetch-site", site), ("sec-fetch-dest", "document"), ("cookie", cookie)];
+        let first = opens(&hub, url(&link), &there).await;
+        assert_eq!(first.status(), 200, "{site}");
+        assert!(!first.headers().contains_key("set-cookie"), "{site}");
+        assert!(first.text().await.unwrap().contains("?again"), "{site}");
     }
     // A preview, and a program that checks links.
     let preview = opens(&hub, url(&link), &[("sec-fetch-dest", "empty")]).await;
@@ -558,4 +567,43 @@ async fn a_frozen_link_outlives_the_hub_and_a_link_whose_conversation_is_gone_do
     assert_eq!(view(&over_socket(&hub, &guest, &name_in(&to)).await), view(&before));
     let rows = get(&hub, &admin, "/v1/shares?conversation=c").await.json::<Value>().await.unwrap();
     assert_eq!(rows["shares"][0]["for"], "Dan", "{rows}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pattern_of_names_opens_no_copy_and_a_fork_of_a_copy_has_a_name_like_others() {
+    let hub = guarded().await;
+    let admin = hub.token_for("admin", &["admin"]).await;
+    let fay = hub.token_for("fay", &["view,export:f*"]).await;
+    publish(&hub, &admin, "c", &turn(1, "")).await;
+    made(&hub, &admin, json!({"conversation": "c", "frozen": true})).await;
+    let copy = copies(&hub, &admin).await.remove(0);
+    let path = format!("/v1/conversations/{copy}");
+    assert_eq!(refusal(get(&hub, &fay, &path).await).await, forbidden());
+    assert_eq!(copies(&hub, &fay).await, Vec::<String>::new());
+    let fork = json!({"id": "1", "command": "fork"}).to_string();
+    let path = format!("{path}/commands");
+    let forked = hub.request("POST", &path).bearer_auth(&admin).body(fork).send();
+    let forked = patiently("a fork", forked).await.unwrap();
+    let (status, told) = (forked.status(), forked.text().await.unwrap());
+    assert!(status.is_success() && !told.contains("\"fanlight.frozen."), "{status}: {told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_else_vouches_for_cannot_be_left_for_a_link_and_uses_no_view() {
+    let hub = guarded().await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    let bob = hub.token_for("bob", &["view:team-*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    let link = made(&hub, &ann, json!({"conversation": "c", "views": 1})).await;
+    // Like a header of a proxy, the token comes with each request.
+    let token = format!("Bearer {bob}");
+    let asked = opens(&hub, url(&link), &[("authorization", &token)]).await;
+    assert_eq!(asked.status(), 200);
+    let page = asked.text().await.unwrap();
+    assert!(page.contains("cannot log you out") && !page.contains("<button"), "{page}");
+    let clicked = hub.request("POST", url(&link)).bearer_auth(&bob).send().await.unwrap();
+    assert_eq!(refusal(clicked).await, forbidden());
+    let program = hub.request("GET", url(&link)).bearer_auth(&bob).send().await.unwrap();
+    assert_eq!(refusal(program).await, forbidden());
+    followed(&hub, &link).await;
 }

@@ -239,3 +239,24 @@ async fn a_pattern_that_cannot_be_used_is_refused_at_the_start() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && said.contains("redact.patterns: pattern 2 (\"(open\")"), "{said}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_erased_conversation_takes_the_copies_behind_frozen_links_along_and_no_others() {
+    let place = tempfile::tempdir().unwrap();
+    let config = place.path().join("fanlight.toml");
+    std::fs::write(&config, "[access]\nmode = \"tokens\"\n").unwrap();
+    let mut hub = TestHub::start_with(&["--config", config.to_str().unwrap(), "--log", "sqlite"]).await;
+    let folder = hub.folder().to_path_buf();
+    let admin = hub.token_for("admin", &["admin"]).await;
+    for (name, words) in [("c", "unmistakable words"), ("d", "kept words")] {
+        let events = serde_json::json!([{"k": "message", "message": "m", "role": "user", "text": words}]);
+        super::links::publish(&hub, &admin, name, &events).await;
+        let frozen = serde_json::json!({"conversation": name, "frozen": true});
+        super::links::made(&hub, &admin, frozen).await;
+    }
+    assert_eq!(hub.stop().await, Some(0));
+    let (said, went_well) = stored(&folder, &["erase", "--conversation", "c"], "").await;
+    assert!(went_well && said.contains("1 copies") && said.contains("no file holds it"), "{said}");
+    assert_eq!(found_in(&folder, "unmistakable").1, Vec::<String>::new());
+    assert_ne!(found_in(&folder, "kept words").1, Vec::<String>::new());
+}

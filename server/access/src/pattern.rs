@@ -78,6 +78,11 @@ impl Pattern {
         self.pieces.len() > 1 && self.pieces.iter().all(CompactString::is_empty)
     }
 
+    /// Whether the pattern matches one name and no other.
+    pub fn is_one(&self) -> bool {
+        self.pieces.len() == 1
+    }
+
     /// What names begin with, if the pattern matches those that begin with it and no others: its only star is its last
     /// character.
     pub fn start(&self) -> Option<&str> {

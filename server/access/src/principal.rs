@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use model::Mask;
+use model::{ConversationId, Mask};
 
 use crate::grant::Grant;
 use crate::pattern::Pattern;
@@ -61,9 +61,13 @@ impl Principal {
         self.role.as_ref()
     }
 
-    /// Whether it has `right` on the conversation with this name.
+    /// Whether it has `right` on the conversation with this name. On the copy behind a frozen link only a grant for that very name or for
+    /// everything counts: nobody chose its name, so patterns are not about it.
     pub fn may(&self, right: Right, conversation: &str) -> bool {
-        self.grants.iter().any(|grant| grant.has(right) && grant.pattern().matches(conversation))
+        let is_frozen = ConversationId::is_frozen_name(conversation);
+        self.grants.iter().filter(|grant| grant.has(right)).map(Grant::pattern).any(|pattern| {
+            pattern.matches(conversation) && (!is_frozen || pattern.is_any() || pattern.is_one())
+        })
     }
 
     /// Whether it has `right` on every possible conversation, through a single grant. Several patterns that

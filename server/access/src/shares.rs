@@ -95,13 +95,13 @@ pub enum ShareError {
     #[error("there are {SHARES_MAX} links already; take back those that nobody needs")]
     Full,
     /// It would have ended already, or last too long.
-    #[error("expires_s is from 1 second to 30 days")]
+    #[error("`expires_s` must be between 1 second and 30 days")]
     Life,
     /// It would allow no view.
-    #[error("views is 1 or more")]
+    #[error("`views` must be at least 1")]
     Views,
     /// The note of whom it is for is empty, too long, or no line of text.
-    #[error("for is a line of 1 to {AUDIENCE_BYTES_MAX} bytes")]
+    #[error("`for` must be one line of 1 to {AUDIENCE_BYTES_MAX} bytes")]
     Audience,
 }
 

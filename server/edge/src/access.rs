@@ -52,12 +52,12 @@ use keys::KeyRing;
 pub use keys::{JwtSource, KeySource};
 pub use ledger::spending;
 pub(crate) use ledger::{Ledger, NotLent, OpenCall};
-pub(crate) use links::ShareFault;
+pub(crate) use links::{ShareFault, StoredLinks};
 pub use login::OidcConfig;
 pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
 pub(crate) use store::private;
-pub use store::{StoreError, TokenStore, random};
+pub use store::{StoreError, TokenStore, frozen_copies, random};
 pub(crate) use traffic::Traffic;
 pub use trusted::{AddressRange, AddressRangeError, GROUPS_CLAIM, TrustedHeaders, USER_CLAIM, USER_HEADER};
 

@@ -64,7 +64,7 @@ pub(crate) async fn fork(
     let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
         return Err(Refusal::new(
             ErrorCode::TooMany,
-            "the hub did other work all the time; try again in a moment",
+            "the hub was busy with other work; try again in a moment",
         ));
     };
     let mut envelopes = read(shared, from, at).await?;
@@ -92,7 +92,8 @@ fn mark(from: &Conversation, seq: Seq) -> Envelope {
 
 /// A fresh name that begins with that of the other conversation.
 fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
-    let name = from.as_str();
+    // The prefix of frozen copies is the hub's; a fork is a conversation like others.
+    let name = from.unfrozen();
     let mut end = name.len().min(NAME_BYTES);
     while !name.is_char_boundary(end) {
         end -= 1;

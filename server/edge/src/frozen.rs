@@ -21,10 +21,11 @@ use model::code::ErrorCode;
 use model::event::{Event, Kind, LabelChange, RunEnd, RunStatus};
 use model::fold::fold;
 use model::frame::Durability;
-use model::{ConversationId, Envelope, MessageId, RunId, View, unfold};
+use model::{ConversationId, Envelope, Epoch, MessageId, RunId, View, unfold};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::access::StoredLinks;
 use crate::fork::{read, said};
 use crate::state::Shared;
 use crate::work::{TURN, Task};
@@ -55,6 +56,8 @@ pub(crate) struct NewCopy<'a> {
     pub(crate) conversation: ConversationId,
     /// What it shows.
     pub(crate) shows: FrozenShare,
+    /// The epoch of what was copied. A conversation that begins anew under its name has another one.
+    pub(crate) epoch: Epoch,
 }
 
 impl Drop for NewCopy<'_> {
@@ -81,7 +84,7 @@ pub(crate) async fn freeze<'a>(
     turn: Option<MessageId>,
 ) -> Result<NewCopy<'a>, Refusal> {
     let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
-        let why = "the hub did other work all the time; try again in a moment";
+        let why = "the hub was busy with other work; try again in a moment";
         return Err(Refusal::new(ErrorCode::TooMany, why));
     };
     let mut view = from.view();
@@ -117,7 +120,7 @@ pub(crate) async fn freeze<'a>(
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
     shared.copies.making.lock().insert(name.clone());
     let shows = FrozenShare { of: from.id().clone(), seq, turn };
-    let copy = NewCopy { copies: &shared.copies, conversation: name, shows };
+    let copy = NewCopy { copies: &shared.copies, conversation: name, shows, epoch: from.epoch().clone() };
     let imported = shared.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
     imported.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(copy)
@@ -161,11 +164,13 @@ pub(crate) fn remove(
     let mut pending = Vec::new();
     for copy in copies {
         match shared.hub.delete(&copy) {
-            Ok(deleted) => pending.extend(deleted),
+            Ok(deleted) => {
+                pending.extend(deleted);
+                shared.fanout.fleet.lose(&copy);
+            }
             Err(OpenError::Elsewhere { .. }) => {}
             Err(error) => tracing::warn!(%error, %copy, "the copy of a frozen link was not deleted"),
         }
-        shared.fanout.fleet.lose(&copy);
     }
     pending
 }
@@ -199,14 +204,22 @@ fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
     let copies = all(shared)?;
     let mut alive = shared.copies.making.lock().clone();
     // While access control is off nobody knows the links, so nothing is deleted.
-    let Some(links) = shared.gate.all_shares()? else { return Ok(Vec::new()) };
+    let Some(StoredLinks { links, unread }) = shared.gate.all_shares()? else { return Ok(Vec::new()) };
     let (mut gone, now) = (BTreeSet::new(), clock::now_ms());
     for link in links.into_iter().filter(|link| link.expires > now) {
         let Some(frozen) = link.frozen else { continue };
-        if is_gone(shared, &frozen)? {
-            gone.insert(frozen.of);
-        } else {
-            alive.insert(link.conversation);
+        match is_gone(shared, &frozen) {
+            Ok(true) => {
+                gone.insert(frozen.of);
+            }
+            Ok(false) => {
+                alive.insert(link.conversation);
+            }
+            // One that cannot be read must not keep the others.
+            Err(error) => {
+                tracing::warn!(%error, conversation = %frozen.of, "whether a conversation with frozen links is there is not known");
+                alive.insert(link.conversation);
+            }
         }
     }
     for conversation in &gone {
@@ -219,6 +232,13 @@ fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
             }
         }
         shared.sockets.wake_due(true);
+    }
+    if unread > 0 {
+        tracing::warn!(
+            unread,
+            "copies of frozen links stay: another version stored links that this one cannot read"
+        );
+        return Ok(Vec::new());
     }
     Ok(remove(shared, copies.into_iter().filter(|copy| !alive.contains(copy))))
 }

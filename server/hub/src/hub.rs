@@ -216,11 +216,11 @@ impl Hub {
     }
 
     /// Removes conversations from the log that `rule` no longer keeps, a bounded number for each call, and
-    /// none that is in memory. Returns how many were removed and the ticket to wait for before the next call.
+    /// none that is in memory or the copy behind a frozen link, which goes with its link. Returns how many were removed and the ticket to wait for before the next call.
     /// `now` is in milliseconds since 1970. Waits for the disk; nobody else waits for that.
     pub fn retain(&self, rule: &Retention, now: u64) -> Result<(usize, Ticket), LogError> {
         let in_memory = |id: &ConversationId| self.conversations.contains_key(id);
-        let expired = self.log.expired(rule, now, &in_memory)?;
+        let expired = self.log.expired(rule, now, &|id| id.is_frozen() || in_memory(id))?;
         let mut last = Ticket::default();
         let mut gone: HashSet<ConversationId> = HashSet::with_capacity(expired.len());
         for id in expired {

@@ -151,7 +151,17 @@ impl ConversationId {
 
     /// Whether it names a copy that nobody writes to.
     pub fn is_frozen(&self) -> bool {
-        self.0.starts_with(FROZEN_PREFIX)
+        Self::is_frozen_name(&self.0)
+    }
+
+    /// Whether `name` is that of a copy that nobody writes to.
+    pub fn is_frozen_name(name: &str) -> bool {
+        name.starts_with(FROZEN_PREFIX)
+    }
+
+    /// The name without what the names of copies begin with.
+    pub fn unfrozen(&self) -> &str {
+        self.0.strip_prefix(FROZEN_PREFIX).unwrap_or(&self.0)
     }
 
     /// The name as text.

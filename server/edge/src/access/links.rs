@@ -33,6 +33,15 @@ pub(crate) enum ShareFault {
     Log(#[source] LogError),
 }
 
+/// All links that are stored.
+#[derive(Debug)]
+pub(crate) struct StoredLinks {
+    /// Those that this hub understands.
+    pub(crate) links: Vec<Share>,
+    /// How many others there are, which another version wrote.
+    pub(crate) unread: usize,
+}
+
 impl Gate {
     /// Checks what is asked of a new link before anything is made for it. Fails as [`Gate::share`] does, but for what cannot be stored.
     pub(crate) fn may_share(&self, make: impl FnOnce(Hash) -> Share) -> Result<(), ShareFault> {
@@ -139,12 +148,13 @@ impl Gate {
     }
 
     /// All links; `None` while access control is off, when nobody knows them. May wait for the log, and fails if that does not answer.
-    pub(crate) fn all_shares(&self) -> Result<Option<Vec<Share>>, LogError> {
+    pub(crate) fn all_shares(&self) -> Result<Option<StoredLinks>, LogError> {
         let Some(guarded) = &self.guarded else { return Ok(None) };
-        if let Some(shared) = guarded.shared() {
-            guarded.read_links(shared)?;
-        }
-        Ok(Some(guarded.credentials.read().shares().all().to_vec()))
+        let unread = match guarded.shared() {
+            Some(shared) => guarded.read_links(shared)?,
+            None => 0,
+        };
+        Ok(Some(StoredLinks { links: guarded.credentials.read().shares().all().to_vec(), unread }))
     }
 
     fn unshare_each(&self, which: impl Fn(&Share) -> bool) -> Result<Vec<Share>, ShareFault> {
@@ -159,17 +169,20 @@ impl Gate {
         if found.is_empty() {
             return Ok(found);
         }
-        for share in &found {
+        let removed = found.iter().try_for_each(|share| {
             if let Some(shared) = shared {
                 blocking(|| shared.remove_share(&String::from(share.hash))).map_err(ShareFault::Log)?;
             }
             guarded.credentials.write().shares_mut().revoke(&share.id(), |known| known.hash == share.hash);
-        }
+            Ok::<(), ShareFault>(())
+        });
         let saved = match shared {
             Some(_) => Ok(()),
             None => guarded.shares.save(guarded.credentials.read().shares()),
         };
+        // Those that are revoked are cut off, even where a later one could not be.
         guarded.changed();
+        removed?;
         saved?;
         Ok(found)
     }
@@ -232,12 +245,14 @@ impl Guarded {
         self.look_for_link(shared, &hash)
     }
 
-    /// Takes over all links from the log.
-    fn read_links(&self, shared: &dyn SharedAccess) -> Result<(), LogError> {
+    /// Takes over all links from the log. Returns how many are there that this version cannot read.
+    fn read_links(&self, shared: &dyn SharedAccess) -> Result<usize, LogError> {
         let _turn = blocking(|| self.links.lock());
-        let all = blocking(|| shared.shares())?.iter().filter_map(read).collect();
+        let there = blocking(|| shared.shares())?;
+        let all: Vec<Share> = there.iter().filter_map(read).collect();
+        let unread = there.len().saturating_sub(all.len());
         self.credentials.write().set_shares(Shares::of(all, clock::now_ms()));
-        Ok(())
+        Ok(unread)
     }
 
     /// Takes over links that were made or revoked at other hubs; whether there were any.
@@ -268,7 +283,8 @@ impl Guarded {
         {
             tracing::error!(%error, "links that are in the database are still in the file too");
         }
-        self.read_links(shared)
+        self.read_links(shared)?;
+        Ok(())
     }
 }
 

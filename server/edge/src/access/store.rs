@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use access::{SECRET_BYTES, Secret, SecretKind, Share, Shares, TokenError, Tokens};
+use model::ConversationId;
 use rustls::crypto::ring;
 
 /// The largest file that is read, in bytes. A file with every token that is allowed, and all their grants, is
@@ -184,6 +185,19 @@ impl ShareStore {
         let text = text.map_err(|error| StoreError::Json { path: shown(&self.path), error })?;
         replace(&self.path, &text)
     }
+}
+
+/// The copies of `conversation` that frozen links show, by the file of links in the data folder `folder`, and of `there` those that no link
+/// shows any more, whatever they are copies of. Links that have expired count. For a log that no hub has open. Fails if the file cannot be read.
+pub fn frozen_copies(
+    folder: &Path,
+    conversation: &ConversationId,
+    there: &[ConversationId],
+) -> Result<Vec<ConversationId>, StoreError> {
+    let links = ShareStore::in_folder(folder).load(0)?;
+    let of = |copy: &ConversationId| links.all().iter().find(|link| link.conversation == *copy);
+    let is_its = |copy: &&ConversationId| of(copy).is_none_or(|link| link.subject() == conversation);
+    Ok(there.iter().filter(|name| name.is_frozen()).filter(is_its).cloned().collect())
 }
 
 /// The path as text for error messages.

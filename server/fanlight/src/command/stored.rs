@@ -52,18 +52,34 @@ pub(crate) fn erase(args: &EraseArgs, mut output: ResultOutput) -> Result<(), Co
     }
 }
 
-/// Takes a conversation out, and looks for its epoch, whose name stands nowhere else, in all files.
+/// Takes a conversation out, with the copies of it that frozen links show and those without a link, and looks for their epochs, whose names
+/// stand nowhere else, in all files.
 fn erase_conversation(
     stored: &StoredArgs,
     id: &ConversationId,
     output: &mut ResultOutput,
 ) -> Result<(), CommandError> {
     let mut log = open(stored)?;
-    let epoch = log.epoch(id).map_err(|error| unreadable(&error))?;
-    log.remove(id).and_then(|()| log.purge()).map_err(|error| unreadable(&error))?;
+    let there = log.conversations().map_err(|error| unreadable(&error))?;
+    let mut names = edge::access::frozen_copies(&stored.data_dir, id, &there)
+        .map_err(|error| CommandError::new(error.to_string(), "nothing was changed"))?;
+    let copies = names.iter().filter(|copy| *copy != id).count();
+    // The conversation may be gone while copies of it are there.
+    if !names.contains(id) && (copies == 0 || there.contains(id)) {
+        names.push(id.clone());
+    }
+    let mut epochs = Vec::new();
+    for name in &names {
+        epochs.push(log.epoch(name).map_err(|error| unreadable(&error))?.as_str().to_owned());
+    }
+    for name in &names {
+        log.remove(name).map_err(|error| unreadable(&error))?;
+    }
+    log.purge().map_err(|error| unreadable(&error))?;
     drop(log);
-    let left = files_with(&stored.data_dir, &[epoch.as_str().to_owned()])?;
-    proven(&left, output, &format!("the conversation {id} is erased"))
+    let left = files_with(&stored.data_dir, &epochs)?;
+    let with = if copies == 0 { String::new() } else { format!(" with {copies} copies behind frozen links") };
+    proven(&left, output, &format!("the conversation {id} is erased{with}"))
 }
 
 /// Puts marks in the place of a value in all conversations, and looks for the value in every spelling

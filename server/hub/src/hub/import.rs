@@ -78,7 +78,9 @@ pub enum ImportError {
     #[error("the conversation has events already")]
     Exists,
     /// The name is one of copies that only the hub makes, and this is none, or the other way round.
-    #[error("the name is one of frozen copies, which only the hub makes: take another one")]
+    #[error(
+        "names that begin with `fanlight.frozen.` are reserved for copies that the hub makes; choose another name"
+    )]
     Frozen,
     /// Another import is making the conversation at this moment.
     #[error("the conversation is being imported")]

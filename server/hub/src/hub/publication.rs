@@ -176,7 +176,7 @@ pub enum AppendError {
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
     /// It is a copy that nobody writes to.
-    #[error("this is the copy that a frozen link shows: nobody writes to it")]
+    #[error("this conversation is the copy behind a frozen link and cannot be written to")]
     Frozen,
     /// An event from outside names a run that only the hub writes to.
     #[error("the run {run} belongs to an agent of this hub: others cannot write into it")]

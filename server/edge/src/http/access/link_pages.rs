@@ -4,10 +4,11 @@
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use access::{Denial, Principal};
+use access::{Admission, Denial, Principal};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
+use super::opening::can_leave;
 use super::shares::shows_users;
 use crate::http::markup::{self, escaped};
 
@@ -57,9 +58,9 @@ pub(super) fn over(denial: Denial) -> Response {
     }
     page(
         StatusCode::UNAUTHORIZED,
-        "This link opens nothing any more",
+        "This link no longer works",
         "<p>Its time may be over, it may have been opened as often as it allows, somebody may have taken it back, or what it showed was \
-         deleted. It may also be incomplete: look whether all of it was copied.</p>\
+         deleted. It may also be incomplete: check that you copied the whole address.</p>\
          <ul><li>Ask the person who shared it with you for a new one.</li>\
          <li>If you have a token of this hub, <a href=\"/login\">log in</a>.</li></ul>",
     )
@@ -70,8 +71,8 @@ pub(super) fn too_many(answer: Response) -> Response {
     let (mut parts, _) = answer.into_parts();
     let waiting = page(
         parts.status,
-        "Too many links or tokens were wrong",
-        "<p>From your network too many links or tokens that are not good were shown to this hub. Wait a minute, then load the page again.</p>",
+        "Too many failed attempts",
+        "<p>Too many invalid links or tokens came from your network. Wait a minute, then load the page again.</p>",
     );
     let (told, body) = waiting.into_parts();
     parts.headers.remove(header::CONTENT_LENGTH);
@@ -81,26 +82,35 @@ pub(super) fn too_many(answer: Response) -> Response {
 
 /// The page that asks somebody who is logged in, and may not see what the link shows, whether to open it all the same. `guest` is whoever
 /// follows the link, `path` its path.
-pub(super) fn ask(known: &Principal, guest: &Principal, path: &str) -> Response {
+pub(super) fn ask(known: &Admission, guest: &Principal, path: &str) -> Response {
     let mask = guest.mask().map(AsRef::as_ref);
     let link = guest.link().filter(|_| shows_users(mask));
     let by = link.map_or_else(|| "Somebody".to_owned(), |link| escaped(&link.by));
     let whom = link.and_then(|link| link.audience.as_deref());
     let whom = whom.map(|whom| format!(" with “{}”", escaped(whom))).unwrap_or_default();
-    let path = escaped(path);
-    let (who, button) = if known.link().is_some() {
-        ("This browser has another link open.".to_owned(), "Open this one instead".to_owned())
+    let (path, name) = (escaped(path), escaped(known.principal.name()));
+    let who = if known.principal.link().is_some() {
+        "This browser has another link open.".to_owned()
     } else {
-        let name = escaped(known.name());
-        (
-            format!("In this browser you are logged in as <strong>{name}</strong>, who may not see it."),
-            format!("Log out as {name} and open it"),
+        format!(
+            "In this browser you are logged in as <strong>{name}</strong>. That account cannot see this conversation."
         )
     };
-    let body = format!(
-        "<p><strong>{by}</strong> shared a conversation{whom}. {who}</p>\
-         <form method=\"post\" action=\"{path}\"><button>{button}</button></form>\
-         <p>To keep both, open the link in a private window. Or <a href=\"/\">leave it</a>.</p>"
-    );
+    let form = |button: &str| {
+        format!(
+            "<form method=\"post\" action=\"{path}\"><button>{button}</button></form>\
+             <p>To keep both, open the link in a private window. Or <a href=\"/\">leave it</a>.</p>"
+        )
+    };
+    let way = if !can_leave(known) {
+        "<p>This hub cannot log you out: your organization says with each request who you are. Ask the person who shared it to give that \
+         account access. Or <a href=\"/\">leave it</a>.</p>"
+            .to_owned()
+    } else if known.principal.link().is_some() {
+        form("Open this one instead")
+    } else {
+        form(&format!("Log out as {name} and open it"))
+    };
+    let body = format!("<p><strong>{by}</strong> shared a conversation{whom}. {who}</p>{way}");
     page(StatusCode::OK, "Open what was shared?", &body)
 }

@@ -1,7 +1,7 @@
 //! Opening a link: `GET /s/{secret}`.
 //!
 //! ```text
-//! page elsewhere led here, no cookie ─▶ loads itself again, with its cookie (SameSite=Strict)
+//! page elsewhere led here ─▶ loads itself again, with its cookie (SameSite=Strict)
 //!   │ logged in, may see it, or came by this link before ─▶ 303, as they are; no view is counted
 //!   │ logged in otherwise ─▶ a page that asks ─▶ POST /s/{secret} ─▶ 303, in the place of that login
 //!   └ nobody yet ─▶ a view is counted ─▶ 303 with a session of the link
@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use access::audit::{Audited, AuditedAction};
-use access::{Denial, Right, Share, cookie};
+use access::{Admission, Denial, Proof, Right, Share, cookie};
 use axum::extract::{Extension, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -44,13 +44,19 @@ fn is_preview(parts: &Parts) -> bool {
     parts.method == Method::HEAD || dest.is_some_and(|dest| dest != "document")
 }
 
-/// Whether the browser may have withheld its cookie, since a page of another site led here.
+/// Whether the browser may have withheld its cookie, or the hub not looked at it, since a page of another site led here. Cookies that came
+/// all the same say nothing: they may be those of other programs on this host.
 fn may_have_withheld(parts: &Parts) -> bool {
     let site = params::text(&parts.headers, "sec-fetch-site").ok().flatten();
     wants_page(&parts.headers)
-        && !parts.headers.contains_key(header::COOKIE)
         && !site.is_some_and(|site| matches!(site, "none" | "same-origin"))
         && parts.uri.query() != Some(AGAIN)
+}
+
+/// Whether the hub can end the login by which somebody is known: it is a session of a browser. What a token, a trusted proxy or an issuer of
+/// claims says comes with each request again.
+pub(super) fn can_leave(known: &Admission) -> bool {
+    matches!(known.proof, Proof::Session(_))
 }
 
 /// `GET /s/{secret}`: begins a session for the one conversation of the link, and redirects the browser to it
@@ -83,7 +89,11 @@ pub(crate) async fn follow(
             if is_same || may {
                 return to(&path_of(&share), None);
             }
-            link_pages::ask(&known.principal, &guest, parts.uri.path())
+            // A program cannot be asked, and must not be given a session in the place of who it is.
+            if !wants_page(&parts.headers) {
+                return problem(Denial::Forbidden);
+            }
+            link_pages::ask(&known, &guest, parts.uri.path())
         }
     }
 }
@@ -93,9 +103,14 @@ pub(crate) async fn follow(
 pub(crate) async fn follow_anyway(
     State(shared): State<Arc<Shared>>,
     Path(secret): Path<String>,
+    Extension(Greeting(known)): Extension<Greeting>,
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();
+    // The session of the link would never count beside what somebody else vouches for, so no view is used up.
+    if shared.gate.is_on() && known.as_ref().is_some_and(|known| !can_leave(known)) {
+        return problem(Denial::Forbidden);
+    }
     let answer = opened(&shared, &parts, &secret).await;
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     // A link that is not good any more ends no login.

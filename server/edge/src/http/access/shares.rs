@@ -214,13 +214,24 @@ async fn copy_for<'a>(shared: &'a Arc<Shared>, wanted: &Wanted) -> Result<Option
         };
     }
     if wanted.conversation.is_frozen() {
-        return Err(Problem::bad_request(
-            "conversation: this is frozen already; share the one that it was made of",
-        ));
+        return Err(Problem::bad_request("this conversation is a frozen copy; share the original instead"));
     }
     at_home(shared, &wanted.conversation).await?;
     let conversation = conversations::find(shared, wanted.conversation.as_str()).await?;
     Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone()).await?))
+}
+
+/// Revokes the new frozen link with this id if what it shows was deleted while the copy was made: whoever deleted it did not know the link.
+/// Fails with `unknown_conversation` then.
+async fn still_there(shared: &Arc<Shared>, copy: &NewCopy<'_>, id: &str) -> Result<(), Problem> {
+    let found = conversations::find(shared, copy.shows.of.as_str()).await;
+    let problem = match found {
+        Ok(found) if *found.epoch() == copy.epoch => return Ok(()),
+        Ok(_) => Problem::new(ErrorCode::UnknownConversation, "the conversation was deleted a moment ago"),
+        Err(problem) => problem,
+    };
+    blocking(|| shared.gate.unshare(id, |share| share.conversation == copy.conversation))?;
+    Err(problem)
 }
 
 /// `POST /v1/shares`: makes a link, 201. The caller needs `view` and `export` on the conversation, so one
@@ -237,9 +248,8 @@ pub(crate) async fn share(
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
     let role = role_of(&shared, &caller, wanted.role.clone())?;
-    let now = clock::now_ms();
-    let expires = now.saturating_add(wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000));
-    let make = |hash, copy: Option<&NewCopy<'_>>| Share {
+    let lives_ms = wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000);
+    let make = |hash, copy: Option<&NewCopy<'_>>, now: u64| Share {
         hash,
         conversation: copy.map_or(&wanted.conversation, |copy| &copy.conversation).clone(),
         audience: wanted.audience.clone(),
@@ -247,14 +257,19 @@ pub(crate) async fn share(
         role: role.clone(),
         by: caller.0.name().into(),
         created: now,
-        expires,
+        expires: now.saturating_add(lives_ms),
         views_left: wanted.views,
     };
     // What is no link makes no copy either.
-    shared.gate.may_share(|hash| make(hash, None))?;
+    shared.gate.may_share(|hash| make(hash, None, clock::now_ms()))?;
     let copy = copy_for(&shared, &wanted).await?;
-    let secret = blocking(|| shared.gate.share(|hash| make(hash, copy.as_ref())))?;
-    let id = secret.hash().short();
+    // Making a copy may take long, and the link lives from here.
+    let now = clock::now_ms();
+    let secret = blocking(|| shared.gate.share(|hash| make(hash, copy.as_ref(), now)))?;
+    let (id, expires) = (secret.hash().short(), now.saturating_add(lives_ms));
+    if let Some(copy) = &copy {
+        still_there(&shared, copy, &id).await?;
+    }
     let told = Audited::new(AuditedAction::Share, caller.0.name()).about(wanted.conversation.as_str());
     let what = match &copy {
         None => "",

@@ -1,6 +1,6 @@
 //! The page, logging in to it, links, and the proxy.
 
-use model::code::ErrorCode::{BodyTimeout, Elsewhere, OverBudget, UnsupportedEncoding};
+use model::code::ErrorCode::{BodyTimeout, Elsewhere, Forbidden, OverBudget, UnsupportedEncoding};
 use model::code::ErrorCode::{
     LogUnavailable, NotFound, ShuttingDown, TooLarge, TooMany, Unauthenticated, UnknownUpstream,
     UpgradeRefused, UpstreamFailed, UpstreamUnreachable,
@@ -110,10 +110,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
             ELSEWHERE,
             Answer::new(200, "A page that asks, or that loads itself again.", &[Content::new("text/html", "")]),
         ])
-        .fails(&[LogUnavailable, NotFound, TooMany, Unauthenticated]),
+        .fails(&[Forbidden, LogUnavailable, NotFound, TooMany, Unauthenticated]),
     Operation::new("POST", "/s/{secret}", "sharing", "Follows a link in the place of the login of this browser")
         .answers(&[ELSEWHERE])
-        .fails(&[LogUnavailable, NotFound, TooMany, Unauthenticated]),
+        .fails(&[Forbidden, LogUnavailable, NotFound, TooMany, Unauthenticated]),
     proxied("/proxy/{upstream}"),
     proxied("/proxy/{upstream}/{*path}"),
 ];
