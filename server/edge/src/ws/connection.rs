@@ -210,7 +210,7 @@ impl Connection {
     pub(super) async fn run(mut self: Box<Self>) {
         let (outbox, socket) = (Arc::clone(&self.outbox), Arc::clone(&self.socket));
         if self.inlet.has_ahead() {
-            self.read();
+            self.read_and_rest().await;
         }
         loop {
             self.deadlines();
@@ -229,10 +229,6 @@ impl Connection {
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
-            if let Some(rest) = self.inlet.take_rest() {
-                // Boxed, since idle sockets have no use for it.
-                Box::pin(tokio::time::sleep(rest)).await;
-            }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
             let has_room = self.acks.has_room() && self.passing.has_room();
@@ -241,9 +237,9 @@ impl Connection {
             let ahead = reads && (self.unread || self.inlet.has_ahead());
             // All arms may be cancelled: they only wait.
             tokio::select! {
-                () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read() },
+                () = tokio::task::yield_now(), if ahead || stopped => if ahead { self.read_and_rest().await },
                 readable = poll_fn(|context| socket.poll_read_ready(context)), if reads && !ahead => match readable {
-                    Ok(()) => self.read(),
+                    Ok(()) => self.read_and_rest().await,
                     Err(_) => break,
                 },
                 // A socket that takes more is ready at once: whoever has had its turn waits behind the others first.
@@ -267,12 +263,20 @@ impl Connection {
         }
     }
 
+    /// Reads what is there, and then leaves the socket alone for a moment if its peer sends empty pieces of messages.
+    async fn read_and_rest(&mut self) {
+        if let Some(rest) = self.read() {
+            // Boxed, since idle sockets have no use for it.
+            Box::pin(tokio::time::sleep(rest)).await;
+        }
+    }
+
     /// Reads what is there, up to a bound, and then wakes the viewers of everything that was published, each
-    /// conversation once.
-    fn read(&mut self) {
-        self.inlet.begin_turn();
+    /// conversation once. Returns for how long the socket is to be left alone.
+    fn read(&mut self) -> Option<Duration> {
+        let turn = self.inlet.begin_turn();
         self.read_frames();
-        self.inlet.end_turn();
+        let rest = turn.and_then(|turn| self.inlet.end_turn(&turn));
         self.unread = self.inlet.is_cut_short();
         self.count_received(COUNTED_BYTES);
         if !self.to_deliver.is_empty() {
@@ -283,6 +287,7 @@ impl Connection {
         self.deliver();
         // An idle socket must not keep the memory of its busiest moment.
         self.to_deliver.shrink_to(FRAMES_AT_ONCE);
+        rest
     }
 
     /// Wakes the viewers of everything that was published.

@@ -80,10 +80,13 @@ pub(super) struct Inlet {
     /// Until when nothing is read, in milliseconds after the socket was opened; 0 where it is read. Kept here, where it costs an idle
     /// socket no memory.
     pub(super) rests_until: u32,
-    /// What this thread had used of a core when the turn began, in microseconds that wrap around, if that is a turn without text; otherwise 0.
-    wordless_since: u32,
-    /// How long the socket is to be left alone after the last turn, in microseconds.
-    rest_micros: u32,
+}
+
+/// A turn of reading from a peer that has sent no text for a whole turn.
+#[derive(Debug)]
+pub(super) struct WordlessTurn {
+    /// What this thread had used of a core then.
+    began: Duration,
 }
 
 /// Bytes that were read and are not used yet.
@@ -105,17 +108,7 @@ impl Inlet {
             .max_frame_size(Some(HELLO_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
         let ahead = Ahead { bytes: first.to_vec(), used: 0 };
-        Self {
-            socket,
-            context,
-            ahead,
-            turn: TURN_BYTES_MAX,
-            without_text: 0,
-            came: 0,
-            rests_until: 0,
-            wordless_since: 0,
-            rest_micros: 0,
-        }
+        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0, came: 0, rests_until: 0 }
     }
 
     /// From now on a frame may have [`INBOUND_FRAME_BYTES_MAX`] bytes.
@@ -126,30 +119,19 @@ impl Inlet {
         });
     }
 
-    /// Begins a turn of reading.
-    pub(super) fn begin_turn(&mut self) {
+    /// Begins a turn of reading. If it is one without text so far, the answer is for [`Inlet::end_turn`].
+    pub(super) fn begin_turn(&mut self) -> Option<WordlessTurn> {
         let is_wordless = self.without_text >= TURN_BYTES_MAX;
         self.turn = if is_wordless { WORDLESS_TURN_BYTES_MAX } else { TURN_BYTES_MAX };
-        self.wordless_since = if is_wordless { thread_micros() } else { 0 };
+        is_wordless.then(|| WordlessTurn { began: thread_time() })
     }
 
-    /// Ends a turn of reading. After one in which nothing but empty or tiny frames can have come, since it took long and brought no text, the
-    /// socket is to be left alone for [`WORDLESS_REST_TIMES`] times as long as the turn took.
-    pub(super) fn end_turn(&mut self) {
-        let Some(since) = Some(std::mem::take(&mut self.wordless_since)).filter(|since| *since > 0) else {
-            return;
-        };
-        let took = Duration::from_micros(thread_micros().wrapping_sub(since).into());
-        if took > WORDLESS_TURN_FREE {
-            let rest = took.saturating_mul(WORDLESS_REST_TIMES).min(WORDLESS_REST_MAX);
-            self.rest_micros = u32::try_from(rest.as_micros()).unwrap_or(0);
-        }
-    }
-
-    /// How long to leave the socket alone before the next turn, once after each turn; `None` if it need not rest.
-    pub(super) fn take_rest(&mut self) -> Option<Duration> {
-        let micros = std::mem::take(&mut self.rest_micros);
-        (micros > 0).then(|| Duration::from_micros(micros.into()))
+    /// Ends a turn that began without text. After one in which nothing but empty or tiny frames can have come, since it took long and brought
+    /// no text, the socket is to be left alone for [`WORDLESS_REST_TIMES`] times as long as the turn took: that is the answer.
+    pub(super) fn end_turn(&self, turn: &WordlessTurn) -> Option<Duration> {
+        let took = thread_time().saturating_sub(turn.began);
+        let rests = took > WORDLESS_TURN_FREE && self.without_text >= TURN_BYTES_MAX;
+        rests.then(|| took.saturating_mul(WORDLESS_REST_TIMES).min(WORDLESS_REST_MAX))
     }
 
     /// Whether the turn ended by its bound.
@@ -195,7 +177,6 @@ impl Inlet {
         match read {
             Ok(Message::Text(text)) => {
                 self.without_text = 0;
-                self.wordless_since = 0;
                 FrameRead::Text(text)
             }
             Ok(Message::Binary(_)) => FrameRead::Bad("binary frames are not spoken here"),
@@ -213,14 +194,13 @@ impl Inlet {
     }
 }
 
-/// How much of a core this thread has used, in microseconds that wrap around and are never 0; where the system does not say so, the time.
-fn thread_micros() -> u32 {
+/// How much of a core this thread has used; where the system does not say so, the time.
+fn thread_time() -> Duration {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let micros = Duration::try_from(now).unwrap_or_default().as_micros() & u128::from(u32::MAX);
-    u32::try_from(micros).unwrap_or(0).max(1)
+    Duration::try_from(now).unwrap_or_default()
 }
 
 /// A number of bytes as it is counted here; all of them are far smaller than what has room.

@@ -75,20 +75,15 @@ async fn who_says_something_between_its_pings_may_send_as_many_as_it_likes() {
 async fn i8_who_sends_empty_fragments_rests_longer_than_it_keeps_a_core_busy() {
     let endless = [frame(TEXT_BEGINS, b""), frame(TEXT_GOES_ON, b"").repeat(100_000)].concat();
     let (mut inlet, outbox) = came(&endless).await;
-    inlet.begin_turn();
-    assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
-    inlet.end_turn();
     // The first turn is like anybody's.
-    assert_eq!(inlet.take_rest(), None);
+    assert!(inlet.begin_turn().is_none());
+    assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
     let mut rests = Duration::ZERO;
     for _turn in 0..20 {
-        inlet.begin_turn();
+        let turn = inlet.begin_turn().unwrap();
         assert!(matches!(inlet.next(&outbox), FrameRead::Nothing));
-        inlet.end_turn();
-        let rest = inlet.take_rest().unwrap_or_default();
+        let rest = inlet.end_turn(&turn).unwrap_or_default();
         assert!(rest <= WORDLESS_REST_MAX, "{rest:?}");
-        // Once for each turn.
-        assert_eq!(inlet.take_rest(), None);
         rests += rest;
     }
     assert!(rests > Duration::ZERO);
@@ -97,19 +92,16 @@ async fn i8_who_sends_empty_fragments_rests_longer_than_it_keeps_a_core_busy() {
 #[tokio::test]
 async fn a_large_frame_of_text_is_followed_by_no_rest() {
     let large = vec![b'x'; 4 * usize::try_from(TURN_BYTES_MAX).unwrap()];
-    let (mut inlet, outbox) = came(&frame(TEXT, &large)).await;
+    // A length of 64 bits, and a mask of 0.
+    let head = [&[TEXT, 0xff][..], &(large.len() as u64).to_be_bytes(), &[0; 4]].concat();
+    let (mut inlet, outbox) = came(&[head, large].concat()).await;
     inlet.greeted();
     loop {
-        inlet.begin_turn();
-        let read = inlet.next(&outbox);
-        let rest = |inlet: &mut Inlet| {
-            inlet.end_turn();
-            inlet.take_rest()
-        };
-        match read {
-            FrameRead::Nothing => drop(rest(&mut inlet)),
+        let turn = inlet.begin_turn();
+        match inlet.next(&outbox) {
+            FrameRead::Nothing => {}
             // Whatever the frame is used for in this turn is no work for empty pieces.
-            FrameRead::Text(_) => break assert_eq!(rest(&mut inlet), None),
+            FrameRead::Text(_) => break assert_eq!(turn.and_then(|turn| inlet.end_turn(&turn)), None),
             other => panic!("{other:?}"),
         }
     }
