@@ -44,6 +44,13 @@ impl Page {
         self.holds(&format!("return document.body.innerText.includes({})", json!(words))).await;
     }
 
+    /// Clicks what is there, or will be.
+    async fn clicks(&self, selector: &str) {
+        let selector = json!(selector);
+        self.holds(&format!("return document.querySelector({selector}) !== null")).await;
+        self.run(&format!("document.querySelector({selector}).click(); return null")).await;
+    }
+
     /// Takes a picture, and fails for what axe finds, if axe is installed.
     async fn is_without_barriers(&self, name: &str) {
         let name = match self {
@@ -91,11 +98,6 @@ async fn say(hub: &TestHub, token: &str, text: &str) {
     assert!(patiently("what is said", told).await.expect("an answer").status().is_success());
 }
 
-/// A text of an answer.
-fn text_of<'a>(told: &'a Value, field: &str) -> &'a str {
-    told.get(field).and_then(Value::as_str).expect("a text")
-}
-
 /// The whole way: `ann` logs in, shares, `guest` watches by the link until it is revoked, `ann` until her token is; then she comes back.
 async fn goes_the_way(ann: &Page, guest: &Page) {
     let hub = TestHub::start_with(&["--access", "tokens"]).await;
@@ -118,16 +120,20 @@ async fn goes_the_way(ann: &Page, guest: &Page) {
     ann.is_without_barriers("watches").await;
     assert_eq!(ann.run("return document.cookie").await, "", "scripts cannot read the session");
 
-    // She shares it, by the session of her browser.
-    let made = ann
-        .run(
-            "return fetch('/v1/shares', {method: 'POST', body: JSON.stringify({conversation: 'c'})}).then(it => it.json())",
-        )
-        .await;
-    let (id, link) = (text_of(&made, "id"), text_of(&made, "url"));
-    guest.goto(&hub.url(link)).await;
+    // She shares it in the dialog, for the guest.
+    ann.clicks("[data-t=share]").await;
+    ann.holds("return document.querySelector('#share-for') !== null").await;
+    ann.run("document.querySelector('#share-for').value = 'the guest'; return null").await;
+    ann.clicks("[data-act=share-now]").await;
+    ann.holds("return document.querySelector('[data-t=made-link]')?.value.includes('/s/flk_')").await;
+    ann.holds("return document.querySelectorAll('[data-t=links] li').length === 1").await;
+    ann.is_without_barriers("dialog").await;
+    let link = ann.run("return document.querySelector('[data-t=made-link]').value").await;
+    let link = link.as_str().expect("an address");
+    guest.goto(link).await;
     guest.is_live().await;
     guest.says("while ann watches").await;
+    guest.says("Shared by ann for the guest").await;
     let path = guest.run("return location.pathname").await;
     assert_eq!(path, "/c/c", "the secret of the link is not in the address");
     let others = guest.run("return fetch('/v1/conversations/other').then(it => it.status)").await;
@@ -135,13 +141,12 @@ async fn goes_the_way(ann: &Page, guest: &Page) {
     guest.is_without_barriers("shared").await;
 
     // The link is revoked while somebody watches.
-    let revoked = ann
-        .run(&format!("return fetch('/v1/shares/{id}', {{method: 'DELETE'}}).then(it => it.status)"))
-        .await;
-    assert_eq!(revoked, 204);
+    ann.clicks("[data-act=revoke]").await;
+    ann.holds("return document.querySelector('[data-t=no-links]') !== null").await;
+    ann.clicks("[data-t=dialog] [aria-label=Close]").await;
     guest.says("You are not logged in any more").await;
     guest.is_without_barriers("shut-out").await;
-    guest.goto(&hub.url(link)).await;
+    guest.goto(link).await;
     assert_eq!(
         guest.run("return !!document.querySelector('[data-t=transcript]')").await,
         false,

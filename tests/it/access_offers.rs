@@ -83,3 +83,26 @@ async fn beginnings_of_new_conversations_are_those_of_the_grants() {
     assert_eq!((&access["on"], &access["begins"]), (&json!(false), &json!([""])));
     assert_eq!(access["may"].as_array().map(Vec::len), Some(9), "{access}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_roles_of_links_are_told_to_whoever_may_choose_one() {
+    let settings = "[access]\nmode = \"tokens\"\n\n[access.roles.guest]\nhide = [\"arguments\"]\n";
+    let hub = TestHub::start_with_settings(settings).await;
+    let ann = hub.token_for("ann", &["view,export:c"]).await;
+    let bob = hub.token_for("bob", &["view:*"]).await;
+    let create = ["create", "--name", "eve", "--role", "guest", "--grant", "view,export:c"];
+    let eve = hub.token(&create).await;
+    let access = async |token: &str, conversation: &str| {
+        let path = format!("/v1/access?conversation={conversation}");
+        let asked = hub.request("GET", &path).bearer_auth(token).send().await.ok()?;
+        if asked.status().is_success() { asked.json::<Value>().await.ok() } else { None }
+    };
+    let told = async |token: &str, conversation: &str| {
+        until("the answer", async || access(token, conversation).await).await
+    };
+    assert_eq!(told(&ann, "c").await["roles"], json!(["guest"]));
+    for (token, conversation) in [(&ann, "other"), (&bob, "c"), (&eve, "c")] {
+        let access = told(token, conversation).await;
+        assert_eq!(access.get("roles"), None, "{access}");
+    }
+}

@@ -165,7 +165,7 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
     init.set_body(&JsValue::from_str(body));
     let answer = answer_to(window().fetch_with_str_and_init(path, &init)).await?;
     // A status such as 404 is about what the command names, for example an agent that the hub does not have.
-    if answer.status() == 200 {
+    if matches!(answer.status(), 200 | 201) {
         Ok(words_of(&answer).await?.unwrap_or_default())
     } else {
         Err(refusal_in(&answer).await)

@@ -48,6 +48,8 @@ pub enum OpenDialog {
     Compare,
     /// Whether to delete the conversation.
     Delete,
+    /// Links to the conversation.
+    Share,
 }
 
 impl OpenDialog {

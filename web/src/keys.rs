@@ -107,7 +107,7 @@ const fn with(
 }
 
 /// All commands, in the order of the list of keys.
-pub(crate) const COMMANDS: [Command; 47] = [
+pub(crate) const COMMANDS: [Command; 48] = [
     command(&["1"], "1", "Show the answers alone", |store| store.reading.choose_level(Level::Answer)),
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
@@ -165,6 +165,7 @@ pub(crate) const COMMANDS: [Command; 47] = [
     command(&["g w"], "g w", "All conversations as tiles, and back", Store::toggle_wall),
     command(&["g s"], "g s", "Settings", |store| store.open_dialog(OpenDialog::Settings)),
     command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
+    with(Takes::Right(ReaderAction::Share), &["g k"], "g k", "Share", |store| store.open_sharing(None)),
     with(Takes::Right(ReaderAction::Label), &["g r"], "g r", "Rename the conversation", Store::rename),
     with(Takes::Right(ReaderAction::Label), &["g o"], "g o", "Pin, archive, tags and note", |store| {
         store.open_dialog(OpenDialog::Order);

@@ -96,6 +96,7 @@ mod scroll;
 mod session;
 #[cfg(target_arch = "wasm32")]
 mod settings;
+pub mod sharing;
 #[cfg(target_arch = "wasm32")]
 mod store;
 

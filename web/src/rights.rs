@@ -24,6 +24,8 @@ pub enum ReaderAction {
     Export,
     /// Delete it.
     Delete,
+    /// Share a link to it.
+    Share,
 }
 
 impl ReaderAction {
@@ -39,6 +41,8 @@ impl ReaderAction {
             Self::Fork => "fork",
             Self::Export => "export",
             Self::Delete => "delete",
+            // Who may have it as a file may pass it on.
+            Self::Share => "export",
         }
     }
 }
@@ -60,6 +64,9 @@ pub struct Access {
     /// Their role, which hides parts of conversations.
     #[serde(default)]
     role: Option<String>,
+    /// The answer, for whoever is here by a link. What the link is, is read where it is drawn, since few readers need it.
+    #[serde(skip)]
+    about_link: Option<String>,
 }
 
 /// The path that asks the hub what the reader may do in `conversation`, or in none.
@@ -71,7 +78,10 @@ pub fn path(conversation: Option<&ConversationId>) -> String {
 impl Access {
     /// Reads the answer of the hub; `None` for one that is not understood.
     pub fn read(answer: &str) -> Option<Self> {
-        serde_json::from_str(answer).ok()
+        let access: Self = serde_json::from_str(answer).ok()?;
+        // In a text of JSON the quotes would be escaped, and nothing else in the answer has fields of its own.
+        let is_by_link = answer.contains(r#""link":{"#);
+        Some(Self { about_link: is_by_link.then(|| answer.to_owned()), ..access })
     }
 
     /// Whether access control is off, so that the answer is the same for every conversation.
@@ -79,8 +89,21 @@ impl Access {
         !self.on
     }
 
+    /// The answer of the hub, for whoever is here by a link; it has what the link is.
+    pub fn answer_about_link(&self) -> Option<&str> {
+        self.about_link.as_deref()
+    }
+
+    /// Whether the hub tells the reader of links to the conversation that was asked about. Without access control there are none.
+    pub fn may_see_links(&self) -> bool {
+        self.on && self.about_link.is_none()
+    }
+
     /// Whether the reader may do that in the conversation that was asked about.
     pub fn may(&self, action: ReaderAction) -> bool {
+        if action == ReaderAction::Share && !self.may_see_links() {
+            return false;
+        }
         !self.on || self.may.iter().any(|word| word == action.word())
     }
 
@@ -107,6 +130,7 @@ impl Access {
         // Everybody who may control may label; what is missing then is missing for another reason.
         let controls = self.may(ReaderAction::Label);
         Some(match action {
+            _ if self.about_link.is_some() => "This was shared with you, read only.",
             ReaderAction::Approve if controls => {
                 "Your role hides what calls are given, so you cannot approve them. You can reject them."
             }
@@ -178,6 +202,19 @@ mod tests {
         assert_eq!((role.why_not(ReaderAction::Say), role.beginning()), (None, Some("t-")));
         let narrow = access(&format!(r#"{{"on":true,"grants":["view,control:a"],"may":{say}}}"#));
         assert!(narrow.why_not(ReaderAction::Fork).unwrap().contains("every conversation"));
+    }
+
+    #[test]
+    fn whoever_came_by_a_link_reads_that_it_is_to_read_and_shares_nothing() {
+        let link = r#""link":{"by":"ann","created":1,"expires":2,"frozen":true,"one_turn":false}"#;
+        let guest =
+            access(&format!(r#"{{"on":true,"grants":["view:c"],"begins":[],"may":["export"],{link}}}"#));
+        assert!(!guest.may(ReaderAction::Share) && !guest.may_see_links());
+        assert_eq!(guest.why_not(ReaderAction::Say), Some("This was shared with you, read only."));
+        let ann = access(r#"{"on":true,"grants":["view,export:c"],"begins":[],"may":["export"]}"#);
+        assert!(ann.may(ReaderAction::Share) && ann.may_see_links());
+        let open = access(r#"{"on":false,"principal":"everyone","grants":["admin:*"],"begins":[""]}"#);
+        assert!(!open.may(ReaderAction::Share), "nobody needs a link where everybody sees everything");
     }
 
     #[test]

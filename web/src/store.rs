@@ -1,10 +1,10 @@
-//! What the components read: seven stores, none of which refers to another.
+//! What the components read: eight stores, none of which refers to another.
 //!
 //! [`Store`] routes frames and actions to them, and holds what concerns several of them: taking a frame,
 //! opening a conversation, painting, resetting the view, and whether commands can be given.
 //!
 //! Reading order: [`link`] → [`reading`] → `paint` (sets signals once per frame of the screen) → [`panel`] →
-//! [`control`] → [`attach`] → [`rights`] → [`replay`].
+//! [`control`] → [`attach`] → [`rights`] → [`sharing`] → [`replay`].
 
 use leptos::prelude::*;
 use model::frame::{ClientFrame, ServerFrame};
@@ -31,6 +31,7 @@ mod replay;
 mod reveal;
 mod rights;
 mod seen;
+mod sharing;
 mod timeline;
 mod voice;
 mod wall;
@@ -47,6 +48,7 @@ pub(crate) use replay::ReplayStatus;
 use replay::ReplayStore;
 pub(crate) use reveal::{agent_key, card_id, message_id, part_id, run_id, steps_key, thinking_key};
 use rights::RightsStore;
+use sharing::SharingStore;
 use voice::Voice;
 
 /// The run and the id of a sub-agent.
@@ -78,6 +80,8 @@ pub(crate) struct Parts {
     pub(crate) attach: AttachStore,
     /// What the reader may do.
     pub(crate) rights: RightsStore,
+    /// Links to the open conversation.
+    pub(crate) sharing: SharingStore,
     /// The replay.
     pub(crate) replay: ReplayStore,
     /// Announcements to screen readers. All stores make some, so none owns them.
@@ -114,6 +118,7 @@ impl Store {
             control: ControlStore::new(),
             attach: AttachStore::new(),
             rights: RightsStore::new(),
+            sharing: SharingStore::new(),
             replay: ReplayStore::new(),
             spoken: Voice::new(),
             modules,

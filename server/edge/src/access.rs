@@ -259,6 +259,14 @@ impl Gate {
         self.guarded.as_ref().is_some_and(|guarded| guarded.credentials.read().roles().find(name).is_some())
     }
 
+    /// The names of all roles.
+    pub(crate) fn roles(&self) -> Vec<String> {
+        let guarded = self.guarded.as_ref();
+        guarded.map_or_else(Vec::new, |guarded| {
+            guarded.credentials.read().roles().names().map(str::to_owned).collect()
+        })
+    }
+
     /// What the role `named` hides, or nothing where none is named.
     pub(crate) fn role(&self, named: Option<&str>) -> Result<Option<Arc<Mask>>, Denial> {
         match &self.guarded {

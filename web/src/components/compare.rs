@@ -22,8 +22,8 @@ use model::{ConversationId, View};
 
 use super::aligned::AlignedSteps;
 use super::aside::Aside;
+use super::dialog::Dialog;
 use super::message::Message;
-use super::overlay::Dialog;
 use super::run::Run;
 use crate::browser;
 use crate::compare::{self, Tally};

@@ -16,6 +16,7 @@ use model::RunId;
 
 use super::attached::{AttachButton, Attached};
 use super::icon::icon;
+use super::shared::SharedLine;
 use crate::control::At;
 use crate::link::{Status, ending};
 use crate::store::{Store, use_store};
@@ -34,9 +35,13 @@ pub(crate) fn Composer() -> impl IntoView {
     });
     let may = Memo::new(move |_| is_there.get() && store.may_say());
     let why_not = Memo::new(move |_| store.why_silent().filter(|_| is_there.get()));
+    let link = Memo::new(move |_| store.answer_about_link());
     move || {
         if may.get() {
             return view! { <Form /> }.into_any();
+        }
+        if let Some(answer) = link.get() {
+            return view! { <SharedLine answer=answer /> }.into_any();
         }
         let said = why_not.get();
         said.map(|why| view! { <p class="composer meta" role="note" data-t="watching-only">{why}</p> })

@@ -8,8 +8,8 @@ use model::limits::{LABEL_TAG_CHARS_MAX, LABEL_TAGS_MAX};
 use model::view::Label;
 use web_sys::KeyboardEvent;
 
+use super::dialog::Dialog;
 use super::icon::icon;
-use super::overlay::Dialog;
 use crate::control::At;
 use crate::rights::ReaderAction;
 use crate::store::use_store;

@@ -4,7 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use model::ConversationId;
 
-use super::overlay::go_round;
+use super::dialog::go_round;
 use crate::browser;
 use crate::fleet;
 use crate::keys::{COMMANDS, Command};

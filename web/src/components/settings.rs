@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 
-use super::overlay::Dialog;
+use super::dialog::Dialog;
 use crate::browser;
 use crate::open::StepsChoice;
 use crate::settings::{SETTINGS, Setting, apply};

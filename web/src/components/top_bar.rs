@@ -16,6 +16,7 @@ use model::view::{Item, RunView, View};
 use super::elapsed::{Span, span_text};
 use super::icon::{StateIcon, icon, run_icon};
 use super::rename::Title;
+use super::shared::ShareButton;
 use crate::browser;
 use crate::compare::spent;
 use crate::context::{ContextFill, ContextMeter, unpriced};
@@ -166,6 +167,7 @@ pub(crate) fn TopBar() -> impl IntoView {
                 <button type="button" class="icon hide of-conversation" aria-label="Order" title="Pin, archive, tags, note (g o)" data-t="order"
                     on:click=move |_| store.open_dialog(OpenDialog::Order)>{icon("#pin", "")}</button>
             })}
+            <ShareButton />
             <button type="button" class="icon hide of-conversation" aria-label="Export" title="Export (g e)"
                 on:click=move |_| store.open_dialog(OpenDialog::Export)>{icon("#save", "")}</button>
             <button type="button" class="icon hide" aria-label="Settings" title="Settings (g s)"

@@ -35,6 +35,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let id = StoredValue::new(id);
     let can_fork = move || store.can_fork();
     let can_export = move || store.is_present() && store.may(ReaderAction::Export);
+    let can_share = move || store.is_present() && store.may(ReaderAction::Share);
     let path = move || {
         store
             .reading
@@ -57,6 +58,10 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
                 })}
                 {move || can_export().then(|| view! {
                     <a class="copy" data-act="export-turn" download="" href=path>"Export turn"</a>
+                })}
+                {move || can_share().then(|| view! {
+                    <button type="button" class="copy" data-act="share-turn"
+                        on:click=move |_| store.open_sharing(Some(id.get_value()))>"Share turn"</button>
                 })}
                 {move || can_ask().then(|| view! {
                     <button type="button" class="copy" data-act="ask-again"

@@ -11,6 +11,7 @@ use model::ConversationId;
 use super::Store;
 use crate::browser;
 use crate::rights::{self, Access, ReaderAction};
+use crate::sharing;
 
 /// The most conversations whose answers are kept; the oldest is dropped.
 const KEPT_MAX: usize = 64;
@@ -65,14 +66,17 @@ impl Store {
         self.ask_rights_of(Occasion::Welcome);
     }
 
-    /// Asks the same when another conversation was opened, unless it is known.
+    /// Asks the same when another conversation was opened, unless it is known; links to it are asked for all the same, since others may have made some.
     pub(super) fn ask_rights_here(self) {
-        let here = self.reading.model(|model| model.conversation().cloned());
-        if self.link.status.with_untracked(crate::link::Status::has_socket)
-            && untrack(|| self.rights.read(here.as_ref(), |_| ())).is_none()
-        {
+        self.sharing.links.set(None);
+        if self.link.status.with_untracked(crate::link::Status::has_socket) {
             self.ask_rights_of(Occasion::Opened);
         }
+    }
+
+    /// Asks the hub for the links to the open conversation again.
+    pub(crate) fn ask_links(self) {
+        self.ask_rights_of(Occasion::Opened);
     }
 
     /// Asks the hub. The bare page and one without a session take no commands and do not ask.
@@ -82,16 +86,25 @@ impl Store {
         }
         let here = self.reading.model(|model| model.conversation().cloned());
         leptos::task::spawn_local(async move {
-            // If the hub cannot be reached for a moment, what is known stays.
-            let Ok(answer) = browser::fetch_text(&rights::path(here.as_ref())).await else { return };
-            if let Some(access) = Access::read(&answer) {
-                self.rights.note(here, access, occasion);
+            let sees_links = || untrack(|| self.rights.read(here.as_ref(), Access::may_see_links));
+            if occasion == Occasion::Welcome || sees_links().is_none() {
+                // If the hub cannot be reached for a moment, what is known stays.
+                let Ok(answer) = browser::fetch_text(&rights::path(here.as_ref())).await else { return };
+                if let Some(access) = Access::read(&answer) {
+                    self.rights.note(here.clone(), access, occasion);
+                }
+            }
+            let Some(conversation) = here.as_ref().filter(|_| sees_links() == Some(true)) else { return };
+            let Ok(answer) = browser::fetch_text(&sharing::path(conversation)).await else { return };
+            // Another one may have been opened meanwhile.
+            if self.reading.model(|model| model.conversation() == here.as_ref()) {
+                self.sharing.links.set(Some(answer));
             }
         });
     }
 
     /// Reads what is known of the open conversation. Tracks it.
-    fn access<T>(self, read: impl FnOnce(&Access) -> T) -> Option<T> {
+    pub(super) fn access<T>(self, read: impl FnOnce(&Access) -> T) -> Option<T> {
         let here = self.reading.conversation.get();
         self.rights.read(here.as_ref(), read)
     }

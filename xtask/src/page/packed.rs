@@ -28,7 +28,7 @@ const MODULE_BYTES_MAX: [(&str, usize); 11] = [
     ("kinds", 36 << 10),
     ("formulas", 28 << 10),
     ("panel", 72 << 10),
-    ("dialogs", 32 << 10),
+    ("dialogs", 42 << 10),
     ("timeline", 64 << 10),
     ("wall", 34 << 10),
     ("replay", 12 << 10),

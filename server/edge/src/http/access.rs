@@ -462,7 +462,7 @@ pub(crate) struct AccessQuery {
 
 /// `GET /v1/access`: whether access control is on, the caller's name and grants, the beginnings of names under
 /// which they may begin conversations, for a caller with a role the role and what it hides, and for one who follows a link the link. With
-/// `?conversation=C` also what they may do there. Fails with `bad_conversation`.
+/// `?conversation=C` also what they may do there, and the roles of links to it. Fails with `bad_conversation`.
 pub(crate) async fn whoami(
     State(shared): State<Arc<Shared>>,
     Caller(principal): Caller,
@@ -479,6 +479,8 @@ pub(crate) async fn whoami(
         let mut may = offers(&principal, conversation.as_str());
         // Nobody writes to what a frozen link shows.
         may.retain(|word| !conversation.is_frozen() || matches!(*word, "export" | "delete"));
+        let roles = shares::roles_of_links(&shared, &principal, conversation.as_str());
+        fields.extend(roles.map(|roles| ("roles".to_owned(), roles.into())));
         fields.insert("may".to_owned(), may.into());
     }
     if let (Some(link), Some(fields)) = (principal.link(), told.as_object_mut()) {

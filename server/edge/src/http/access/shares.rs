@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use access::audit::{Audited, AuditedAction};
-use access::{Right, Share, ShareFacts};
+use access::{Principal, Right, Share, ShareFacts};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -200,6 +200,18 @@ fn role_of(
         return Err(Problem::bad_request(format!("role: this hub has no role {name:?}")));
     }
     Ok(role)
+}
+
+/// The roles among which `principal` chooses for a link to `conversation`; `None` where they may make none, have a role, which is then that of the link, and on a hub
+/// without roles.
+pub(super) fn roles_of_links(
+    shared: &Shared,
+    principal: &Principal,
+    conversation: &str,
+) -> Option<Vec<String>> {
+    let shares = [Right::View, Right::Export].into_iter().all(|right| principal.may(right, conversation));
+    let is_free = principal.role().is_none() && principal.link().is_none();
+    Some(shared.gate.roles()).filter(|roles| shares && is_free && !roles.is_empty())
 }
 
 /// The copy that the link shows which is `wanted`; `None` for a live link. Fails with `bad_request` for one turn that is not frozen, with

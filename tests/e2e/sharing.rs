@@ -1,0 +1,240 @@
+//! Links in the page: somebody shares a conversation and one turn of it, others see to whom it is shown, and whoever follows a link reads what it is.
+
+use serde_json::{Value, json};
+use tests::browser::{DESKTOP, Screen};
+use tests::installed;
+use tests::wait::patiently;
+use tests::{BrowserPage, TestHub};
+
+use crate::names::logged_in;
+
+/// Says what axe finds: its rule, where, and why.
+const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
+    `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
+
+/// A hub with a role.
+const ROLES: &str = "[access]\nmode = \"tokens\"\n\n[access.roles.guest]\nhide = [\"arguments\"]\n";
+
+/// Keeps what is copied where the test reads it.
+const CLIPBOARD: &str =
+    "window.copied = null; Object.defineProperty(navigator, 'clipboard', {configurable: true, value: {
+    writeText: text => { window.copied = text; return Promise.resolve(); }}}); return null";
+
+/// A phone.
+const PHONE: Screen = Screen { width: 390, height: 844, dark: false };
+
+/// A question and its answer, numbered.
+async fn say(hub: &TestHub, token: &str, number: usize) {
+    let (run, part) = (format!("r{number}"), format!("p{number}"));
+    let events = json!([
+        {"k": "message", "message": format!("m{number}"), "role": "user", "text": format!("Question {number}?")},
+        {"k": "run.start", "run": run}, {"k": "part.start", "run": run, "part": part, "kind": "text"},
+        {"k": "part.delta", "run": run, "part": part, "text": format!("Answer {number}.")}, {"k": "part.end", "run": run, "part": part},
+        {"k": "run.end", "run": run, "status": "complete"},
+    ]);
+    let told =
+        hub.request("POST", "/v1/conversations/c/events").bearer_auth(token).body(events.to_string()).send();
+    assert!(patiently("what is said", told).await.unwrap().status().is_success());
+}
+
+async fn click(page: &BrowserPage, selector: &str) {
+    let selector = json!(selector);
+    page.holds(&format!("return document.querySelector({selector}) !== null")).await;
+    page.run(&format!("document.querySelector({selector}).click(); return null")).await;
+}
+
+async fn says(page: &BrowserPage, words: &str) {
+    page.holds(&format!("return document.body.innerText.includes({})", json!(words))).await;
+}
+
+/// Pictures of the page in light and dark, and as a phone has it; axe finds nothing in any of them.
+async fn pictures(page: &BrowserPage, name: &str) {
+    for (looks, screen) in [("dark", Screen { dark: true, ..DESKTOP }), ("390", PHONE), ("light", DESKTOP)] {
+        page.resize(screen).await;
+        page.screenshot(&format!("sharing-{name}-{looks}")).await;
+        is_without_barriers(page).await;
+    }
+}
+
+/// Fails for what axe finds, if axe is installed.
+async fn is_without_barriers(page: &BrowserPage) {
+    let Some(packages) = installed::node_modules_or_advice() else { return };
+    let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
+    page.run(&format!("{axe}\n;return null")).await;
+    assert_eq!(page.run(LOOK).await, json!([]));
+}
+
+async fn has(page: &BrowserPage, selector: &str) -> bool {
+    page.run(&format!("return document.querySelector({}) !== null", json!(selector))).await == true
+}
+
+/// Chooses the place `place` of the list `selector`.
+async fn choose(page: &BrowserPage, selector: &str, place: usize) {
+    let selector = json!(selector);
+    page.holds(&format!("return document.querySelector({selector}) !== null")).await;
+    page.run(&format!(
+        "const list = document.querySelector({selector}); list.value = '{place}'; list.dispatchEvent(new Event('change', {{bubbles: true}})); return null"
+    ))
+    .await;
+}
+
+/// Makes the link that the form describes, the `number`th in the list, and returns its address.
+async fn make(page: &BrowserPage, number: usize) -> String {
+    click(page, "[data-act=share-now]").await;
+    page.holds(&format!("return document.querySelectorAll('[data-t=links] li').length === {number}")).await;
+    page.holds("return document.querySelector('[data-t=made-link]')?.value.includes('/s/flk_')").await;
+    page.run("return document.querySelector('[data-t=made-link]').value").await.as_str().unwrap().to_owned()
+}
+
+/// Follows `link` and reads what is said of it.
+async fn follows(link: &str, screen: Screen, words: &[&str]) -> BrowserPage {
+    let guest = BrowserPage::open(screen).await;
+    guest.goto(link).await;
+    guest.text_until("shared-by", |text| words.iter().all(|word| text.contains(word))).await;
+    guest
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
+    let hub = TestHub::start_with_settings(ROLES).await;
+    let ann = hub.token_for("ann", &["view,publish,export,control:*"]).await;
+    let bob = hub.token_for("bob", &["view:*"]).await;
+    for number in 1..=3 {
+        say(&hub, &ann, number).await;
+    }
+    // Who may not export sees nothing of it while there is nothing to see.
+    let other = logged_in(&hub, &bob).await;
+    says(&other, "Answer 3.").await;
+    assert!(!has(&other, "[data-t=share]").await && !has(&other, "[data-act=share-turn]").await);
+    other.close().await;
+
+    let page = logged_in(&hub, &ann).await;
+    says(&page, "Answer 3.").await;
+    page.text_until("shared", str::is_empty).await;
+    click(&page, "[data-t=share]").await;
+    says(&page, "None yet.").await;
+    assert!(!has(&page, "[data-shown=turn]").await, "one turn is chosen at the turn");
+    let live = make(&page, 1).await;
+    says(&page, "Anyone with the link").await;
+
+    // A frozen one, for somebody, with a role, for an hour, once.
+    click(&page, "[data-shown=frozen]").await;
+    page.run("document.querySelector('#share-for').value = 'Dan of Acme'; return null").await;
+    choose(&page, "#share-role", 1).await;
+    choose(&page, "#share-life", 0).await;
+    choose(&page, "#share-views", 1).await;
+    let frozen = make(&page, 2).await;
+    assert_ne!(live, frozen);
+    for words in ["Dan of Acme", "Frozen as of", "role guest", "1 view left", "by ann"] {
+        says(&page, words).await;
+    }
+    page.run(CLIPBOARD).await;
+    click(&page, ".made-link button").await;
+    page.holds("return document.querySelector('.made-link button').textContent.includes('Copied')").await;
+    assert_eq!(page.run("return window.copied").await, json!(frozen));
+    pictures(&page, "dialog").await;
+    page.press("Escape").await;
+    page.text_until("shared", |text| text.contains("Shared: 2 links")).await;
+    page.screenshot("sharing-top-bar").await;
+
+    // One turn, by the command at its question.
+    click(&page, "[data-act=share-turn]").await;
+    page.holds("return document.querySelector('[data-shown=turn]')?.getAttribute('aria-pressed') === 'true'")
+        .await;
+    let turn = make(&page, 3).await;
+    says(&page, "One turn, frozen as of").await;
+    page.press("Escape").await;
+
+    // Another one who may see it reads to whom, and can neither revoke it nor make one.
+    let other = logged_in(&hub, &bob).await;
+    other.text_until("shared", |text| text.contains("Shared: 3 links")).await;
+    click(&other, "[data-t=share]").await;
+    says(&other, "Dan of Acme").await;
+    says(&other, "takes the grants").await;
+    assert!(!has(&other, "[data-act=revoke]").await && !has(&other, "[data-act=share-now]").await);
+    is_without_barriers(&other).await;
+    other.screenshot("sharing-other").await;
+    other.close().await;
+
+    // What comes later is in the live one alone.
+    say(&hub, &ann, 4).await;
+    let watcher = follows(&live, DESKTOP, &["Shared by ann", "live", "until", "read only"]).await;
+    says(&watcher, "Answer 4.").await;
+    pictures(&watcher, "live").await;
+    let words = ["Shared by ann for Dan of Acme", "frozen as of", "until", "read only"];
+    let guest = follows(&frozen, DESKTOP, &words).await;
+    says(&guest, "Answer 3.").await;
+    let body = guest.run("return document.body.innerText").await;
+    assert!(!body.as_str().unwrap().contains("Answer 4."), "{body}");
+    for offered in
+        ["[data-t=share]", "[data-t=shared]", "[data-act=share-turn]", "#composer", "[data-t=order]"]
+    {
+        assert!(!has(&guest, offered).await, "{offered}");
+    }
+    is_without_barriers(&guest).await;
+    pictures(&guest, "guest").await;
+    assert_eq!(guest.console_errors().await, Vec::<String>::new());
+
+    let one = follows(&turn, PHONE, &["one turn, frozen as of"]).await;
+    says(&one, "Answer 1.").await;
+    let body = one.run("return document.body.innerText").await;
+    assert!(!body.as_str().unwrap().contains("Answer 2."), "{body}");
+    one.screenshot("sharing-turn-390").await;
+
+    // All are revoked.
+    click(&page, "[data-t=share]").await;
+    for left in [2, 1, 0] {
+        click(&page, "[data-act=revoke]").await;
+        page.holds(&format!("return document.querySelectorAll('[data-t=links] li').length === {left}")).await;
+    }
+    says(&guest, "You are not logged in any more").await;
+    one.goto(&live).await;
+    says(&one, "This link opens nothing any more").await;
+    one.screenshot("sharing-dead-390").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_on_another_site_keeps_the_login_of_the_browser() {
+    let hub = TestHub::start_with(&["--access", "tokens"]).await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    let bob = hub.token_for("bob", &["view:team-*"]).await;
+    say(&hub, &ann, 1).await;
+    let made = hub
+        .request("POST", "/v1/shares")
+        .bearer_auth(&ann)
+        .body(r#"{"conversation":"c","views":1,"for":"Bob"}"#);
+    let made: Value = made.send().await.unwrap().json().await.unwrap();
+    let link = hub.url(made["url"].as_str().unwrap());
+    // A page of another origin, as that of a mail: `localhost` is another site than 127.0.0.1.
+    let mail = TestHub::start().await;
+    let mail = mail.url("/").replace("127.0.0.1", "localhost");
+    let follow = async |page: &BrowserPage| {
+        page.goto(&mail).await;
+        let link = json!(link);
+        page.run(&format!("const a = document.createElement('a'); a.href = {link}; document.body.append(a); a.click(); return null")).await;
+    };
+    let who = "return fetch('/v1/access').then(it => it.json()).then(it => it.principal)";
+
+    let page = logged_in(&hub, &ann).await;
+    follow(&page).await;
+    says(&page, "Answer 1.").await;
+    assert_eq!(page.run(who).await, "ann", "she may see it, and stays who she is");
+    page.close().await;
+
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/")).await;
+    page.holds("return document.querySelector('#token') !== null").await;
+    page.run(&format!(
+        "document.querySelector('#token').value = {bob:?}; document.querySelector('form button').click(); return null"
+    ))
+    .await;
+    page.holds("return document.querySelector('.app') !== null").await;
+    follow(&page).await;
+    says(&page, "Open what was shared?").await;
+    assert_eq!(page.run(who).await, "bob", "he is asked first");
+    page.screenshot("sharing-asked").await;
+    click(&page, "form button").await;
+    says(&page, "Answer 1.").await;
+    assert!(page.run(who).await.as_str().unwrap().starts_with("link "));
+    page.close().await;
+}
