@@ -129,8 +129,7 @@ async fn the_table_is_sorted_filtered_and_alive_and_the_address_says_how() {
         )
     };
     page.run(&typed("case- state:error agent:coder")).await;
-    page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.iter().all(|row| row == "case-00")))
-        .await;
+    page.run_until(ROWS, |rows| *rows == json!(["case-00"])).await;
     page.run(&typed("place:x")).await;
     page.text_until("filter-trouble", |text| text.contains("place: is not a condition")).await;
     page.run(&typed("host:")).await;

@@ -189,7 +189,7 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     }
     says(&guest, "You are not logged in any more").await;
     one.goto(&live).await;
-    says(&one, "This link opens nothing any more").await;
+    says(&one, "This link no longer works").await;
     one.screenshot("sharing-dead-390").await;
 }
 
@@ -231,7 +231,8 @@ async fn a_link_on_another_site_keeps_the_login_of_the_browser() {
     page.holds("return document.querySelector('.app') !== null").await;
     follow(&page).await;
     says(&page, "Open what was shared?").await;
-    assert_eq!(page.run(who).await, "bob", "he is asked first");
+    // The page itself may ask the hub for nothing.
+    says(&page, "logged in as bob").await;
     page.screenshot("sharing-asked").await;
     click(&page, "form button").await;
     says(&page, "Answer 1.").await;
