@@ -34,7 +34,7 @@ async fn say(hub: &TestHub, token: &str, number: usize) {
     ]);
     let told =
         hub.request("POST", "/v1/conversations/c/events").bearer_auth(token).body(events.to_string()).send();
-    assert!(patiently("what is said", told).await.unwrap().status().is_success());
+    assert!(patiently("what is said", told).await.expect("an answer").status().is_success());
 }
 
 async fn click(page: &BrowserPage, selector: &str) {
@@ -83,7 +83,11 @@ async fn make(page: &BrowserPage, number: usize) -> String {
     click(page, "[data-act=share-now]").await;
     page.holds(&format!("return document.querySelectorAll('[data-t=links] li').length === {number}")).await;
     page.holds("return document.querySelector('[data-t=made-link]')?.value.includes('/s/flk_')").await;
-    page.run("return document.querySelector('[data-t=made-link]').value").await.as_str().unwrap().to_owned()
+    page.run("return document.querySelector('[data-t=made-link]').value")
+        .await
+        .as_str()
+        .expect("an address")
+        .to_owned()
 }
 
 /// Follows `link` and reads what is said of it.
@@ -94,6 +98,27 @@ async fn follows(link: &str, screen: Screen, words: &[&str]) -> BrowserPage {
     guest
 }
 
+/// Whoever may not export sees nothing of it while there is nothing to see.
+async fn is_offered_to_nobody_without_a_grant(hub: &TestHub, token: &str) {
+    let other = logged_in(hub, token).await;
+    says(&other, "Answer 3.").await;
+    assert!(!has(&other, "[data-t=share]").await && !has(&other, "[data-act=share-turn]").await);
+    other.close().await;
+}
+
+/// Somebody who may see the conversation reads to whom it is shown, and can neither revoke a link nor make one.
+async fn another_reads_to_whom(hub: &TestHub, token: &str) {
+    let other = logged_in(hub, token).await;
+    other.text_until("shared", |text| text.contains("Shared: 3 links")).await;
+    click(&other, "[data-t=share]").await;
+    says(&other, "Dan of Acme").await;
+    says(&other, "takes the grants").await;
+    assert!(!has(&other, "[data-act=revoke]").await && !has(&other, "[data-act=share-now]").await);
+    is_without_barriers(&other).await;
+    other.screenshot("sharing-other").await;
+    other.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     let hub = TestHub::start_with_settings(ROLES).await;
@@ -102,11 +127,7 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     for number in 1..=3 {
         say(&hub, &ann, number).await;
     }
-    // Who may not export sees nothing of it while there is nothing to see.
-    let other = logged_in(&hub, &bob).await;
-    says(&other, "Answer 3.").await;
-    assert!(!has(&other, "[data-t=share]").await && !has(&other, "[data-act=share-turn]").await);
-    other.close().await;
+    is_offered_to_nobody_without_a_grant(&hub, &bob).await;
 
     let page = logged_in(&hub, &ann).await;
     says(&page, "Answer 3.").await;
@@ -145,16 +166,7 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     says(&page, "One turn, frozen as of").await;
     page.press("Escape").await;
 
-    // Another one who may see it reads to whom, and can neither revoke it nor make one.
-    let other = logged_in(&hub, &bob).await;
-    other.text_until("shared", |text| text.contains("Shared: 3 links")).await;
-    click(&other, "[data-t=share]").await;
-    says(&other, "Dan of Acme").await;
-    says(&other, "takes the grants").await;
-    assert!(!has(&other, "[data-act=revoke]").await && !has(&other, "[data-act=share-now]").await);
-    is_without_barriers(&other).await;
-    other.screenshot("sharing-other").await;
-    other.close().await;
+    another_reads_to_whom(&hub, &bob).await;
 
     // What comes later is in the live one alone.
     say(&hub, &ann, 4).await;
@@ -171,7 +183,6 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     {
         assert!(!has(&guest, offered).await, "{offered}");
     }
-    is_without_barriers(&guest).await;
     pictures(&guest, "guest").await;
     assert_eq!(guest.console_errors().await, Vec::<String>::new());
 

@@ -16,7 +16,7 @@ use model::RunId;
 
 use super::attached::{AttachButton, Attached};
 use super::icon::icon;
-use super::shared::SharedLine;
+use super::shared::shared_line;
 use crate::control::At;
 use crate::link::{Status, ending};
 use crate::store::{Store, use_store};
@@ -41,7 +41,7 @@ pub(crate) fn Composer() -> impl IntoView {
             return view! { <Form /> }.into_any();
         }
         if let Some(answer) = link.get() {
-            return view! { <SharedLine answer=answer /> }.into_any();
+            return shared_line(&answer);
         }
         let said = why_not.get();
         said.map(|why| view! { <p class="composer meta" role="note" data-t="watching-only">{why}</p> })

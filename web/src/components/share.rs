@@ -241,13 +241,13 @@ fn Row(link: SharedLink) -> impl IntoView {
             }
         });
     };
-    let words = link.words(browser::date_and_time);
-    let whom = link.whom();
+    let (words, whom) = (link.words(browser::date_and_time), link.whom());
+    let SharedLink { id, revocable, .. } = link;
     let label = format!("Revoke the link: {whom}");
     view! {
-        <li data-link=link.id.clone()>
+        <li data-link=id>
             <span class="of-link"><strong>{whom}</strong><span class="meta">{words}</span></span>
-            {link.revocable.then(|| view! {
+            {revocable.then(|| view! {
                 <button type="button" class="chip" data-act="revoke" aria-label=label on:click=revoke>"Revoke"</button>
             })}
             {move || trouble.get().map(|why| view! { <p class="err" role="alert">{why}</p> })}

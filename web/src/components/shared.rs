@@ -25,13 +25,11 @@ pub(super) fn ShareButton() -> impl IntoView {
 }
 
 /// The line that says to whoever follows a link by whom it was shared, what it shows and until when.
-#[component]
-pub(super) fn SharedLine(
-    /// The hub's answer about the link.
-    answer: String,
-) -> impl IntoView {
-    ReaderLink::read(&answer).map(|link| {
+/// `answer` is the hub's answer about the link.
+pub(super) fn shared_line(answer: &str) -> AnyView {
+    let line = ReaderLink::read(answer).map(|link| {
         let words = link.words(browser::date_and_time);
         view! { <p class="composer meta shared-line" role="note" data-t="shared-by">{icon("#share", "")} " " {words}</p> }
-    })
+    });
+    line.into_any()
 }
