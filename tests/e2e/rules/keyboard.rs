@@ -25,6 +25,13 @@ const MARKED: &str = "
         return e.tabIndex >= 0;
     }).map(e => e.type === 'radio' ? 'radio ' + e.name : e.dataset.stop + ' ' + e.tagName)";
 
+/// What has a number and is still there to be used, in the words of `MARKED`.
+const STILL_THERE: &str = "
+    return [...document.querySelectorAll('[data-stop]')].filter(e => {
+        const r = e.getBoundingClientRect();
+        return e.checkVisibility({visibilityProperty: true}) && r.width > 0 && r.height > 0 && !e.disabled && !e.closest('[inert]');
+    }).map(e => e.type === 'radio' ? 'radio ' + e.name : e.dataset.stop + ' ' + e.tagName)";
+
 /// What has the focus, in the words of `MARKED`, and whether that can be seen.
 const FOCUSED: &str = "
     const e = document.activeElement; if (!e || e === document.body) return null;
@@ -53,7 +60,12 @@ async fn all_is_reached(page: &BrowserPage, screen: &str) {
             break;
         }
     }
-    let missed: Vec<_> = wanted.difference(&reached).collect();
+    // A live page draws some of it anew, or takes it away, while Tab is on its way.
+    let there = page.run(STILL_THERE).await;
+    let is_there =
+        |name: &&String| there.as_array().is_some_and(|all| all.iter().any(|it| it == name.as_str()));
+    let missed: Vec<_> = wanted.difference(&reached).filter(is_there).collect();
+    assert!(reached.len() * 2 > wanted.len(), "{screen}: Tab reaches {} of {}", reached.len(), wanted.len());
     assert!(missed.is_empty(), "{screen}: Tab does not reach {missed:?}");
     assert!(unseen.is_empty(), "{screen}: the focus cannot be seen on {unseen:?}");
 }

@@ -73,8 +73,8 @@ class Run:
         host: str | None = None,
         prefix: str = "",
     ) -> None:
-        """``run`` may be one that has ended: it goes on. ``prefix`` then keeps its new texts apart from its old ones. ``host`` is the
-        name of the machine, such as ``platform.node()``; nobody is told one unless you say it."""
+        """``run`` may be one that has ended: it goes on. ``prefix`` then keeps its new texts apart from its old ones. ``host`` is
+        the name of the machine, such as ``platform.node()``; nobody is told one unless you say it."""
         self.voice = voice if isinstance(voice, Voice) else Voice(voice)
         self.id = run or secrets.token_hex(8)
         self._lock = threading.RLock()
