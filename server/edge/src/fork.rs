@@ -139,11 +139,18 @@ fn close(envelopes: &mut Vec<Envelope>) {
         let seq = envelopes.last().map_or(0, |last| last.seq).saturating_add(1);
         envelopes.push(said(Event::new(&RunId::none(), Kind::Label(Box::new(change))), seq));
     }
-    for run in view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| id) {
-        let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });
+    for end in ends(&view) {
         let seq = envelopes.last().map_or(0, |last| last.seq).saturating_add(1);
-        envelopes.push(said(Event::new(run, end), seq));
+        envelopes.push(said(end, seq));
     }
+}
+
+/// The ends of the runs that go on in `view`, as interrupted, for a copy in which nobody goes on with them.
+pub(crate) fn ends(view: &View) -> impl Iterator<Item = Event> {
+    view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| {
+        let end = RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() };
+        Event::new(id, Kind::RunEnd(end))
+    })
 }
 
 /// An event that the hub itself appends, stamped with the time of day.

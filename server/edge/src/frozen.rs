@@ -18,7 +18,7 @@ use encode::document::only::{ExportSelection, is_of};
 use event_log::{ListQuery, LogError, clock, reached};
 use hub::{Conversation, History, OpenError, PendingDeletion};
 use model::code::ErrorCode;
-use model::event::{Event, Kind, LabelChange, RunEnd, RunStatus};
+use model::event::{Event, Kind, LabelChange};
 use model::fold::fold;
 use model::frame::Durability;
 use model::{ConversationId, Envelope, Epoch, MessageId, RunId, View, unfold};
@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::access::StoredLinks;
-use crate::fork::{read, said};
+use crate::fork::{ends, read, said};
 use crate::state::Shared;
 use crate::work::{TURN, Task};
 
@@ -58,12 +58,23 @@ pub(crate) struct NewCopy<'a> {
     pub(crate) shows: FrozenShare,
     /// The epoch of what was copied. A conversation that begins anew under its name has another one.
     pub(crate) epoch: Epoch,
+    /// Whether a link shows it, so that nobody need look whether it is over.
+    has_link: bool,
+}
+
+impl NewCopy<'_> {
+    /// Leaves the copy to its link, which is stored.
+    pub(crate) fn linked(mut self) {
+        self.has_link = true;
+    }
 }
 
 impl Drop for NewCopy<'_> {
     fn drop(&mut self) {
         self.copies.making.lock().remove(&self.conversation);
-        self.copies.gone.notify_one();
+        if !self.has_link {
+            self.copies.look();
+        }
     }
 }
 
@@ -120,7 +131,13 @@ pub(crate) async fn freeze<'a>(
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
     shared.copies.making.lock().insert(name.clone());
     let shows = FrozenShare { of: from.id().clone(), seq, turn };
-    let copy = NewCopy { copies: &shared.copies, conversation: name, shows, epoch: from.epoch().clone() };
+    let copy = NewCopy {
+        copies: &shared.copies,
+        conversation: name,
+        shows,
+        epoch: from.epoch().clone(),
+        has_link: false,
+    };
     let imported = shared.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
     imported.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(copy)
@@ -140,10 +157,6 @@ fn finish(envelopes: &mut Vec<Envelope>) {
         envelope.seq = seq;
         fold(&mut view, envelope, &mut |_| {});
     }
-    let ends = view.runs.iter().filter(|(_, run)| run.is_running()).map(|(id, _)| {
-        let end = Kind::RunEnd(RunEnd { status: RunStatus::Interrupted, ..RunEnd::default() });
-        Event::new(id, end)
-    });
     let label = LabelChange {
         pinned: Some(false),
         archived: Some(true),
@@ -152,7 +165,7 @@ fn finish(envelopes: &mut Vec<Envelope>) {
     };
     let label = Event::new(&RunId::none(), Kind::Label(Box::new(label)));
     let first = view.seq.saturating_add(1);
-    let last = ends.chain([label]).zip(first..).map(|(event, seq)| said(event, seq));
+    let last = ends(&view).chain([label]).zip(first..).map(|(event, seq)| said(event, seq));
     envelopes.extend(last.collect::<Vec<_>>());
 }
 

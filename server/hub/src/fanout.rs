@@ -37,7 +37,7 @@ mod presence;
 mod pump;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
-pub use outbox::{Flushed, Outbox, SendResult, Transport};
+pub use outbox::{Flushed, Outbox, SendResult, Transport, bounded_slices};
 pub use pump::Pump;
 
 /// Most viewers to which the task of a publisher writes itself instead of waking a pump. Writing to so many

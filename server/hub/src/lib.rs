@@ -23,7 +23,7 @@ pub mod wire;
 
 pub use fanout::{
     BEHIND_AFTER, CurrentRung, Fanout, Flushed, Ladder, Outbox, Pump, SendResult, Subscription,
-    SubscriptionTarget, SubscriptionTerms, Transport, ViewedConversation,
+    SubscriptionTarget, SubscriptionTerms, Transport, ViewedConversation, bounded_slices,
 };
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::blocking_log;

@@ -120,7 +120,7 @@ impl Pieces {
 /// is compressed.
 pub(super) async fn spooled(request: Request, bytes_max: usize, work: &Arc<Work>) -> Result<Spool, Problem> {
     params::plain(request.headers())?;
-    let mut pieces = BodyPieces { body: request.into_body(), bytes_max, count: 0 };
+    let mut pieces = BodyPieces::new(request.into_body(), bytes_max);
     let mut spool = Spool::new(Arc::clone(work));
     while let Some(bytes) = pieces.next().await? {
         spool = spool.with(bytes).await?;
@@ -235,7 +235,7 @@ pub(super) async fn waiting(
     work: &Arc<Work>,
 ) -> Result<Waiting, Problem> {
     params::plain(request.headers())?;
-    let mut pieces = BodyPieces { body: request.into_body(), bytes_max, count: 0 };
+    let mut pieces = BodyPieces::new(request.into_body(), bytes_max);
     let mut all = Waiting::new(work, memory_max);
     while let Some(piece) = pieces.next().await? {
         all.push(piece).await?;
@@ -245,7 +245,7 @@ pub(super) async fn waiting(
 
 /// Reads all of `body` into memory.
 async fn pieces(body: Body, bytes_max: usize) -> Result<Pieces, Problem> {
-    let mut pieces = BodyPieces { body, bytes_max, count: 0 };
+    let mut pieces = BodyPieces::new(body, bytes_max);
     let mut all = Pieces::default();
     while let Some(piece) = pieces.next().await? {
         all.push(piece);
@@ -264,6 +264,11 @@ struct BodyPieces {
 }
 
 impl BodyPieces {
+    /// All of `body`, of which at most `bytes_max` bytes are taken.
+    fn new(body: Body, bytes_max: usize) -> Self {
+        Self { body, bytes_max, count: 0 }
+    }
+
     /// The next piece; `None` after the last. The problems distinguish a body over the limit, one that breaks off, and one
     /// that brings no byte for too long.
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
+use hub::bounded_slices;
 use model::limits::{TURN_WRITTEN_BYTES_MAX, WRITE_BYTES_MAX};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -104,9 +105,6 @@ struct Waiting {
     /// How many looks have found that nothing was taken.
     looks: u32,
 }
-
-/// Most buffers in one vectored write.
-const PIECES: usize = 16;
 
 /// How many looks in the limit: after as many without success the peer counts as dead.
 const LOOKS: u32 = 8;
@@ -198,22 +196,6 @@ fn bounded(bytes: &[u8]) -> &[u8] {
     bytes.get(..WRITE_BYTES_MAX).unwrap_or(bytes)
 }
 
-/// The first [`WRITE_BYTES_MAX`] of `pieces`, of which at most [`PIECES`] are taken, and how many pieces that are. None is empty.
-fn bounded_pieces<'a>(pieces: &'a [io::IoSlice<'_>]) -> ([io::IoSlice<'a>; PIECES], usize) {
-    let (mut some, mut count, mut room) = ([io::IoSlice::new(&[]); PIECES], 0, WRITE_BYTES_MAX);
-    let full = pieces.iter().filter(|piece| !piece.is_empty());
-    for (slot, piece) in some.iter_mut().zip(full) {
-        let part = piece.get(..room).unwrap_or(piece);
-        *slot = io::IoSlice::new(part);
-        room -= part.len();
-        count += 1;
-        if room == 0 {
-            break;
-        }
-    }
-    (some, count)
-}
-
 impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
@@ -244,7 +226,7 @@ impl<S: AsyncWrite + Press + Unpin> AsyncWrite for Patient<S> {
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         ready!(self.turn(context));
-        let (some, count) = bounded_pieces(pieces);
+        let (some, count) = bounded_slices(pieces.iter().map(|piece| &**piece), WRITE_BYTES_MAX);
         let some = some.get(..count).unwrap_or_default();
         let first = some.first().map_or(&[][..], |piece| piece);
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(context, some);

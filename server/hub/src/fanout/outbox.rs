@@ -20,6 +20,24 @@ use crate::hub::Cursor;
 /// Most buffers in one vectored write.
 const PIECES: usize = 16;
 
+/// The first `bytes_max` bytes of `pieces`, of which at most 16 are taken, and how many those are. Empty pieces are left out.
+pub fn bounded_slices<'a>(
+    pieces: impl Iterator<Item = &'a [u8]>,
+    bytes_max: usize,
+) -> ([IoSlice<'a>; PIECES], usize) {
+    let (mut some, mut count, mut room) = ([IoSlice::new(&[]); PIECES], 0, bytes_max);
+    for (slot, piece) in some.iter_mut().zip(pieces.filter(|piece| !piece.is_empty())) {
+        let part = piece.get(..room).unwrap_or(piece);
+        *slot = IoSlice::new(part);
+        room -= part.len();
+        count += 1;
+        if room == 0 {
+            break;
+        }
+    }
+    (some, count)
+}
+
 /// The result of sending a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendResult {
@@ -225,17 +243,8 @@ impl Outbox {
             if *turn == 0 {
                 return Flushed::TurnOver;
             }
-            let mut pieces = [IoSlice::new(&[]); PIECES];
-            let (mut count, mut room) = (0, WRITE_BYTES_MAX.min(*turn));
-            for (piece, waiting) in pieces.iter_mut().zip(&state.pending) {
-                let part = waiting.bytes.get(..room).unwrap_or(&waiting.bytes);
-                *piece = IoSlice::new(part);
-                room -= part.len();
-                count += 1;
-                if room == 0 {
-                    break;
-                }
-            }
+            let waiting = state.pending.iter().map(|piece| &*piece.bytes);
+            let (pieces, count) = bounded_slices(waiting, WRITE_BYTES_MAX.min(*turn));
             match self.line.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
                 Ok(taken) => {
                     *turn = turn.saturating_sub(taken);

@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 
 use access::{Admission, Denial, Principal};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 
+use super::login::with_form;
 use super::opening::can_leave;
 use super::shares::shows_users;
 use crate::http::markup::{self, escaped};
@@ -37,14 +38,7 @@ fn page(status: StatusCode, title: &str, body: &str) -> Response {
         html,
         "<title>{title} · Fanlight</title><style>{STYLE}</style><main><h1>{title}</h1>{body}</main></html>"
     );
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (header::CONTENT_SECURITY_POLICY, policy().clone()),
-        // The address has a secret. With a stricter policy the browser would send `Origin: null` with the form.
-        (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
-    ];
-    (status, headers, html).into_response()
+    with_form(status, html, policy())
 }
 
 /// The page for a link that opens nothing. Whether it ever opened something is not told.

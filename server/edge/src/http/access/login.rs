@@ -108,10 +108,15 @@ pub(super) fn page(
     );
     html.push_str(SCRIPT);
     html.push_str("</script></html>");
+    with_form(status, html, policy())
+}
+
+/// A page with a form that is sent to this hub, under the content security policy `policy`. Nobody keeps it, and no other site is told its address.
+pub(super) fn with_form(status: StatusCode, html: String, policy: &HeaderValue) -> Response {
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-        (header::CONTENT_SECURITY_POLICY, policy().clone()),
+        (header::CONTENT_SECURITY_POLICY, policy.clone()),
         // With a stricter policy the browser would send `Origin: null` with the form.
         (header::REFERRER_POLICY, HeaderValue::from_static("same-origin")),
     ];
@@ -209,16 +214,19 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
 /// same without a session.
 pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let channel = channel(&shared, &parts);
+    leave(&shared, &parts).await;
+    to("/login", Some(cookie::clear(channel(&shared, &parts))))
+}
+
+/// Ends the session of a request, if it has one, which the audit log notes.
+pub(super) async fn leave(shared: &Shared, parts: &Parts) {
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    if let Ok(Some(session)) = cookie::session(cookies, channel)
+    if let Ok(Some(session)) = cookie::session(cookies, channel(shared, parts))
         && let Some(who) = shared.gate.log_out(&session).await
     {
-        blocking(|| {
-            shared.gate.audit(Audited::new(AuditedAction::LogOut, &who).at(&peer(&parts).to_string()));
-        });
+        let told = Audited::new(AuditedAction::LogOut, &who).at(&peer(parts).to_string());
+        blocking(|| shared.gate.audit(told));
     }
-    to("/login", Some(cookie::clear(channel)))
 }
 
 /// Redirects a browser with 303 to a path of the hub or an address, with a cookie if there is one. The cookie

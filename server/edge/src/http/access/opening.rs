@@ -16,12 +16,12 @@ use access::audit::{Audited, AuditedAction};
 use access::{Admission, Denial, Proof, Right, Share, cookie};
 use axum::extract::{Extension, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
 use event_log::{blocking, clock};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::login::{again, peer, problem, to, word};
+use super::login::{again, leave, peer, problem, to, word};
 use super::{Greeting, channel, fair, link_pages};
 use crate::http::params::{self, Path};
 use crate::state::Shared;
@@ -112,14 +112,9 @@ pub(crate) async fn follow_anyway(
         return problem(Denial::Forbidden);
     }
     let answer = opened(&shared, &parts, &secret).await;
-    let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     // A link that is not good any more ends no login.
-    if answer.status() == StatusCode::SEE_OTHER
-        && let Ok(Some(session)) = cookie::session(cookies, channel(&shared, &parts))
-        && let Some(who) = shared.gate.log_out(&session).await
-    {
-        let told = Audited::new(AuditedAction::LogOut, &who).at(&peer(&parts).to_string());
-        blocking(|| shared.gate.audit(told));
+    if answer.status() == StatusCode::SEE_OTHER {
+        leave(&shared, &parts).await;
     }
     answer
 }

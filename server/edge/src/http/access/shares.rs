@@ -288,6 +288,9 @@ pub(crate) async fn share(
         Some(copy) if copy.shows.turn.is_some() => ", one turn, frozen",
         Some(_) => ", frozen",
     };
+    if let Some(copy) = copy {
+        copy.linked();
+    }
     let whom = wanted.audience.as_deref().map(|audience| format!(", for {audience}")).unwrap_or_default();
     blocking(|| shared.gate.audit(told.with(format!("link {id}{what}{whom}"))));
     let made =
