@@ -6,19 +6,10 @@
 use std::time::Duration;
 
 use fuzz::guarded::{self, Guarded};
-use fuzz::talk::{ServerMessage, Socket};
+use fuzz::talk::{LONG, QUIET, ServerMessage, Socket, TEXT};
 use libfuzzer_sys::fuzz_target;
 use model::code::CloseCode;
 use model::frame::{ServerFrame, parse_server};
-
-/// Opcodes of the transport.
-const TEXT: u8 = 1;
-
-/// Longer than it takes until viewers were told everything, shorter than it takes until heartbeats are missed.
-const QUIET: Duration = Duration::from_secs(5);
-
-/// Until a socket that says nothing is closed, and more.
-const LONG: Duration = Duration::from_secs(200);
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((mode, rest)) = bytes.split_first() else { return };

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use fuzz::hub::{self, Clock, Hub};
-use fuzz::talk::{ServerMessage, Socket, checked};
+use fuzz::talk::{LONG, QUIET, ServerMessage, Socket, TEXT, checked};
 use libfuzzer_sys::fuzz_target;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{ClientFrame, Durability, ServerFrame, SubscriptionId, SubMode, VERSION, parse_client, parse_server};
@@ -15,15 +15,6 @@ use model::limits::{RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
 use model::snapshot;
 use model::tracker::{FrameOutcome, Tracker};
 use edge::Config;
-
-/// Opcodes of the transport.
-const TEXT: u8 = 1;
-
-/// Longer than it takes until viewers were told everything, shorter than it takes until heartbeats are missed.
-const QUIET: Duration = Duration::from_secs(5);
-
-/// Until a socket that says nothing is closed, and more.
-const LONG: Duration = Duration::from_secs(200);
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((mode, rest)) = bytes.split_first() else { return };

@@ -15,6 +15,15 @@ use crate::laws::folded;
 /// How long an answer is waited for, by the clock that jumps: endless ones are left then.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// The opcode of a text frame.
+pub const TEXT: u8 = 1;
+
+/// Longer than it takes until viewers were told everything, shorter than it takes until heartbeats are missed.
+pub const QUIET: Duration = Duration::from_secs(5);
+
+/// Until a socket that says nothing is closed, and more.
+pub const LONG: Duration = Duration::from_secs(200);
+
 /// The answer to one request.
 #[derive(Debug)]
 pub struct Answer {
