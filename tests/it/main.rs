@@ -48,7 +48,8 @@ mod kept; // while the disk is full, and what is said of it
 mod label; // titles, pins, archives, tags, notes
 mod lens; // levels, filters, fewer frames
 mod limits; // numbers, results, references: at the edge, over each door
-mod links; // what a link shows in a browser, and what it says once it is over
+mod links; // whom a link is for, and what one shows that is frozen
+mod links_opened; // what a link says once it is over, and who stays logged in
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod memory; // what a burst took is given back
 mod money; // what runs cost
