@@ -9,7 +9,7 @@
 //!
 //! An admission is a copy: what is revoked later is noticed by asking [`Credentials::still_holds`].
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::denial::Denial;
 use crate::jwt::{JwtIssuer, JwtKeys, unchecked_issuer};
@@ -46,9 +46,10 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// The admission of every caller of a hub without access control.
+    /// The admission of every caller of a hub without access control. All have one principal, since each idle socket holds it.
     pub fn everyone() -> Self {
-        Self { principal: Arc::new(Principal::everyone()), proof: Proof::None, expires: None }
+        static EVERYONE: LazyLock<Arc<Principal>> = LazyLock::new(|| Arc::new(Principal::everyone()));
+        Self { principal: Arc::clone(&EVERYONE), proof: Proof::None, expires: None }
     }
 }
 
