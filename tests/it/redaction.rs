@@ -256,7 +256,12 @@ async fn an_erased_conversation_takes_the_copies_behind_frozen_links_along_and_n
     }
     assert_eq!(hub.stop().await, Some(0));
     let (said, went_well) = stored(&folder, &["erase", "--conversation", "c"], "").await;
-    assert!(went_well && said.contains("1 copies") && said.contains("no file holds it"), "{said}");
+    assert!(
+        went_well
+            && said.contains("is erased with 1 copy behind a frozen link")
+            && said.contains("no file holds it"),
+        "{said}"
+    );
     assert_eq!(found_in(&folder, "unmistakable").1, Vec::<String>::new());
     assert_ne!(found_in(&folder, "kept words").1, Vec::<String>::new());
 }

@@ -74,7 +74,7 @@ async fn i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not
     ];
     let third = get(&hub, &ann, "/v1/access").await;
     assert!(too_many(&third));
-    assert!(third.text().await.unwrap().contains("2 requests open already"));
+    assert!(third.text().await.unwrap().contains("already has 2 requests open"));
     assert!(get(&hub, &bob, "/v1/access").await.status().is_success());
     drop(streams);
     until("its requests to be over", async || {
@@ -110,7 +110,9 @@ async fn i7_who_publishes_too_fast_is_told_so_and_others_are_not() {
         );
         wire.send_text(frame).await;
         let said = wire.text().await.unwrap();
-        refused += usize::from(said.contains("too_many") && said.contains("1 frames or requests a second"));
+        refused += usize::from(
+            said.contains("too_many") && said.contains("more than 1 frame or request a second: wait"),
+        );
     }
     assert!(refused > 0, "ten at once and one a second");
     assert!(too_many(&tell(&hub, &ann, "c", "x").await), "over HTTP it is the same principal");
@@ -193,7 +195,13 @@ async fn i7_who_sends_more_bytes_than_it_may_waits_and_others_do_not() {
     assert!(too_many(&refused));
     let wait: u64 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
-    assert!(refused.text().await.unwrap().contains("1 MiB in a minute"));
+    assert!(
+        refused
+            .text()
+            .await
+            .unwrap()
+            .contains("has sent more than 1 MiB within a minute: wait, or send less")
+    );
     assert!(over(&hub, &bob, "received").await > 0);
     assert!(get(&hub, &ann, "/v1/conversations/c").await.status().is_success(), "it may see");
     let stop = hub.request("POST", "/v1/conversations/c/commands").bearer_auth(&ann);
@@ -228,7 +236,13 @@ async fn i7_who_fetches_more_bytes_than_it_may_waits_and_others_do_not() {
     })
     .await;
     assert!(too_many(&refused));
-    assert!(refused.text().await.unwrap().contains("fetches more than 1 MiB in a minute"));
+    assert!(
+        refused
+            .text()
+            .await
+            .unwrap()
+            .contains("has fetched more than 1 MiB within a minute: wait, or ask for less")
+    );
     assert!(get(&hub, &ann, "/v1/access").await.status().is_success(), "what holds no conversation");
     assert!(tell(&hub, &ann, "c", "x").await.status().is_success(), "it may say");
     let mut live = greeted(&hub, &ann).await;
@@ -385,7 +399,7 @@ async fn i7_calls_through_the_proxy_are_refused_in_the_words_of_their_vendor() {
     for (path, pointer, [busy, _]) in CALLS {
         let (status, retry, body) = call(&hub, path, &ann).await;
         assert_eq!((status, retry, words(&body, pointer)), (429, true, busy.into()), "{path}: {body}");
-        assert!(detail(&body).contains("1 requests open already"), "{path}: {body}");
+        assert!(detail(&body).contains("already has 1 request open"), "{path}: {body}");
     }
     // Strangers are told so in the same words, but not which upstreams there are.
     for (path, pointer, [_, unknown]) in CALLS {

@@ -60,8 +60,8 @@ impl Chapter {
         match self {
             Self::Use => "Using and running Fanlight",
             Self::Integrations => "Agents, clients and frameworks",
-            Self::Dialects => "Dialects of streams",
-            Self::Making => "How it is made and tested",
+            Self::Dialects => "Stream dialects",
+            Self::Making => "How Fanlight is built and tested",
         }
     }
 }

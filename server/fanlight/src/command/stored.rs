@@ -12,6 +12,7 @@ use std::path::Path;
 use edge::{LogChoice, Redaction};
 use event_log::{ClosedLog, LogError, Rewrite, SqliteError};
 use model::event::Kind;
+use model::format::counted;
 use model::{ConversationId, Envelope, Json, Seq, View};
 use redact::{Builtin, EventStreams, Finding, Redactor, Wanted, holds_any, spellings};
 
@@ -32,7 +33,7 @@ pub(crate) fn scan(args: &ScanArgs, mut output: ResultOutput) -> Result<(), Comm
         what: error.to_string(),
         mend: String::from("mend it, or leave it out"),
     })?;
-    let (mut found, mut conversations) = (0_u64, 0_u64);
+    let (mut found, mut conversations) = (0_usize, 0_usize);
     for id in log.conversations().map_err(|error| unreadable(&error))? {
         conversations += 1;
         for (seq, finding) in findings(&log, &id, &redactor).map_err(|error| unreadable(&error))? {
@@ -40,7 +41,11 @@ pub(crate) fn scan(args: &ScanArgs, mut output: ResultOutput) -> Result<(), Comm
             output.line(&format!("{id}\t{seq}\t{}\t{}", finding.rule, finding.mark))?;
         }
     }
-    super::output::complain(&format!("{found} secrets in {conversations} conversations"));
+    super::output::complain(&format!(
+        "{} in {}",
+        counted(found, "secret"),
+        counted(conversations, "conversation")
+    ));
     Ok(())
 }
 
@@ -78,7 +83,11 @@ fn erase_conversation(
     log.purge().map_err(|error| unreadable(&error))?;
     drop(log);
     let left = files_with(&stored.data_dir, &epochs)?;
-    let with = if copies == 0 { String::new() } else { format!(" with {copies} copies behind frozen links") };
+    let with = match copies {
+        0 => String::new(),
+        1 => String::from(" with 1 copy behind a frozen link"),
+        copies => format!(" with {copies} copies behind frozen links"),
+    };
     proven(&left, output, &format!("the conversation {id} is erased{with}"))
 }
 
@@ -92,10 +101,10 @@ fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> R
     let redactor = Redactor::of_value(key, value).map_err(|error| {
         CommandError::new(format!("the value cannot be looked for: {error}"), "nothing was changed")
     })?;
-    let (mut changed, ids) = (0_u64, log.conversations().map_err(|error| unreadable(&error))?);
+    let (mut changed, ids) = (0_usize, log.conversations().map_err(|error| unreadable(&error))?);
     for id in &ids {
         let with = &mut Eraser { redactor: &redactor };
-        changed += u64::from(log.rewrite(id, with).map_err(|error| unreadable(&error))?);
+        changed += usize::from(log.rewrite(id, with).map_err(|error| unreadable(&error))?);
     }
     log.purge().map_err(|error| unreadable(&error))?;
     let spellings = spellings(value);
@@ -113,7 +122,7 @@ fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> R
     log.unpacked(&mut look).map_err(|error| unreadable(&error))?;
     drop(log);
     left.extend(files_with(&stored.data_dir, &spellings)?);
-    proven(&left, output, &format!("the value is erased from {changed} conversations"))
+    proven(&left, output, &format!("the value is erased from {}", counted(changed, "conversation")))
 }
 
 /// Says that nothing is left, or fails with where something is.

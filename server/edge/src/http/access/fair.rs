@@ -10,6 +10,7 @@ use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, header};
 use compact_str::CompactString;
+use model::format::counted as counted_with_noun;
 
 use super::counted::{Owing, counted};
 use super::{Peer, TOKEN};
@@ -85,7 +86,8 @@ fn seat(
     }
     let seat = counted.request(principal.name());
     let max = counted.quotas.requests_per_principal;
-    seat.map(Some).ok_or_else(|| Problem::busy(format!("this principal has {max} requests open already")))
+    let open = counted_with_noun(usize::try_from(max).unwrap_or(usize::MAX), "request");
+    seat.map(Some).ok_or_else(|| Problem::busy(format!("this principal already has {open} open")))
 }
 
 /// A place for a request, and its body, which is counted as it comes. Fails with `too_many` as [`seat`] does, and if the principal owes bytes: of what it sent,
@@ -104,14 +106,14 @@ pub(super) fn let_through(
     let is_command = matches!(need, Need::OnNamed([Right::Control]));
     let brings = !body.is_end_stream() && !is_command;
     let wants = matches!(parts.method, Method::GET | Method::HEAD) && shows != Shows::Nothing;
-    for (is_it, traffic, way, mib) in [
-        (brings, &counts.received, "sends", counts.quotas.received_mib_per_minute),
-        (wants, &counts.sent, "fetches", counts.quotas.sent_mib_per_minute),
+    for (is_it, traffic, (did, instead), mib) in [
+        (brings, &counts.received, ("sent", "send less"), counts.quotas.received_mib_per_minute),
+        (wants, &counts.sent, ("fetched", "ask for less"), counts.quotas.sent_mib_per_minute),
     ] {
         let owed = if is_it { traffic.owes(principal.name()) } else { Duration::ZERO };
         if !owed.is_zero() {
             let detail =
-                format!("this principal {way} more than {mib} MiB in a minute: wait, or do with less");
+                format!("this principal has {did} more than {mib} MiB within a minute: wait, or {instead}");
             return Err(Problem::busy_for(owed, detail));
         }
     }
@@ -120,8 +122,11 @@ pub(super) fn let_through(
 
 /// What somebody hears who publishes too fast, over HTTP or a socket.
 pub(crate) fn too_fast(counted: &Counted) -> String {
+    let (max, noun) = match counted.quotas.publishes_per_second {
+        1 => (1, "frame or request"),
+        max => (max, "frames or requests"),
+    };
     format!(
-        "this principal publishes faster than {} frames or requests a second: send more events in each, or wait",
-        counted.quotas.publishes_per_second
+        "this principal publishes more than {max} {noun} a second: wait, or put more events into each of them"
     )
 }

@@ -69,12 +69,20 @@ fn tokens_are_divided_and_reasons_are_told_apart() {
 
 #[test]
 fn percentiles_are_those_of_all_that_is_together_and_of_none_there_are_none() {
-    let sums = vec![calls("a", 10, 99), calls("b", 20, 1)];
-    let series = told(&[Figure::parse("tool_p50").unwrap(), Figure::parse("tool_p99").unwrap()], &[], sums);
-    let values = |n: usize| series["metrics"][n]["series"][0]["values"].clone();
-    assert_eq!(values(0), serde_json::json!([10, null, null]));
-    assert_eq!(values(1), serde_json::json!([10, null, null]));
-    assert_eq!(series["metrics"][0]["unit"], "ms");
+    let figures = ["tool_p50", "tool_p95", "tool_p99"].map(|name| Figure::parse(name).unwrap());
+    let values = |sums: Vec<MeasureSum>| {
+        let series = told(&figures, &[], sums);
+        assert_eq!(series["metrics"][0]["unit"], "ms");
+        [0, 1, 2].map(|n| series["metrics"][n]["series"][0]["values"].clone())
+    };
+    // Of a hundred the last one is beyond all of them.
+    let same = serde_json::json!([10, null, null]);
+    assert_eq!(values(vec![calls("a", 10, 99), calls("b", 20, 1)]), [same.clone(), same.clone(), same]);
+    // The 50th, the 95th and the 99th of a hundred are of three agents.
+    let apart = [10, 20, 30].map(|ms| serde_json::json!([ms, null, null]));
+    assert_eq!(values(vec![calls("c", 30, 2), calls("a", 10, 90), calls("b", 20, 8)]), apart);
+    let edge = [10, 10, 20].map(|ms| serde_json::json!([ms, null, null]));
+    assert_eq!(values(vec![calls("a", 10, 95), calls("b", 20, 5)]), edge);
 }
 
 #[test]

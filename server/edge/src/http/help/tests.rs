@@ -67,8 +67,9 @@ fn every_document_is_listed_with_its_title() {
         "Using and",
         "help/commands\"",
         "Agents, clients",
+        "Stream dialects",
         "help/dialects/",
-        "How it is made",
+        "How Fanlight is built",
         "help/chaos\"",
     ];
     assert!(order.map(at).is_sorted(), "{contents}");

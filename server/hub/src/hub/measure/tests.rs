@@ -154,6 +154,37 @@ fn how_long_a_person_took_to_answer_counts_once_the_call_goes_on() {
 }
 
 #[test]
+fn a_person_took_from_the_question_to_the_answer_whether_it_was_yes_or_no() {
+    let begin = r#"
+        {"k":"run.start","run":"r1"}
+        {"k":"tool.call","tool":"t","name":"rm","arguments":"{}","run":"r1"}
+        {"k":"approval.request","tool":"t","run":"r1"}
+    "#;
+    let yes = r#"
+        {"k":"approval.answer","tool":"t","approved":true,"run":"r1"}
+        {"k":"tool.state","tool":"t","state":"executing","run":"r1"}
+        {"k":"tool.result","tool":"t","output":"","run":"r1"}
+    "#;
+    let no = r#"
+        {"k":"approval.answer","tool":"t","approved":false,"run":"r1"}
+        {"k":"tool.state","tool":"t","state":"cancelled","run":"r1"}
+    "#;
+    // The call is written 5 s after the run began, and asked for at once; the person answers after 90 s, and it executes for 30 s.
+    for (then, times, waited) in [
+        (yes, [0, 5_000, 5_000, 95_000, 95_000, 125_000].as_slice(), 90_000),
+        (no, &[0, 5_000, 5_000, 45_000, 45_000], 40_000),
+    ] {
+        let mut events = testkit::logged(testkit::events(&format!("{begin}{then}")));
+        assert_eq!(events.len(), times.len());
+        for (envelope, at) in events.iter_mut().zip(times) {
+            std::sync::Arc::make_mut(envelope).at = 1_795_300_000_000 + at;
+        }
+        let (_, sums) = told(&events);
+        assert_eq!((total(&sums, Metric::Waits), total(&sums, Metric::WaitMs)), (1, waited), "{then}");
+    }
+}
+
+#[test]
 fn a_call_that_goes_on_without_a_word_of_its_state_was_waited_for_too() {
     // It prints, its run ends, or its publisher is lost and comes back: the answer counts once in each case.
     let begin = r#"
