@@ -109,7 +109,7 @@ async fn what_still_runs_is_deleted_only_after_a_second_question() {
     select(&page, &["c0000", "goes-on"]).await;
     click(&page, "[data-act=delete]").await;
     click(&page, "[data-act=delete-now]").await;
-    page.text_until("question-runs", |text| text.starts_with("In 1 of them a run goes on.")).await;
+    page.text_until("question-runs", |text| text.starts_with("One of them still has an active run.")).await;
     page.run_until(ROWS, |rows| rows == "goes-on").await;
     page.holds("return document.querySelector('[data-act=delete-now]').textContent === 'Stop and delete'")
         .await;

@@ -112,7 +112,7 @@ async fn another_reads_to_whom(hub: &TestHub, token: &str) {
     other.text_until("shared", |text| text.contains("Shared: 3 links")).await;
     click(&other, "[data-t=share]").await;
     says(&other, "Dan of Acme").await;
-    says(&other, "takes the grants").await;
+    says(&other, "you need the grants").await;
     assert!(!has(&other, "[data-act=revoke]").await && !has(&other, "[data-act=share-now]").await);
     is_without_barriers(&other).await;
     other.screenshot("sharing-other").await;

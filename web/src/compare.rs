@@ -4,7 +4,7 @@
 //! ```text
 //! one     m r m r m      items: messages (m) and runs (r), compared in order
 //! other   m r m r'
-//!         └ common ┘└ parting: "After 3 steps: read_file with other arguments."
+//!         └ common ┘└ parting: "After 3 steps: read_file with different arguments."
 //! ```
 //!
 //! After the first difference the two are shown beside each other, [`Tally`] adds up the rest of each, and `steps` aligns the
@@ -74,14 +74,14 @@ fn is_same_step((a, x): (&RunView, &Item), (b, y): (&RunView, &Item)) -> bool {
 }
 
 /// What differs between two calls of the same tool; `None` if nothing does. Arguments are compared as texts,
-/// so that other spaces are other arguments.
+/// so that other spaces are different arguments.
 fn other_of_call(x: &ToolView, y: &ToolView) -> Option<&'static str> {
     if x.arguments.text != y.arguments.text {
-        Some("other arguments")
+        Some("different arguments")
     } else if x.state != y.state {
-        Some("another end")
+        Some("a different outcome")
     } else if x.result != y.result || x.output.text != y.output.text {
-        Some("another result")
+        Some("a different result")
     } else {
         None
     }
@@ -93,13 +93,13 @@ pub fn parting(one: &View, other: &View, same: usize) -> Option<String> {
     let (a, b) = (one.items.get(same), other.items.get(same));
     Some(match (a, b) {
         (None, None) => return None,
-        (Some(_), None) => "This one goes on, the other one does not.".to_owned(),
-        (None, Some(_)) => "The other one goes on, this one does not.".to_owned(),
+        (Some(_), None) => "This one goes on; the other one ends here.".to_owned(),
+        (None, Some(_)) => "The other one goes on; this one ends here.".to_owned(),
         (Some(TopItem::Run(a)), Some(TopItem::Run(b))) => {
             parting_of_runs(one.runs.get(a)?, other.runs.get(b)?)
         }
         (Some(TopItem::Message(_)), Some(TopItem::Message(_))) => "The messages differ.".to_owned(),
-        _ => "One was asked, the other one answered.".to_owned(),
+        _ => "One goes on with a message, the other one with a run.".to_owned(),
     })
 }
 
@@ -120,7 +120,7 @@ fn parting_of_runs(a: &RunView, b: &RunView) -> String {
         }
         (Some(Item::Tool(x)), Some(Item::Tool(y))) => match (a.tools.get(x), b.tools.get(y)) {
             (Some(x), Some(y)) if x.name == y.name => {
-                format!("{} with {}", x.name, other_of_call(x, y).unwrap_or("another end"))
+                format!("{} with {}", x.name, other_of_call(x, y).unwrap_or("a different outcome"))
             }
             (x, y) => {
                 let name =
@@ -130,7 +130,7 @@ fn parting_of_runs(a: &RunView, b: &RunView) -> String {
         },
         (x, y) => {
             let (x, y) = (kind(a, x), kind(b, y));
-            if x == y { format!("another {x}") } else { format!("{x} here, {y} there") }
+            if x == y { format!("different {x}") } else { format!("{x} here, {y} there") }
         }
     };
     format!("{after}: {what}.")
@@ -288,13 +288,13 @@ mod tests {
         };
         assert_eq!(parted(&ONE), None);
         let goes_on = parted(&ONE[..7]).unwrap();
-        assert_eq!(goes_on, "This one goes on, the other one does not.");
+        assert_eq!(goes_on, "This one goes on; the other one ends here.");
         for (at, from, to, said) in [
             (0, "Hello", "Hallo", "The messages differ."),
             (2, "look", "see", "At the first step: look here, see there."),
-            (2, "{}", "{1}", "At the first step: look with other arguments."),
-            (3, "no", "yes", "At the first step: look with another result."),
-            (5, "Hi.", "Ho.", "After 1 step: another text."),
+            (2, "{}", "{1}", "At the first step: look with different arguments."),
+            (3, "no", "yes", "At the first step: look with a different result."),
+            (5, "Hi.", "Ho.", "After 1 step: different text."),
             (4, "text", "thinking", "After 1 step: text here, thought there."),
             (6, "complete", "error", "The runs ended differently: complete and error."),
         ] {

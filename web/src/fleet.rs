@@ -203,6 +203,12 @@ pub fn extent(rows: usize, total: u64) -> Option<String> {
         .then(|| format!("newest {} of {}", format::grouped(rows as u64), format::grouped(total)))
 }
 
+/// Says that `count` conversations need a person; `None` if none does.
+pub fn needing(count: usize) -> Option<String> {
+    let verb = if count == 1 { "needs" } else { "need" };
+    (count > 0).then(|| format!("{} {verb} you", format::grouped(count as u64)))
+}
+
 /// What the order depends on besides the rows.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {

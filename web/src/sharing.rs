@@ -134,7 +134,7 @@ pub fn roles(answer: &str) -> Vec<String> {
 /// The path of the link that the hub has made; it has the secret. Fails with a sentence for the reader if the answer is not understood.
 pub fn made(answer: &str) -> Result<String, String> {
     let link = serde_json::from_str::<NewLink>(answer);
-    link.map(|link| link.url).map_err(|_odd| "The hub's answer is not understood.".to_owned())
+    link.map(|link| link.url).map_err(|_odd| "The hub's answer could not be read.".to_owned())
 }
 
 impl LinkRequest {

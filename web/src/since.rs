@@ -1,9 +1,9 @@
 //! What happened in a conversation since the reader looked, in at most five lines. Without the browser.
 //!
 //! ```text
-//! 3 runs began: 2 complete, 1 failed
-//! asked: "And the second region?" (and 1 more)
-//! 41 calls: run_sql 30, edit_file 9 and 1 more · 3 failed
+//! 3 runs: 2 complete, 1 failed
+//! asked: "And the second region?" (and 1 before)
+//! 41 calls: run_sql 30, edit_file 9 and 1 other tool · 3 failed
 //! deploy waits for approval
 //! 120k tokens · $1.20
 //! ```
@@ -110,10 +110,14 @@ fn calls(view: &View, at: u64) -> Option<String> {
 
 /// What waits for a person now.
 fn waits(view: &View) -> Option<String> {
-    let waiting = tools(view).filter(|tool| tool.state == ToolState::Approval);
-    let names: Vec<&str> = waiting.map(|tool| &*tool.name).take(NAMES_MAX).collect();
+    let waiting = || tools(view).filter(|tool| tool.state == ToolState::Approval);
+    let names: Vec<&str> = waiting().map(|tool| &*tool.name).take(NAMES_MAX).collect();
+    let who = match waiting().count().saturating_sub(NAMES_MAX) {
+        0 => names.join(" and "),
+        more => format!("{} and {}", names.join(", "), format::counted(more, "other call")),
+    };
     let verb = if names.len() == 1 { "waits" } else { "wait" };
-    (!names.is_empty()).then(|| format!("{} {verb} for approval", names.join(" and ")))
+    (!names.is_empty()).then(|| format!("{who} {verb} for approval"))
 }
 
 /// What the runs that began used.
@@ -215,5 +219,25 @@ mod tests {
         let since = since(&view, 0, view.seq * 1_000).unwrap();
         assert_eq!(since.lines, ["deploy waits for approval"]);
         assert_eq!(since.first, None);
+    }
+
+    #[test]
+    fn of_several_that_wait_two_are_named_and_the_others_counted() {
+        let mut lines = busy();
+        let mut told = Vec::new();
+        for tool in ["deploy", "erase", "pay", "refund"] {
+            lines.extend([format!("{{\"k\":\"tool.call\",\"run\":\"r2\",\"tool\":\"w-{tool}\",\"name\":\"{tool}\",\"arguments\":\"{{}}\"}}\n")]);
+            lines.extend([format!("{{\"k\":\"approval.request\",\"run\":\"r2\",\"tool\":\"w-{tool}\"}}\n")]);
+            told.extend(waits(&view_of(&lines)));
+        }
+        assert_eq!(
+            told,
+            [
+                "deploy waits for approval",
+                "deploy and erase wait for approval",
+                "deploy, erase and 1 other call wait for approval",
+                "deploy, erase and 2 other calls wait for approval",
+            ]
+        );
     }
 }

@@ -62,6 +62,14 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
         page.screenshot(&format!("control-compare-{name}")).await;
     }
     page.resize(DESKTOP).await;
+    // Who opens the link in another browser sees the same two, parted at the same place.
+    let link = page.run("return location.href").await;
+    let other = BrowserPage::open(DESKTOP).await;
+    other.goto(link.as_str().expect("a link")).await;
+    other.run_until(SIDES, is_parted).await;
+    other.text_until("parting", |text| text == "The messages differ.").await;
+    assert!(!other.run(SIDES).await.to_string().contains("About One"));
+    close(other).await;
     // The other one goes on, and so does its picture.
     let body = json!({"id": "1", "command": "say", "agent": "helper", "text": "Four"});
     let said = hub.request("POST", "/v1/conversations/c/commands").body(body.to_string()).send().await;
@@ -89,7 +97,7 @@ async fn runs_that_part_at_a_call_say_at_which() {
     }
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/a?compare=b")).await;
-    page.text_until("parting", |text| text == "After 1 step: search with other arguments.").await;
+    page.text_until("parting", |text| text == "After 1 step: search with different arguments.").await;
     page.run_until(SIDES, |sides| {
         sides[0].to_string().contains("billing") && sides[1].to_string().contains("invoices")
     })

@@ -103,7 +103,7 @@ pub fn words(rows: &[StepRow]) -> String {
             *count = count.saturating_add(by);
         }
     }
-    let words = ["the same", "with differences", "only here", "only there"].into_iter().zip(counts);
+    let words = ["the same", "different", "only here", "only there"].into_iter().zip(counts);
     let said = words.filter(|(_, count)| *count > 0).map(|(word, count)| format!("{count} {word}"));
     said.collect::<Vec<_>>().join(" · ")
 }
@@ -291,7 +291,7 @@ mod tests {
             ("test", "{}", "4"),
         ]);
         let rows = step_rows(&one, &other, 0);
-        assert_eq!(words(&rows), "2 the same · 1 with differences · 1 only here · 1 only there");
+        assert_eq!(words(&rows), "2 the same · 1 different · 1 only here · 1 only there");
         assert!(matches!(&rows[0], StepRow::Same(1)));
         let StepRow::Changed(a, b) = &rows[1] else { panic!("{rows:?}") };
         let differ: Vec<_> = a.texts.iter().zip(&b.texts).map(|(a, b)| (a.0, diff(&a.1, &b.1))).collect();

@@ -2,7 +2,7 @@
 //! one, and what differs in the arguments and answers of the others.
 //!
 //! ```text
-//! ▸ Steps beside each other · 2 the same · 1 with differences · 1 only here
+//! ▸ Steps side by side · 2 the same · 1 different · 1 only here
 //!   = 2 steps are the same
 //!   ≠ search  q: a  →  q: b                        unfolds: lines that differ, of arguments and answer
 //!   − read  notes.md                               only here
@@ -25,7 +25,7 @@ pub(super) fn AlignedSteps(beside: Store, same: Memo<usize>) -> impl IntoView {
         track(store, beside);
         store.reading.view(|one| beside.reading.view(|other| step_rows(one, other, same.get())))
     });
-    let head = move || format!("Steps beside each other · {}", rows.with(|rows| words(rows)));
+    let head = move || format!("Steps side by side · {}", rows.with(|rows| words(rows)));
     let list = move || {
         let rows = rows.get().into_iter().map(|row| match row {
             StepRow::Same(count) => {
@@ -41,7 +41,7 @@ pub(super) fn AlignedSteps(beside: Store, same: Memo<usize>) -> impl IntoView {
     move || {
         (!rows.with(Vec::is_empty)).then(|| {
             view! {
-                <section class="aligned" aria-label="Steps beside each other" data-t="aligned">
+                <section class="aligned" aria-label="Steps side by side" data-t="aligned">
                     <button type="button" class="more num" aria-expanded=move || is_open.get().to_string()
                         on:click=move |_| is_open.update(|is_open| *is_open = !*is_open)>{head}</button>
                     {move || is_open.get().then(|| view! { <ol>{list}</ol> })}

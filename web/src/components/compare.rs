@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! The same beginning · 3 messages and runs     folded
-//! After 2 steps: search with other arguments   PARTING, scrolled to at first
-//! Steps beside each other · 3 with differences folded: `aligned`
+//! After 2 steps: search with different arguments   PARTING, scrolled to at first
+//! Steps side by side · 3 different           folded: `aligned`
 //! ┌ this one ───────────┬ the other one ─ Close ┐
 //! │ tally               │ tally                 │
 //! │ items after `same`  │ items after `same`    │  each at most ITEMS_MAX
@@ -97,7 +97,7 @@ pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
         })}
         {move || open.get().then(|| view! { <Items items=Signal::derive(move || first(store)) /> })}
         {move || is_there.get().then(|| view! {
-            <p class="parting" id=PARTING data-t="parting">{parting.get().unwrap_or_else(|| "They do not differ.".to_owned())}</p>
+            <p class="parting" id=PARTING data-t="parting">{parting.get().unwrap_or_else(|| "There are no differences.".to_owned())}</p>
         })}
         {move || is_there.get().then(|| view! { <AlignedSteps beside=beside same=same /> })}
         <div class="pair" data-t="pair">
@@ -207,7 +207,7 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
             }
             let view = answer.and_then(|answer| {
                 serde_json::from_str::<View>(&answer)
-                    .map_err(|_unreadable| "The hub's answer cannot be read.".to_owned())
+                    .map_err(|_unreadable| "The hub's answer could not be read.".to_owned())
             });
             match view {
                 Ok(view) => {
@@ -295,12 +295,19 @@ pub(super) fn Choice() -> impl IntoView {
             </a>
         }).collect_view()
     };
+    let none = move || {
+        if typed.with(|typed| typed.trim().is_empty()) {
+            "There is no other conversation yet."
+        } else {
+            "No conversation has this in its title or name."
+        }
+    };
     view! {
         <Dialog title="Compare with">
-            <input type="text" class="typed" aria-label="A conversation" placeholder="A conversation" node_ref=input
+            <input type="text" class="typed" aria-label="Find a conversation" placeholder="Find a conversation" node_ref=input
                 on:input=move |event| { typed.set(event_target_value(&event)); at.set(0); } on:keydown=press />
             {options}
-            {move || rows.with(Vec::is_empty).then(|| view! { <p class="meta pad">"No other conversation"</p> })}
+            {move || rows.with(Vec::is_empty).then(|| view! { <p class="meta pad">{none()}</p> })}
         </Dialog>
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn Share() -> impl IntoView {
         if may.get() {
             return view! { <Form /> }.into_any();
         }
-        let why = "Sharing this conversation takes the grants `view` and `export` for it.";
+        let why = "To share this conversation you need the grants `view` and `export` for it.";
         view! { <p class="meta pad" data-t="no-share">{why}</p> }.into_any()
     };
     let list = move || {
@@ -170,7 +170,7 @@ fn Form() -> impl IntoView {
         {role_choice}
         <div class="setting"><label for="share-life">"Expires after"</label><Choice id="share-life" words=lives chosen=life /></div>
         <div class="setting"><label for="share-views">"Views"</label><Choice id="share-views" words=counts chosen=views /></div>
-        <div class="setting"><span class="meta">"Anyone with the link can read, and nothing else."</span>
+        <div class="setting"><span class="meta">"Anyone with the link can read this, but not change it."</span>
             <button type="button" class="act primary" data-act="share-now" disabled=move || busy.get() on:click=make>
                 {move || if busy.get() { "Creating…" } else { "Create link" }}</button></div>
         {move || trouble.get().map(|why| view! { <p class="err pad" role="alert" data-t="share-trouble">{why}</p> })}

@@ -235,11 +235,11 @@ fn live_lines(store: Store, is_subscribed: Memo<bool>) -> RwSignal<Vec<String>> 
     lines
 }
 
-/// How long the newest run has taken, or how long ago it ended; "at least" if the page is not connected. A
-/// silent or stalled run says for how long it is.
+/// How long the newest run has taken while it works; "at least" if the page is not connected. A silent or stalled run says for how long it
+/// is. One that waits for consent or has ended says how long ago its last event was, as list and table do.
 fn elapsed(store: Store, row: &ConversationRow) -> String {
-    match (row.state, row.ended_at) {
-        (Some(RunStatus::Running), _) => {
+    match row.state {
+        Some(RunStatus::Running) if row.approvals == 0 || row.stalled => {
             let now = store.reading.present.get();
             match fleet::silent(row, now) {
                 Some(ms) if row.stalled => format!("stalled {}", format::age(ms)),
@@ -247,11 +247,11 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
                 None => fleet::lasts(row, row.started_at, now, store.is_current()),
             }
         }
-        (_, Some(end)) => {
-            let ago = format::age(store.reading.present.get().saturating_sub(end));
+        Some(_) => {
+            let ago = format::age(store.reading.present.get().saturating_sub(row.at));
             if ago == "now" { ago } else { format!("{ago} ago") }
         }
-        _ => String::new(),
+        None => String::new(),
     }
 }
 

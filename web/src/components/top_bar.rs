@@ -230,7 +230,7 @@ fn Progress() -> impl IntoView {
 
 /// The state of the newest run in a word, and for how long. These come first, in this order:
 ///
-/// 1. a call waits for consent: since when it waits,
+/// 1. a call waits for consent: since when it waits; without a connection, that it did when the page last heard of it,
 /// 2. the run stalled, because its publisher is gone: the time until then,
 /// 3. the page has no connection: the run went on when the page last heard of it,
 /// 4. the run is silent: how long no event has come, although nothing executes. Only while the page is live,
@@ -254,9 +254,9 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         let newest = store.reading.model(crate::model::Model::event_at).filter(|_| is_live)?;
         fleet::silence(newest, now).map(format::age)
     });
-    // Whether the page cannot know that an active run still goes on.
+    // Whether the page cannot know that an active run still goes on, or that a call still waits.
     let is_unknown = Memo::new(move |_| {
-        status.get() == RunStatus::Running
+        (status.get() == RunStatus::Running || asks.get().is_some())
             && !store.is_current()
             && store.reading.recording.with(Option::is_none)
     });
@@ -284,6 +284,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         span_text(newest.with(|run| run.as_ref().map_or(Span::None, span)))
     };
     let word = move || match status.get() {
+        _ if asks.get().is_some() && is_unknown.get() => "Was waiting for approval",
         _ if asks.get().is_some() => "Waits for approval",
         RunStatus::Running if stalled.get() => "Stalled",
         RunStatus::Running if is_unknown.get() => "Was running",

@@ -156,7 +156,7 @@ fn words(list: &List, all: usize, total: u64) -> String {
         Some(extent) => vec![format!("{extent} conversations")],
         None => vec![format::counted(all, "conversation")],
     };
-    words.extend((needs > 0).then(|| format!("{needs} need you")));
+    words.extend(fleet::needing(needs));
     words.extend((running > 0).then(|| format!("{running} running")));
     words.join(" · ")
 }

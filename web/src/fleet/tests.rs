@@ -193,6 +193,11 @@ fn a_conversation_is_known_by_its_call_while_that_is_all_there_is() {
 }
 
 #[test]
+fn one_needs_somebody_and_two_need_somebody() {
+    assert_eq!([0, 1, 1_200].map(needing), [None, Some("1 needs you".into()), Some("1,200 need you".into())]);
+}
+
+#[test]
 fn a_list_says_that_it_is_not_all() {
     assert_eq!(extent(500, 3_204).as_deref(), Some("newest 500 of 3,204"));
     assert_eq!(extent(500, 500), None);

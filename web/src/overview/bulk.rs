@@ -36,7 +36,7 @@ pub fn with_tag(tags: &[String], more: &str) -> Result<Option<Vec<String>>, Stri
         return Ok(None);
     }
     if tags.len() >= LABEL_TAGS_MAX {
-        return Err(format!("it has {LABEL_TAGS_MAX} tags, and no conversation has more"));
+        return Err(format!("it already has {LABEL_TAGS_MAX} tags, the most that a conversation can have"));
     }
     Ok(Some(tags.iter().cloned().chain([more.to_owned()]).collect()))
 }
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn i7_more_tags_than_a_conversation_may_have_are_refused_before_the_hub_does() {
         let full: Vec<String> = (0..LABEL_TAGS_MAX).map(|n| format!("t{n}")).collect();
-        assert!(with_tag(&full, "more").unwrap_err().starts_with("it has 16 tags"));
+        assert!(with_tag(&full, "more").unwrap_err().starts_with("it already has 16 tags"));
         assert_eq!(with_tag(&full, "t3"), Ok(None));
         assert_eq!(typed_tag(" prod "), Ok("prod".into()));
         for bad in ["", "two words", "a,b", "x".repeat(LABEL_TAG_CHARS_MAX + 1).as_str()] {

@@ -111,7 +111,7 @@ fn Notes(look: DashboardState) -> impl IntoView {
             unpriced.set((without > 0 && all > 0).then(|| {
                 let percent = without.saturating_mul(100) / all;
                 format!(
-                    "No price is known for {} tokens ({percent} %): say what models cost under [prices] in fanlight.toml.",
+                    "No price is known for {} tokens ({percent} %): set what models cost under [prices] in fanlight.toml.",
                     format::count(u64::try_from(without).unwrap_or(0))
                 )
             }));

@@ -113,7 +113,7 @@ fn Empty(table: Table, all: Memo<usize>) -> impl IntoView {
         match total {
             _ if all.get() > 0 => None,
             None => Some("Loading…"),
-            Some(0) => Some("No run yet. Whatever an agent publishes to this hub stands here at once."),
+            Some(0) => Some("No runs yet. Whatever an agent publishes to this hub appears here at once."),
             Some(_) => Some("No run matches the filter. Remove a condition to see more."),
         }
     });

@@ -205,7 +205,9 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
                 });
                 format!("{} · {}", picture.time(step), numbers.collect::<Vec<_>>().join(" · "))
             }
-            None => "Point at the chart to read its values; click to open the runs of that time.".to_owned(),
+            None => {
+                "Point at the chart to read its values; click it to open the runs from that time.".to_owned()
+            }
         })
     };
     let marker = move || {

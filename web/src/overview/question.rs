@@ -74,11 +74,11 @@ pub(super) fn Question(
             <div class="dialog question" role="alertdialog" aria-modal="true" aria-labelledby="question-title" data-t="question"
                 on:click=|event| event.stop_propagation() on:keydown=hear>
                 <h2 id="question-title">{heading}</h2>
-                <ul tabindex="0" aria-label="Conversations that are deleted" data-t="question-names">{list}</ul>
+                <ul tabindex="0" aria-label="Conversations to be deleted" data-t="question-names">{list}</ul>
                 <p class="meta">{GOES_MANY} " " {STAYS}</p>
                 {move || (stops.get() > 0).then(|| view! {
-                    <p role="alert" data-t="question-runs">{format!("In {} of them a run goes on.", stops.get())}
-                        " Agents of this hub can be stopped; what others publish afterwards begins it anew."</p>
+                    <p role="alert" data-t="question-runs">{still_running(stops.get())}
+                        " Agents of this hub can be stopped; if others publish more, the conversation begins anew."</p>
                 })}
                 {move || trouble.get().map(|why| view! { <p class="err" role="alert" data-t="question-trouble">{why}</p> })}
                 <div class="answers">
@@ -88,6 +88,14 @@ pub(super) fn Question(
                 </div>
             </div>
         </div>
+    }
+}
+
+/// Says that of the conversations to be deleted, `count` have an active run.
+fn still_running(count: usize) -> String {
+    match count {
+        1 => "One of them still has an active run.".to_owned(),
+        count => format!("{count} of them still have an active run."),
     }
 }
 

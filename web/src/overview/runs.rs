@@ -207,7 +207,7 @@ fn Time(table: Table) -> impl IntoView {
             });
             view! {
                 <button type="button" class="chip" aria-pressed="true" data-t="time"
-                    title="Only runs of this period are shown; click to show all"
+                    title="Only runs from this period are shown; click to show all"
                     on:click=move |_| table.address.update(|address| address.time = None)>{words} " ✕"</button>
                 {until_now}
             }

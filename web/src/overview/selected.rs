@@ -36,10 +36,11 @@ pub(super) fn Selected(table: Table) -> impl IntoView {
     });
     let lacks = move |right| access.with(|it| it.as_ref().is_some_and(|it| !it.has_somewhere(right)));
     let may = move |right| access.with(|it| it.as_ref().is_some_and(|it| it.has_somewhere(right)));
-    let stop_hint = move || lacks("control").then_some("You may watch: you have no grant `control`");
+    let stop_hint =
+        move || lacks("control").then_some("You can watch only: you do not have the grant `control`");
     let export_hint = move || {
         if lacks("export") {
-            "You may watch: you have no grant `export`".to_owned()
+            "You can watch only: you do not have the grant `export`".to_owned()
         } else {
             format!("Save up to {FILES_MAX} as Markdown")
         }
@@ -180,8 +181,8 @@ fn Tags(table: Table, told: RwSignal<Option<String>>) -> impl IntoView {
     };
     view! {
         <span class="tagging">
-            <input node_ref=field id="tag-selected" aria-label="A tag for all that are selected" placeholder="Tag, then Enter" autocomplete="off" on:keydown=hear />
-            <ul class="chips" aria-label="Tags of those that are selected">{chips}</ul>
+            <input node_ref=field id="tag-selected" aria-label="Tag for all selected conversations" placeholder="Tag, then Enter" autocomplete="off" on:keydown=hear />
+            <ul class="chips" aria-label="Tags of the selected conversations">{chips}</ul>
         </span>
     }
 }
