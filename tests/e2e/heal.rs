@@ -98,6 +98,48 @@ async fn a_call_through_the_proxy_whose_hub_was_killed_is_stalled_until_it_is_en
     let row =
         "return document.querySelector('[data-t=conversation-row][data-conversation=c]')?.textContent ?? ''";
     page.run_until(row, |text| text.as_str().is_some_and(|it| it.contains("stalled"))).await;
+    // It stays so until somebody ends it, and is then what the end says.
+    let view = hub.json("/v1/conversations/c").await;
+    let runs = view["runs"].as_object().expect("runs");
+    assert_eq!(runs.len(), 1, "{view}");
+    let (run, stalled) = runs.iter().next().expect("a run");
+    assert_eq!((&stalled["status"], stalled["stalled_at"].is_u64()), (&json!("running"), true), "{view}");
+    let end = json!({"k": "run.end", "run": run, "status": "cancelled"}).to_string();
+    hub.publisher("c").await.says(&end).await;
+    page.text_until("pill", |text| text.contains("Cancelled after")).await;
+    page.holds("return document.querySelector('[data-t=stalled]') === null").await;
+    page.run_until(row, |text| text.as_str().is_some_and(|it| !it.contains("stalled"))).await;
+    assert!(page.text("answer").await.contains("Because of"), "what was said stays");
+    page.close().await;
+}
+
+/// Counts the ticks of the page's clocks from the beginning of a document on, and sets its time `ahead` of the machine's.
+const CLOCK: &str = "[window.ticks, window.ahead] = [0, 0];
+    const [every, now] = [window.setInterval.bind(window), Date.now.bind(Date)];
+    window.setInterval = (work, ms, ...more) =>
+        every(ms === 1000 ? (...all) => { work(...all); ticks++; } : work, ms, ...more);
+    Date.now = () => now() + ahead;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_the_hub_is_away_a_call_was_waiting_for_approval_and_its_clock_stands_still() {
+    let (mut hub, mut publisher) = hub_and_publisher("c").await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": CLOCK})).await;
+    page.goto(&hub.url("/c/c")).await;
+    let asks = r#"{"k":"tool.call","run":"r","tool":"t","name":"deploy","arguments":"{}"}
+        {"k":"approval.request","run":"r","tool":"t","text":"Deploy?"}"#;
+    let head = publisher.says_all(&[OPENING, asks]).await;
+    page.painted(head).await;
+    page.text_until("pill", |text| text.contains("Waits for approval") && text.contains("0:")).await;
+    hub.kill().await;
+    page.text_until("pill", |text| text.contains("Was waiting for approval") && text.contains("≥ 0:")).await;
+    let before = page.text("pill").await;
+    // An hour later by the clock of the machine it says the same.
+    page.run("ahead += 3600000; window.then = ticks").await;
+    page.run_until("return document.querySelector('[data-t=connection]').dataset.state", |it| it == "stale")
+        .await;
+    page.holds("return ticks > then + 2").await;
+    assert_eq!(page.text("pill").await, before);
     page.close().await;
 }
 

@@ -133,6 +133,40 @@ async fn what_came_since_is_marked_and_a_failure_that_was_seen_asks_for_nobody()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_was_lost_needs_somebody_until_it_was_seen() {
+    let hub =
+        TestHub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "2"]).await;
+    let mut alpha = hub.publisher("alpha").await;
+    let ends = r#"{"k":"run.end","run":"r","status":"complete"}"#;
+    let head = alpha.says_all(&[OPENING, ends]).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/alpha")).await;
+    page.painted(head).await;
+    let mut beta = hub.publisher("beta").await;
+    beta.says_all(&[OPENING, EXECUTES]).await;
+    drop(beta);
+    // Its publisher is gone, and then it is given up: it needs somebody all the while.
+    let state = "return document.querySelector('[data-t=conversation-row][data-conversation=beta]')?.dataset.state ?? ''";
+    page.run_until(state, |state| state == "interrupted").await;
+    let needs = |shown: &Value| shown.as_str().is_some_and(|heads| heads.starts_with("Needs you1"));
+    page.run_until(GROUPS, needs).await;
+    // That the page was loaded again is no look at it.
+    page.reload().await;
+    page.painted(head).await;
+    page.run_until(GROUPS, needs).await;
+    page.run("document.querySelector('[data-t=conversation-row][data-conversation=beta]').click()").await;
+    page.holds("return location.pathname === '/c/beta'").await;
+    page.text_until("transcript", |text| text.contains("The stream broke off before its end")).await;
+    page.run_until(GROUPS, |heads| heads == "Recent2").await;
+    page.run("document.querySelector('[data-t=conversation-row][data-conversation=alpha]').click()").await;
+    page.holds("return location.pathname === '/c/alpha'").await;
+    page.reload().await;
+    page.painted(head).await;
+    page.run_until(GROUPS, |heads| heads == "Recent2").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn more_conversations_than_are_sent_are_paged_to() {
     let hub = TestHub::start().await;
     for number in 0..510 {

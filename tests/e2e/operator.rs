@@ -1,6 +1,8 @@
 //! Single points of what an operator does with many conversations, which no other test shows.
 
-use serde_json::json;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
@@ -126,36 +128,144 @@ async fn several_runs_are_stopped_and_saved_together() {
     page.close().await;
 }
 
+/// What a place of the row of `conversation` says, in the rows that have the name `rows`.
+fn place(rows: &str, conversation: &str, place: &str) -> String {
+    format!(
+        "return document.querySelector('[data-t={rows}][data-conversation={conversation}] {place}')?.textContent.trim() ?? null"
+    )
+}
+
+/// The time of this machine, in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_millis();
+    u64::try_from(now).expect("a time of today")
+}
+
+/// Brings a conversation into the hub whose events came at these times, in milliseconds since 1970.
+pub(crate) async fn happened(hub: &TestHub, name: &str, events: &[(u64, Value)]) {
+    let head = r#"{"fanlight":"native","version":1,"conversation":"c"}"#.to_owned();
+    let lines = events.iter().enumerate().map(|(seq, (at, event))| {
+        let mut event = event.clone();
+        let fields = event.as_object_mut().expect("an object");
+        fields.insert("seq".to_owned(), json!(seq + 1));
+        fields.insert("at".to_owned(), json!(at));
+        event.to_string()
+    });
+    let body = std::iter::once(head).chain(lines).collect::<Vec<_>>().join("\n");
+    let taken = hub.request("PUT", &format!("/v1/conversations/{name}/events")).body(body).send().await;
+    let taken = taken.expect("an answer");
+    let status = taken.status();
+    assert!(status.is_success(), "{status}: {}", taken.text().await.unwrap_or_default());
+}
+
+/// The same with events that came so many minutes ago each, and a few seconds, so that an age does not change while the test looks.
+async fn minutes_ago(hub: &TestHub, name: &str, events: &[(u64, Value)]) {
+    let now = now_ms();
+    let at = |(ago, event): &(u64, Value)| (now - ago * 60_000 - 5_000, event.clone());
+    happened(hub, name, &events.iter().map(at).collect::<Vec<_>>()).await;
+}
+
+/// The beginning of each run is much older than its last event, and only the last event tells its age.
 #[tokio::test(flavor = "multi_thread")]
 async fn ages_of_the_table_and_the_list_are_those_of_the_last_event() {
-    let hub = TestHub::start_with(&["--stalled-after", "3600", "--interrupted-after", "7200"]).await;
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time").as_millis();
-    let at = u64::try_from(now).expect("a time of today") - 14 * 60_000 - 5_000;
-    let asks = [
-        json!({"k": "run.start", "run": "r", "seq": 1, "at": at}),
-        json!({"k": "tool.call", "run": "r", "tool": "t", "name": "deploy", "arguments": "{}", "seq": 2, "at": at}),
-        json!({"k": "approval.request", "run": "r", "tool": "t", "text": "Deploy?", "seq": 3, "at": at}),
-    ];
-    let quiet = [json!({"k": "run.start", "run": "r", "seq": 1, "at": at})];
-    for (name, events) in [("asks", &asks[..]), ("quiet", &quiet[..])] {
-        let head = r#"{"fanlight":"native","version":1,"conversation":"c"}"#.to_owned();
-        let lines = std::iter::once(head).chain(events.iter().map(ToString::to_string));
-        let body = lines.collect::<Vec<_>>().join("\n");
-        let taken = hub.request("PUT", &format!("/v1/conversations/{name}/events")).body(body).send().await;
-        assert!(taken.expect("an answer").status().is_success());
-    }
+    let hub = TestHub::start_with(&["--stalled-after", "36000", "--interrupted-after", "72000"]).await;
+    let start = json!({"k": "run.start", "run": "r"});
+    let call = json!({"k": "tool.call", "run": "r", "tool": "t", "name": "deploy", "arguments": "{}"});
+    let asks = json!({"k": "approval.request", "run": "r", "tool": "t", "text": "Deploy?"});
+    let says = json!({"k": "part.delta", "run": "r", "part": "p", "text": "I read the next page"});
+    let end = json!({"k": "run.end", "run": "r", "status": "complete"});
+    let more = json!({"k": "message", "message": "m", "role": "user", "text": "Thank you"});
+    minutes_ago(&hub, "asks", &[(180, start.clone()), (170, call), (14, asks)]).await;
+    minutes_ago(&hub, "quiet", &[(180, start.clone()), (14, says)]).await;
+    minutes_ago(&hub, "done", &[(540, start.clone()), (300, end.clone())]).await;
+    minutes_ago(&hub, "thanked", &[(540, start), (300, end), (120, more)]).await;
     let page = BrowserPage::open(DESKTOP).await;
-    for (path, rows) in [("/wall", "tile"), ("/", "conversation-row"), ("/runs", "run-row")] {
-        page.goto(&hub.url(path)).await;
-        for name in ["asks", "quiet"] {
-            let row = format!(
-                "return document.querySelector('[data-t={rows}][data-conversation={name}]')?.innerText ?? ''"
-            );
-            page.run_until(&row, |text| {
-                text.as_str().is_some_and(|text| text.contains("14 m") || text.contains("14:"))
+    let ages = [("asks", "14 m"), ("quiet", "14 m"), ("done", "5 h"), ("thanked", "2 h")];
+    page.goto(&hub.url("/")).await;
+    for (name, age) in ages {
+        page.run_until(&place("conversation-row", name, ".t"), |text| text == age).await;
+    }
+    page.goto(&hub.url("/wall")).await;
+    let on_tiles =
+        [("asks", "14 m ago"), ("quiet", "silent 14 m"), ("done", "5 h ago"), ("thanked", "2 h ago")];
+    for (name, age) in on_tiles {
+        page.run_until(&place("tile", name, ".tile-head .meta"), |text| text == age).await;
+    }
+    page.goto(&hub.url("/runs")).await;
+    for (name, age) in ages {
+        page.run_until(&place("run-row", name, "[data-column=last]"), |text| text == age).await;
+    }
+    page.run_until(&place("run-row", "quiet", "[data-column=silent]"), |text| text == "14 m").await;
+    page.run_until(&place("run-row", "asks", "[data-column=silent]"), |text| text == "").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_of_the_table_says_all_that_there_is_of_its_run() {
+    let hub = TestHub::start_with(&["--stalled-after", "36000", "--interrupted-after", "72000"]).await;
+    let usage = json!({"input_tokens": 41_000, "output_tokens": 1_000, "cost": {"amount": "1.25", "currency": "USD"}});
+    let start = json!({"k": "run.start", "run": "r", "title": "Import the ledger", "name": "importer", "model": "opus-5"});
+    let used = json!({"k": "run.update", "run": "r", "usage": usage});
+    let call = |tool: &str, name: &str| json!({"k": "tool.call", "run": "r", "tool": tool, "name": name, "arguments": "{}"});
+    let failed = json!({"k": "tool.result", "run": "r", "tool": "t1", "output": "no", "is_error": true});
+    let says = |words: &str| json!({"k": "part.delta", "run": "r", "part": "p", "text": words});
+    let executes = json!({"k": "tool.state", "run": "r", "tool": "t2", "state": "executing"});
+    let quiet = [
+        (180, start.clone()),
+        (170, call("t1", "read_file")),
+        (160, failed.clone()),
+        (150, used.clone()),
+        (14, says("I read the next page")),
+    ];
+    minutes_ago(&hub, "quiet", &quiet).await;
+    let busy = [
+        (180, start),
+        (170, call("t1", "read_file")),
+        (160, failed),
+        (150, used),
+        (20, says("I ask the bank")),
+        (15, call("t2", "run_sql")),
+        (14, executes),
+    ];
+    minutes_ago(&hub, "busy", &busy).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/runs")).await;
+    let of_both = [
+        ("title", "Import the ledger"),
+        ("agent", "importer"),
+        ("model", "opus-5"),
+        ("tokens", "42.0k"),
+        ("cost", "$1.25"),
+        ("failed", "1"),
+        ("last", "14 m"),
+    ];
+    for name in ["quiet", "busy"] {
+        for (column, wanted) in of_both {
+            page.run_until(&place("run-row", name, &format!("[data-column={column}]")), |text| {
+                text == wanted
             })
             .await;
         }
     }
+    let own = [
+        ("quiet", "state", "silent"),
+        ("quiet", "silent", "14 m"),
+        ("quiet", "call", ""),
+        ("quiet", "calls", "1"),
+        ("quiet", "words", "I read the next page"),
+        ("busy", "state", "running"),
+        ("busy", "silent", ""),
+        ("busy", "calls", "2"),
+        ("busy", "words", "I ask the bank"),
+    ];
+    for (name, column, wanted) in own {
+        page.run_until(&place("run-row", name, &format!("[data-column={column}]")), |text| text == wanted)
+            .await;
+    }
+    page.run_until(&place("run-row", "busy", "[data-column=call]"), |text| {
+        text.as_str().is_some_and(|text| text.starts_with("run_sql · 14:"))
+    })
+    .await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

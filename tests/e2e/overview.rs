@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestHub};
 
+mod dashboard; // each figure is right, by each kind, and leads to its runs
+
 pub(crate) const SCREENS: [(&str, Screen); 5] = [
     ("light", DESKTOP),
     ("dark", Screen { dark: true, ..DESKTOP }),
@@ -187,6 +189,34 @@ async fn rows_are_reached_selected_compared_and_opened_by_the_keyboard() {
     page.text_until("selected", |text| text.starts_with("2 selected")).await;
     let link = "return document.querySelector('[data-t=compare]')?.getAttribute('href')";
     page.run_until(link, |it| it == "/c/case-00?compare=case-01").await;
+    // Tab leads to the link, and Enter opens both beside each other.
+    let is_there = "return document.activeElement?.matches('[data-t=compare]') === true";
+    page.run("document.querySelector('[data-t=selected] button').focus()").await;
+    for _ in 0..8 {
+        if page.run(is_there).await == true {
+            break;
+        }
+        page.press("Tab").await;
+    }
+    assert_eq!(page.run(is_there).await, true, "Tab reaches the comparison");
+    page.press("Enter").await;
+    page.run_until("return location.pathname + location.search", |it| it == "/c/case-00?compare=case-01")
+        .await;
+    let sides = "return [...document.querySelectorAll('[data-t=pair] > section')].map(it => it.innerText)";
+    page.run_until(sides, |sides| {
+        sides[0].to_string().contains("I look at case 0.")
+            && sides[1].to_string().contains("I look at case 1.")
+    })
+    .await;
+    page.holds("return !!document.querySelector('[data-t=parting]')").await;
+    // Another row is opened, and nothing stays selected.
+    table(&hub, &page, "/runs?q=case-&sort=title").await;
+    page.run_until(ROWS, |rows| rows[0] == "case-00").await;
+    page.run("document.querySelector('[data-t=grid]').focus()").await;
+    key("Home", 36).await;
+    page.run_until(current, |it| it == "case-00").await;
+    key(" ", 32).await;
+    page.text_until("selected", |text| text.starts_with("1 selected")).await;
     key("End", 35).await;
     page.run_until(current, |it| it == "case-05").await;
     key("Escape", 27).await;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde_json::Value;
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::{DESKTOP, Screen, screenshot_path};
 use tests::model::answer;
 use tests::wait::patiently_until;
 use tests::{BrowserPage, TestHub};
@@ -38,6 +39,7 @@ async fn finished(hub: &TestHub) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_pictures_of_the_readme_are_those_that_are_drawn() {
+    let began = SystemTime::now();
     let origin = deployer(|| answer("Done.")).await;
     let agents = agent_table("helper", &origin, "confirm = [\"deploy\"]");
     let hub = TestHub::start_with_settings(&format!("demo = true\n{agents}")).await;
@@ -63,6 +65,8 @@ async fn the_pictures_of_the_readme_are_those_that_are_drawn() {
     keep(&page, "conversation-light").await;
     page.press("p").await;
     page.holds("return !!document.querySelector('[data-t=replay]')").await;
+    // So far that there is something to see of the past.
+    page.holds("return document.querySelectorAll('[data-t=tool-card]').length > 2").await;
     keep(&page, "replay-light").await;
 
     let said = hub.request("POST", "/v1/conversations/billing/commands").body(deploy_command());
@@ -78,4 +82,9 @@ async fn the_pictures_of_the_readme_are_those_that_are_drawn() {
     keep(&page, "timeline-dark").await;
     page.close().await;
     assert_eq!(drawn, shown(), "each picture of the README is drawn, and no other");
+    for name in drawn {
+        let path = screenshot_path(&format!("{FOLDER}/{name}"));
+        let written = path.metadata().and_then(|file| file.modified()).expect("the picture");
+        assert!(written >= began, "{name} is of this run");
+    }
 }

@@ -1,6 +1,6 @@
 //! What is told of a conversation to whoever comes back to it, and what people think of its runs.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
@@ -13,6 +13,52 @@ async fn click(page: &BrowserPage, selector: &str) {
     page.holds(&format!("return document.querySelector({}) !== null", json!(selector))).await;
     page.run(&format!("document.querySelector({}).click()", json!(selector))).await;
 }
+
+/// Two questions with their runs: one failed after many calls of many tools, the other waits for people.
+fn much() -> Vec<Value> {
+    let call = |run: &str, tool: &str, name: &str| json!({"k": "tool.call", "run": run, "tool": tool, "name": name, "arguments": "{}"});
+    let mut events = vec![
+        json!({"k": "message", "message": "m2", "role": "user", "text": "And the second?"}),
+        json!({"k": "run.start", "run": "r2"}),
+    ];
+    for n in 0..34 {
+        let (tool, name) = (
+            format!("t{n}"),
+            if n < 20 {
+                "run_sql"
+            } else if n < 30 {
+                "edit_file"
+            } else {
+                "grep"
+            },
+        );
+        events.push(call("r2", &tool, name));
+        events
+            .push(json!({"k": "tool.result", "run": "r2", "tool": tool, "output": "1", "is_error": n == 3}));
+    }
+    let usage =
+        json!({"input_tokens": 11_000, "output_tokens": 1_000, "cost": {"amount": "0.5", "currency": "USD"}});
+    events.extend([
+        json!({"k": "run.update", "run": "r2", "usage": usage}),
+        json!({"k": "run.end", "run": "r2", "status": "error"}),
+        json!({"k": "message", "message": "m3", "role": "user", "text": "And the third?"}),
+        json!({"k": "run.start", "run": "r3"}),
+    ]);
+    for name in ["deploy", "erase", "pay"] {
+        events.push(call("r3", name, name));
+        events.push(json!({"k": "approval.request", "run": "r3", "tool": name}));
+    }
+    events
+}
+
+/// What the page says of [`much`]: everything, in five lines.
+const FIVE: [&str; 5] = [
+    "2 runs: 1 failed, 1 running",
+    "asked: \u{201c}And the third?\u{201d} (and 1 before)",
+    "37 calls: run_sql 20, edit_file 10 and 4 other tools · 1 failed",
+    "deploy, erase and 1 other call wait for approval",
+    "12.0k tokens · $0.50",
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_comes_back_is_told_in_five_lines_what_happened() {
@@ -29,28 +75,13 @@ async fn whoever_comes_back_is_told_in_five_lines_what_happened() {
     let kept = "dispatchEvent(new Event('pagehide')); return localStorage.getItem('fanlight.seen') ?? ''";
     page.run_until(kept, |kept| kept.as_str().is_some_and(|kept| kept.contains("[\"c\","))).await;
     page.goto(&hub.url("/runs")).await;
-    let mut events = vec![
-        json!({"k": "message", "message": "m2", "role": "user", "text": "And the second?"}),
-        json!({"k": "run.start", "run": "r2"}),
-    ];
-    for n in 0..24 {
-        events.push(json!({"k": "tool.call", "run": "r2", "tool": format!("t{n}"), "name": "run_sql", "arguments": "{}"}));
-        events.push(json!({"k": "tool.result", "run": "r2", "tool": format!("t{n}"), "output": "1", "is_error": n == 3}));
-    }
-    events.push(json!({"k": "run.end", "run": "r2", "status": "error"}));
+    let events = much();
+    assert_eq!(events.len(), 80);
     let lines = events.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let head = publisher.says(&lines).await.seq;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
-    page.run_until(LINES, |lines| {
-        lines
-            == &json!([
-                "1 run: 1 failed",
-                "asked: \u{201c}And the second?\u{201d}",
-                "24 calls: run_sql 24 · 1 failed"
-            ])
-    })
-    .await;
+    page.run_until(LINES, |lines| *lines == json!(FIVE)).await;
     page.screenshot("since-light").await;
     click(&page, "[data-t=since-go]").await;
     page.holds("return document.querySelector('[data-t=since]') === null").await;

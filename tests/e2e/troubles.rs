@@ -22,7 +22,11 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     page.text_until("pill", |text| text.contains("Running")).await;
     drop(publisher);
     page.text_until("pill", |text| text.contains("Stalled")).await;
-    page.text_until("stalled", |text| text.contains("no word from its publisher")).await;
+    // For how long, which grows.
+    let is_said = |text: &str| text.contains("no word from its publisher for ");
+    page.text_until("stalled", is_said).await;
+    let said = page.text("stalled").await;
+    page.text_until("stalled", |text| is_said(text) && text != said).await;
     let groups =
         "return [...document.querySelectorAll('nav.list h2')].map(head => head.textContent.trim()).join()";
     page.run_until(groups, |shown| shown.as_str().is_some_and(|heads| heads.starts_with("Needs you1"))).await;

@@ -28,10 +28,15 @@ pub(crate) fn redraw(ws: &Workspace) -> CommandResult {
     let readme = ws.path("README.md");
     let text =
         fs::read_to_string(&readme).map_err(CommandFailure::io(format!("reading {}", readme.display())))?;
-    for name in shown(&text) {
-        let from = ws.target().join("screenshots/readme").join(name);
-        let to = ws.path(FOLDER).join(name);
-        fs::copy(&from, &to).map_err(CommandFailure::io(format!("copying {}", from.display())))?;
+    put(&text, &ws.target().join("screenshots/readme"), &ws.path(FOLDER))
+}
+
+/// Copies each picture that the README `text` shows from the folder `drawn` to the folder `to`, over the one that is there. Fails at the first
+/// that was not drawn.
+fn put(text: &str, drawn: &Path, to: &Path) -> CommandResult {
+    for name in shown(text) {
+        let from = drawn.join(name);
+        fs::copy(&from, to.join(name)).map_err(CommandFailure::io(format!("copying {}", from.display())))?;
         say(format!("{FOLDER}{name}"));
     }
     Ok(())
@@ -45,7 +50,27 @@ fn shown(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    //! What is taken for a picture.
+    //! What is taken for a picture, and where it goes.
+
+    use std::fs;
+
+    #[test]
+    fn each_picture_of_the_readme_is_put_where_it_is_shown_and_one_that_lacks_is_a_failure() {
+        let root = std::env::temp_dir().join(format!("fanlight-pictures-{}", std::process::id()));
+        let (drawn, shown) = (root.join("drawn"), root.join("shown"));
+        fs::create_dir_all(&drawn).unwrap();
+        fs::create_dir_all(&shown).unwrap();
+        fs::write(drawn.join("a.png"), "new a").unwrap();
+        fs::write(drawn.join("b.png"), "new b").unwrap();
+        fs::write(drawn.join("unshown.png"), "new c").unwrap();
+        fs::write(shown.join("a.png"), "old a").unwrap();
+        super::put("![A](docs/images/a.png) ![B](docs/images/b.png)", &drawn, &shown).unwrap();
+        assert_eq!(fs::read_to_string(shown.join("a.png")).unwrap(), "new a");
+        assert_eq!(fs::read_to_string(shown.join("b.png")).unwrap(), "new b");
+        assert!(!shown.join("unshown.png").exists());
+        assert!(super::put("![C](docs/images/c.png)", &drawn, &shown).is_err());
+        fs::remove_dir_all(root).unwrap();
+    }
 
     #[test]
     fn pictures_of_the_readme_are_found() {

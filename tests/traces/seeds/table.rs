@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where tests are.
-const ROOMS: [&str; 6] = ["tests", "shared", "server", "web/src", "web/decoder/src", "integrations"];
+const ROOMS: [&str; 7] =
+    ["tests", "shared", "server", "web/src", "web/decoder/src", "integrations", "xtask/src"];
 
 /// The row of a point: its number, and who shows it.
 struct Row<'a> {
