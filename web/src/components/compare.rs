@@ -227,6 +227,15 @@ fn picture(store: Store, beside: Store, other: ConversationId) -> RwSignal<Optio
     problem
 }
 
+/// Says why there is nothing to choose, after `typed` was typed.
+fn no_choice(typed: &str) -> &'static str {
+    if typed.trim().is_empty() {
+        "There is no other conversation yet."
+    } else {
+        "No conversation has this in its title or name."
+    }
+}
+
 /// The dialog in which the reader chooses a conversation to compare with: those of the same origin first,
 /// then the newest, narrowed by what is typed. Arrows move, Enter and a click open the comparison, which is a
 /// link.
@@ -295,19 +304,12 @@ pub(super) fn Choice() -> impl IntoView {
             </a>
         }).collect_view()
     };
-    let none = move || {
-        if typed.with(|typed| typed.trim().is_empty()) {
-            "There is no other conversation yet."
-        } else {
-            "No conversation has this in its title or name."
-        }
-    };
     view! {
         <Dialog title="Compare with">
             <input type="text" class="typed" aria-label="Find a conversation" placeholder="Find a conversation" node_ref=input
                 on:input=move |event| { typed.set(event_target_value(&event)); at.set(0); } on:keydown=press />
             {options}
-            {move || rows.with(Vec::is_empty).then(|| view! { <p class="meta pad">{none()}</p> })}
+            {move || rows.with(Vec::is_empty).then(|| view! { <p class="meta pad">{typed.with(|typed| no_choice(typed))}</p> })}
         </Dialog>
     }
 }
