@@ -238,8 +238,6 @@ async fn what_the_proxy_records_while_its_conversation_moves_is_all_there() {
         moves(a, "c", if round % 2 == 0 { b } else { a }).await;
     }
     assert_eq!(patiently("the call", call).await.unwrap().status(), 200);
-    let all: String = (1..=NUMBERS).map(|number| format!("{number} ")).collect();
-    viewer
-        .until(|view| view.runs.values().any(|run| !run.is_running() && run.answer().trim() == all.trim()))
-        .await;
+    let all = (1..=NUMBERS).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+    viewer.until(|view| view.runs.values().any(|run| !run.is_running() && run.answer().trim() == all)).await;
 }
