@@ -1,5 +1,7 @@
 //! Several hubs on one log: doors, calls through the proxy, spans and streams of several conversations, each at whichever hub is asked.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use serde_json::{Value, json};
 use tests::raw::{self, RawSocket};
 use tests::wait::{patiently, patiently_until, until, within};
@@ -7,10 +9,12 @@ use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::doors::{post, said, told};
+use crate::doors::{call, post, said, told};
 use crate::proxy::{END, STREAM, piece};
-use crate::runner::{answer, messages};
+use crate::runner::{answer, command, messages, runs};
+use crate::runner_tools::{called, came};
 use crate::several_hubs::{Cluster, status, statuses};
+use crate::several_moves::{move_to, moves};
 
 /// Hubs whose `helper` asks `origin`, and where their settings are.
 async fn with_helper(origin: &ScriptedServer, count: usize) -> (Cluster, tempfile::TempDir) {
@@ -284,4 +288,130 @@ async fn one_stream_has_conversations_of_several_hubs() {
         }
     }
     assert_eq!(statuses(a, "two").await, ["two", "later two"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn responses_go_on_in_their_conversation_whichever_hub_is_asked() {
+    let origin = counting().await;
+    let (cluster, _place) = with_helper(&origin, 3).await;
+    let mut chance = RandomState::new().build_hasher().finish();
+    println!("the chance by which hubs are asked begins at {chance}");
+    let mut ask = async |input: &str, previous: Option<&str>| {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let hub = &cluster.hubs[usize::try_from((chance >> 33) % 3).unwrap()];
+        let body = json!({"model": "helper", "input": input, "previous_response_id": previous});
+        let (body, name) = told(post(hub, "/v1/responses", &body).await).await;
+        let response: Value = serde_json::from_str(&body).expect(&body);
+        assert_eq!(response["status"], "completed", "{body}");
+        (response["id"].as_str().unwrap().to_owned(), name)
+    };
+    let mut told_before = Vec::<(String, String)>::new();
+    let questions: Vec<String> = (0..10).map(|number| format!("{number}?")).collect();
+    for question in &questions {
+        let previous = told_before.last().map(|(id, _)| id.as_str());
+        let answered = ask(question, previous).await;
+        assert!(told_before.iter().all(|(_, name)| *name == answered.1), "one conversation");
+        told_before.push(answered);
+    }
+    let name = &told_before[0].1;
+    assert_eq!(asked_in(&cluster.hubs[0], name).await, questions);
+    // An older one is continued in a fork, at any hub, and the branch goes on by the newest.
+    let (_, fork) = ask("Else?", Some(&told_before[1].0)).await;
+    assert_ne!(fork, *name);
+    assert_eq!(asked_in(&cluster.hubs[2], &fork).await, ["0?", "1?", "Else?"]);
+    let (_, same) = ask("And?", Some(&told_before[9].0)).await;
+    assert_eq!(same, *name);
+    for hub in &cluster.hubs {
+        let known = hub.json(&format!("/v1/responses/{}", told_before[4].0)).await;
+        assert_eq!(known["id"], told_before[4].0.as_str());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thread_of_the_platform_goes_on_in_a_fork_that_another_hub_has_taken_over() {
+    let origin = counting().await;
+    let (cluster, _place) = with_helper(&origin, 3).await;
+    let [a, b, c] = &cluster.hubs[..] else { panic!() };
+    let path = |rest: &str| format!("/compat/langgraph/threads{rest}");
+    assert_eq!(post(a, &path(""), &json!({"thread_id": "t"})).await.status(), 200);
+    let run = async |hub: &TestHub, text: &str, checkpoint: Option<&str>| {
+        let input = json!({"assistant_id": "helper", "input": {"messages": [user(text)]}, "checkpoint_id": checkpoint});
+        let ran = post(hub, &path("/t/runs/wait"), &input).await;
+        assert_eq!(ran.status(), 200, "{text}");
+        let values: Value = patiently("the values", ran.json()).await.unwrap();
+        values["messages"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(run(a, "One?", None).await, 2);
+    let before = a.json(&path("/t/state")).await;
+    let checkpoint = before["checkpoint"]["checkpoint_id"].as_str().unwrap();
+    assert_eq!(run(b, "Two?", None).await, 4);
+    assert_eq!(run(c, "Else?", Some(checkpoint)).await, 4, "it goes on after the first answer");
+    let fork = until("the fork", async || {
+        let list = a.json("/v1/conversations").await;
+        let names = list["conversations"].as_array()?.iter().filter_map(|row| row["conversation"].as_str());
+        names.map(str::to_owned).find(|name| name.starts_with("t-fork-"))
+    })
+    .await;
+    // Another hub comes to have the fork, and not the thread.
+    moves(a, &fork, b).await;
+    assert_eq!(run(c, "Three?", None).await, 6);
+    // And the thread goes to another hub than its fork, which was told more than the new one knows.
+    moves(b, "t", c).await;
+    assert_eq!(run(b, "Four?", None).await, 8);
+    moves(b, "t", a).await;
+    assert_eq!(run(b, "Five?", None).await, 10);
+    assert_eq!(asked_in(c, &fork).await, ["One?", "Else?", "Three?", "Four?", "Five?"]);
+}
+
+/// A model that calls a tool for each question, and with its result is done.
+async fn careful() -> ScriptedServer {
+    ScriptedServer::start(|asked| {
+        let all = messages(asked);
+        if all.last().is_some_and(|last| last["role"] == "tool") {
+            return answer("Done.");
+        }
+        let questions = all.iter().filter(|message| message["role"] == "user").count();
+        let called = call(&format!("a{questions}"), "t__echo", &json!({"to": "prod"}));
+        vec![
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&called),
+            ServerStep::piece(END),
+            ServerStep::end(&[]),
+        ]
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_for_approval_stays_and_after_a_move_approvals_reach_the_hub_that_has_it() {
+    let origin = careful().await;
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    let url = format!("http://{}/v1", origin.address());
+    let server = env!("CARGO_BIN_EXE_tool_server");
+    let agent = format!(
+        "[agents.helper]\nkind = \"runner\"\nprovider = \"openai\"\nurl = \"{url}\"\nmodel = \"m\"\n"
+    );
+    let tools = format!("tools = [\"t\"]\nconfirm = [\"t__*\"]\n[mcp.t]\ncommand = [{server:?}]\n");
+    std::fs::write(&file, agent + &tools).unwrap();
+    let cluster = Cluster::start_with(3, &["--config", file.to_str().unwrap()]).await;
+    let [a, b, c] = &cluster.hubs[..] else { panic!() };
+    let waits = |runs: &[Value]| runs.last().is_some_and(|run| run["tool_calls"][0]["state"] == "approval");
+    let approve = |number: u64| json!({"id": format!("ok {number}"), "command": "approve", "tool": format!("a{number}")});
+    let ask = |number: u64| json!({"id": format!("ask {number}"), "command": "say", "agent": "helper", "text": "Go"});
+    assert_eq!(command(a, ask(1)).await.0, 200);
+    runs(b, waits).await;
+    let (code, answer) = move_to(c, "c", b).await;
+    assert_eq!((code, answer["code"].as_str()), (409, Some("still_running")), "{answer}");
+    assert_eq!(command(c, approve(1)).await.0, 200);
+    assert_eq!(came(&called(b).await, "a1").0, "complete");
+    moves(c, "c", b).await;
+    // The hub that has it now asks its own agent, and is told by whichever hub.
+    assert_eq!(command(a, ask(2)).await.0, 200);
+    runs(c, waits).await;
+    assert_eq!(move_to(a, "c", c).await.0, 409, "it waits at the hub that has it");
+    assert_eq!(command(c, approve(2)).await.0, 200);
+    assert_eq!(came(&called(a).await, "a2").0, "complete");
+    moves(b, "c", a).await;
+    assert_eq!(asked_in(c, "c").await, ["Go", "Go"]);
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
 
 use event_log::{PostgresPlace, TestPostgresServer};
 use model::code::ErrorCode;
@@ -48,6 +49,11 @@ impl Cluster {
     /// The schema in which the log is.
     pub(super) fn schema(&self) -> &str {
         self.place.url().rsplit_once("%3D").expect("a place has a schema of its own").1
+    }
+
+    /// One more hub, with options of its own.
+    pub(super) async fn one_more(&self, options: &[&str]) -> TestHub {
+        self.another(SECRET, options).await
     }
 
     /// One more hub, with the secret `secret`.
@@ -166,8 +172,23 @@ async fn requests_about_a_conversation_are_served_by_any_hub() {
 
 /// Publishes `count` statuses one after the other, each until it is acked, over whatever sockets that takes.
 pub(super) async fn publish_all(address: SocketAddr, name: &str, conversation: &str, count: u64) {
-    let mut wire = None;
-    for number in 1..=count {
+    publish_while(address, (name, conversation), Duration::ZERO, |number| number <= count).await;
+}
+
+/// The same for as long as `goes_on` says so of the next number, one each `pace` at most; the number of the last one.
+pub(super) async fn publish_while(
+    address: SocketAddr,
+    (name, conversation): (&str, &str),
+    pace: Duration,
+    mut goes_on: impl FnMut(u64) -> bool,
+) -> u64 {
+    let (mut wire, mut number) = (None, 0);
+    let mut pace = (!pace.is_zero()).then(|| tokio::time::interval(pace));
+    while goes_on(number + 1) {
+        number += 1;
+        if let Some(pace) = &mut pace {
+            pace.tick().await;
+        }
         let frame = ClientFrame::Pub(Pub {
             id: number,
             conv: ConversationId::parse(conversation).unwrap(),
@@ -189,6 +210,7 @@ pub(super) async fn publish_all(address: SocketAddr, name: &str, conversation: &
             }
         }
     }
+    number
 }
 
 /// Whether the frame `number` is acked before the socket ends or it is refused.

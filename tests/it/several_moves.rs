@@ -1,16 +1,19 @@
 //! Conversations that move from hub to hub while they are published to and watched.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value;
-use tests::TestHub;
 use tests::wait::{patiently, until};
+use tests::{ScriptedServer, ServerStep, TestHub, raw};
+
+use crate::proxy::{END, STREAM, piece};
 
 use crate::several_hubs::{Cluster, publish_all, status, statuses, watch_until};
 use crate::stored::RUN;
 
 /// Asks `by` to move a conversation to the hub `to`. The status and the answer.
-async fn move_to(by: &TestHub, conversation: &str, to: &TestHub) -> (u16, Value) {
+pub(super) async fn move_to(by: &TestHub, conversation: &str, to: &TestHub) -> (u16, Value) {
     let path = path(conversation, &to.url(""));
     let answer = patiently(&path, by.request("POST", &path).send()).await.unwrap();
     let status = answer.status().as_u16();
@@ -22,18 +25,18 @@ fn path(conversation: &str, to: &str) -> String {
 }
 
 /// Moves it, as soon as nothing speaks against it.
-async fn moves(by: &TestHub, conversation: &str, to: &TestHub) {
+pub(super) async fn moves(by: &TestHub, conversation: &str, to: &TestHub) {
     until("the move", async || {
         let (code, answer) = move_to(by, conversation, to).await;
-        // 429: a request that writes is open. 503: the hub that was asked saw the owner change before the answer came.
-        assert!(matches!(code, 200 | 429 | 503), "{code} {answer}");
+        // A request that writes is open.
+        assert!(matches!(code, 200 | 429), "{code} {answer}");
         (code == 200).then_some(())
     })
     .await;
 }
 
 /// Each of the texts once, and those of each publisher in order.
-fn each_once(texts: &[String], publishers: &[&str], count: u64) {
+pub(super) fn each_once(texts: &[String], publishers: &[&str], count: u64) {
     let mut found = BTreeMap::<&str, Vec<u64>>::new();
     for text in texts {
         let (name, number) = text.split_once(' ').unwrap();
@@ -180,4 +183,61 @@ async fn i9_i10_an_owner_that_is_killed_while_it_moves_a_conversation_loses_noth
 #[tokio::test]
 async fn i9_i10_a_hub_that_is_killed_while_a_conversation_moves_to_it_loses_nothing_that_was_acked() {
     killed_in_the_middle(true).await;
+}
+
+#[tokio::test]
+async fn a_move_that_takes_long_is_answered_by_what_it_came_to_at_a_third_hub_too() {
+    let cluster = Cluster::start(3).await;
+    let [a, b, c] = &cluster.hubs[..] else { panic!() };
+    a.publisher("c").await.says(RUN).await;
+    assert_eq!(statuses(c, "c").await.len(), 0);
+    // The hub that is to have it does not answer for a while.
+    b.signal("STOP").await;
+    let path = path("c", &b.url(""));
+    let mut asked = tokio::spawn(c.request("POST", &path).send());
+    // Longer than it is waited for the answers to other requests before the owner is looked for again, and shorter than a lease.
+    let early = tokio::time::timeout(Duration::from_millis(2_200), &mut asked).await;
+    b.signal("CONT").await;
+    assert!(early.is_err(), "it is answered once it is over: {early:?}");
+    let answer = patiently("the answer", asked).await.unwrap().unwrap();
+    let (code, text) = (answer.status().as_u16(), answer.text().await.unwrap());
+    // Where this machine was so slow that the other hub had no time left, it says that the conversation was not taken over.
+    assert!(code == 200 || text.contains("did not take the conversation over"), "{code} {text}");
+}
+
+/// How many numbers the vendor says.
+const NUMBERS: u64 = 100;
+
+/// A vendor that says numbers, each when it is let.
+async fn counting_vendor() -> ScriptedServer {
+    ScriptedServer::start(|_| {
+        let mut steps = vec![ServerStep::begin("200 OK", &STREAM)];
+        for number in 1..=NUMBERS {
+            steps.extend([ServerStep::Wait, ServerStep::piece(&piece(&format!("{number} ")))]);
+        }
+        steps.extend([ServerStep::piece(END), ServerStep::end(&[])]);
+        steps
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_proxy_records_while_its_conversation_moves_is_all_there() {
+    let origin = counting_vendor().await;
+    let cluster = Cluster::start_with(2, &["--upstream", &origin.named("x")]).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    a.publisher("c").await.says(RUN).await;
+    let body = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"Count"}]}"#;
+    let asked = raw::post("/proxy/x/~c/v1/chat/completions", &[("authorization", "Bearer sk-one")], body);
+    let address = a.address();
+    let call = tokio::spawn(async move { raw::call(address, &asked).await });
+    let mut viewer = b.view("c").await;
+    for round in 0..NUMBERS / 5 {
+        // Said while it moves.
+        (0..5).for_each(|_| origin.go_on());
+        moves(a, "c", if round % 2 == 0 { b } else { a }).await;
+    }
+    assert_eq!(patiently("the call", call).await.unwrap().status(), 200);
+    let all = (1..=NUMBERS).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
+    viewer.until(|view| view.runs.values().any(|run| !run.is_running() && run.answer().trim() == all)).await;
 }

@@ -92,6 +92,7 @@ pub(crate) async fn run(
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
     let rows = peers::watch_rows(&shared);
     let carrying = hubs::carry::start(&shared);
+    let balancing = tokio::spawn(hubs::balancing::run(Arc::clone(&shared)));
     let traces = traces::run(&shared);
     let copies = frozen::keep_up(&shared);
     // None of these ends by itself.
@@ -115,6 +116,7 @@ pub(crate) async fn run(
     }
     proxied.abort();
     sessions.abort();
+    balancing.abort();
     drop(listener);
     drain(&shared).await;
     // These publish, also into conversations of other hubs.
@@ -266,6 +268,7 @@ fn compressed() -> Router<Arc<Shared>> {
         .route("/v1/access", get(access::whoami))
         .route("/v1/audit", get(audit::audit))
         .route("/v1/budgets", get(budgets::budgets))
+        .route("/v1/load", get(hubs::balancing::load))
         .route("/v1/shares", get(access::shares).post(access::share))
         .route("/v1/conversations/{conversation}", get(conversations::one).delete(delete::delete))
         .route(

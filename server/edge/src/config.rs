@@ -16,6 +16,7 @@ use model::limits;
 use upstream::Upstream;
 
 use crate::access::AccessConfig;
+use crate::balance::Overload;
 use crate::door::DoorSettings;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
@@ -92,6 +93,8 @@ pub struct Config {
     pub retry: Duration,
     /// How this hub and others reach one another that share its log; nothing for a hub that is alone there.
     pub peers: Option<PeersConfig>,
+    /// When this hub gives conversations to others because it has too much to do.
+    pub overload: Overload,
 }
 
 impl Config {
@@ -171,6 +174,7 @@ impl Default for Config {
             drain: Duration::from_secs(5),
             retry: Duration::from_millis(500),
             peers: None,
+            overload: Overload::default(),
         }
     }
 }

@@ -11,7 +11,7 @@
 //! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
 //! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
 //! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links show) → `proxy` (recorded calls)
-//! → `sink`, `traces`, `retention` → `sharing`, `peers` (several hubs on one log) → `work` and `priority` (how much is done at once, and at which priority) →
+//! → `sink`, `traces`, `retention` → `sharing`, `peers`, `balance` (several hubs on one log) → `work` and `priority` (how much is done at once, and at which priority) →
 //! `metrics`.
 
 use std::future::Future;
@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 
 pub mod access;
 mod app;
+mod balance;
 mod commands;
 mod config;
 mod door;
@@ -49,6 +50,7 @@ mod work;
 mod ws;
 
 pub use access::AccessConfig;
+pub use balance::Overload;
 pub use config::{Config, LogChoice};
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_WITHOUT_AGENT_NAME, DoorSettings, HangUp};
 pub use redaction::Redaction;

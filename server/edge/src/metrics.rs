@@ -28,6 +28,7 @@ pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     redacting(&mut page, shared);
     counting(&mut page, shared);
     running(&mut page, shared);
+    balancing(&mut page, shared);
     if let Some(measured) = measured {
         measured::put(&mut page, measured);
     }
@@ -176,6 +177,22 @@ fn proxying(page: &mut Page, shared: &Shared) {
     page.gauge("fanlight_agent_runs", "Runs that the hub's own agents do.", runs);
     page.gauge("fanlight_proxy_recording", "Calls that are being recorded.", shared.proxy.recording());
     page.gauge("fanlight_proxy_copy_bytes", "Bytes that wait to be recorded.", shared.proxy.held());
+}
+
+/// How much this hub has to do, and what it gave to others because that was too much.
+fn balancing(page: &mut Page, shared: &Shared) {
+    let balance = &shared.balance;
+    let load = balance.load();
+    let used = "What the hub uses, in thousandths of a core, on average over ten seconds.";
+    page.gauge("fanlight_cpu_used_millicores", used, load.used_millicores);
+    let room = "What it may use before it is overloaded; 0 if it gives nothing and takes nothing.";
+    page.gauge("fanlight_cpu_room_millicores", room, load.room_millicores);
+    let given = "Conversations that went to another hub because this one was overloaded.";
+    page.counter("fanlight_overload_moves_total", given, balance.given.get());
+    let stayed = "Conversations that were to go and stayed.";
+    page.counter("fanlight_overload_moves_refused_total", stayed, balance.stayed.get());
+    let arrived = "Conversations that other hubs have moved here.";
+    page.counter("fanlight_conversations_arrived_total", arrived, balance.arrived.get());
 }
 
 /// Runs whose publishers are gone, tasks, and draining.

@@ -22,7 +22,7 @@ use model::frame::Pub;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use crate::sharing::{LINK_REQUESTS_MAX, LinkRequest, Peers, Reply};
+use crate::sharing::{LINK_REQUESTS_MAX, LinkRequest, OpenRequest, Peers, Reply};
 use crate::state::Shared;
 
 mod follows;
@@ -153,13 +153,15 @@ pub(crate) fn look_for_owner(
 }
 
 /// Publishes what this hub has found out itself (from calls through the proxy, from spans), whichever hub has the
-/// conversation. `None` if another one has it: it gets the events a moment later, in their order and without an
+/// conversation. `None` if another one has it, or is about to: it gets the events a moment later, in their order and without an
 /// attendant, and what becomes of them is only logged. Waits for the disk.
 pub(crate) fn publish(
     shared: &Shared,
     conversation: &ConversationId,
     publication: Publication,
 ) -> Result<Option<Appended>, PublishError> {
+    // Noted before it is looked whether it moves: a move that begins afterwards sees it, and leaves the conversation here.
+    let _open = shared.peers.as_ref().map(|_| OpenRequest::begin(&shared.moves, conversation));
     if let Some(peers) = &shared.peers {
         let is_elsewhere = || {
             let known = peers.known_owner(conversation).is_some()
@@ -178,7 +180,7 @@ pub(crate) fn publish(
                     || shared.hub.in_memory(conversation).is_some_and(|found| found.is_followed()),
             )
         };
-        if peers.is_under_way(conversation) || is_elsewhere()? {
+        if shared.moves.is_moving(conversation) || peers.is_under_way(conversation) || is_elsewhere()? {
             return if peers.carry(conversation, publication.events) {
                 Ok(None)
             } else {

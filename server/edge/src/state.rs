@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use upstream::Egress;
 
 use crate::access::Gate;
+use crate::balance::Balance;
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
 use crate::frozen::Copies;
@@ -74,6 +75,8 @@ pub(crate) struct Shared {
     pub(crate) peers: Option<Peers>,
     /// Which conversations are being moved to another hub.
     pub(crate) moves: Arc<Moves>,
+    /// How much this hub has to do, and what it gave to others because of that.
+    pub(crate) balance: Balance,
     /// The copies that frozen links show.
     pub(crate) copies: Copies,
 }
@@ -112,6 +115,7 @@ impl Shared {
             drain: drain.clone(),
         };
         let agents = Agents::new(&config.agents, host);
+        let balance = Balance::new(config.overload);
         Ok(Arc::new(Self {
             config,
             gate,
@@ -133,6 +137,7 @@ impl Shared {
             log_turns: AtomicU64::new(0),
             peers,
             moves: Arc::default(),
+            balance,
             copies: Copies::default(),
         }))
     }

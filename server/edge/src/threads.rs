@@ -90,6 +90,11 @@ impl Threads {
         }
     }
 
+    /// Notes that another hub serves the thread `of` from now on, so that what callers were told there is read when it comes back.
+    pub(crate) async fn no_longer_served(&self, of: &ConversationId) {
+        self.read_back.lock().await.served.shift_remove(of);
+    }
+
     /// The conversation in which the thread `named` goes on.
     pub(crate) fn current(&self, named: &ConversationId) -> ConversationId {
         self.memory.lock().current(named)

@@ -1,5 +1,6 @@
 //! The answers to the newest commands, so that a repeated command is not carried out twice.
 
+use std::collections::HashSet;
 use std::hash::{Hash as _, Hasher as _};
 
 use compact_str::CompactString;
@@ -43,6 +44,11 @@ impl Remembered {
     /// Forgets the answers to commands in `conversation`.
     pub(crate) fn forget(&self, conversation: &ConversationId) {
         self.done.lock().retain(|(of, _), _| of != conversation);
+    }
+
+    /// In which conversations a command was carried out whose answer is remembered.
+    pub(crate) fn conversations(&self) -> HashSet<ConversationId> {
+        self.done.lock().keys().map(|(conversation, _)| conversation.clone()).collect()
     }
 
     /// Remembers the answer to a command.

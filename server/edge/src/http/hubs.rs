@@ -3,9 +3,11 @@
 //! refused.
 //!
 //! Reading order: `home` and `asked` (for which conversation a request is), `pass` (the way to its owner), `known` (who
-//! comes that way), `command` (commands of sockets), `carry` (events for conversations of other hubs), `moving` (a conversation goes to another hub).
+//! comes that way), `command` (commands of sockets), `carry` (events for conversations of other hubs), `moving` (a conversation goes to another hub), `balancing` (when it
+//! does so by itself).
 
 pub(crate) mod asked;
+pub(crate) mod balancing;
 pub(crate) mod carry;
 pub(crate) mod command;
 mod home;

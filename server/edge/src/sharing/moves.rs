@@ -34,6 +34,11 @@ impl Moves {
         }
     }
 
+    /// Whether the conversation is being moved.
+    pub(crate) fn is_moving(&self, conversation: &ConversationId) -> bool {
+        self.known.lock().get(conversation).is_some_and(|state| state.moving.is_some())
+    }
+
     /// Changes what is known of a conversation, and forgets it where nothing is left.
     fn change<T>(&self, conversation: &ConversationId, change: impl FnOnce(&mut MoveState) -> T) -> T {
         let mut known = self.known.lock();

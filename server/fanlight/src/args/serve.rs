@@ -17,6 +17,7 @@ use super::layers;
 use super::price::PriceSettings;
 use super::redact::RedactSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
+use edge::Overload;
 use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
 
 /// The address on which a hub listens by default.
@@ -47,6 +48,15 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "FANLIGHT_HUB_SECRET_FILE", requires = "hub_address")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) hub_secret_file: Option<PathBuf>,
+    /// Above which share of its CPU limit a hub that shares its log gives its busiest conversations to others, in percent; 0 to give
+    /// and take none [default: 85]
+    #[arg(long, value_name = "PERCENT", env = "FANLIGHT_HUB_OVERLOAD", value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hub_overload: Option<u8>,
+    /// For how many seconds without a pause it must be above before it gives any [default: 30]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_HUB_OVERLOAD_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hub_overload_after: Option<u64>,
     /// The directory of what the hub keeps [default: fanlight-data]
     #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -181,6 +191,10 @@ pub(crate) struct ServeSettings {
     pub(crate) hub_address: Option<String>,
     /// The file with the secret that they have in common.
     pub(crate) hub_secret_file: Option<PathBuf>,
+    /// Above how many percent of its CPU limit it gives conversations to other hubs; 0 means never.
+    pub(crate) hub_overload: u8,
+    /// For how many seconds it must be above.
+    pub(crate) hub_overload_after: u64,
     /// How long a conversation is kept after its newest event.
     pub(crate) retain_age: Option<LengthOfTime>,
     /// How much disk space the log may use.
@@ -255,6 +269,8 @@ impl Default for ServeSettings {
             log_max_bytes: None,
             hub_address: None,
             hub_secret_file: None,
+            hub_overload: Overload::default().percent,
+            hub_overload_after: Overload::default().after.as_secs(),
             retain_age: None,
             retain_bytes: None,
             retain_conversations: None,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use edge::{Config, DoorSettings, LogChoice, Redaction, Retain};
+use edge::{Config, DoorSettings, LogChoice, Overload, Redaction, Retain};
 use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -73,6 +73,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
         log,
         access,
         peers,
+        overload: overload(settings)?,
         redaction: redaction(settings)?,
         tls,
         hosts,
@@ -103,6 +104,18 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     } else {
         Err(reached(settings))
     }
+}
+
+/// When the hub is overloaded. A share of more than all, which only the file can name, is refused.
+fn overload(settings: &ServeSettings) -> Result<Overload, CommandError> {
+    let percent = settings.hub_overload;
+    if percent > 100 {
+        return Err(CommandError::Usage {
+            what: format!("hub_overload is a share of the CPU limit from 0 to 100 percent, not {percent}"),
+            mend: String::from("docs/several-hubs.md says what an overloaded hub does"),
+        });
+    }
+    Ok(Overload { percent, after: Duration::from_secs(settings.hub_overload_after) })
 }
 
 /// What is redacted. A pattern that cannot be used is refused here, with its number.

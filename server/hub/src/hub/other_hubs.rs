@@ -122,6 +122,13 @@ impl Hub {
         Ok((found, ticket))
     }
 
+    /// Where each conversation stands that this hub has in memory and that no other hub has: the newest seq, without those in which nothing was said. Walks
+    /// all that are in memory.
+    pub fn own_heads(&self) -> Vec<(ConversationId, Seq)> {
+        let own = self.conversations.iter().filter(|found| !found.is_followed() && found.head() > 0);
+        own.map(|found| (found.id().clone(), found.head())).collect()
+    }
+
     /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk. A
     /// conversation that is in memory and not followed is this hub's; the log is not asked.
     pub fn claim_or_find_owner(&self, id: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {

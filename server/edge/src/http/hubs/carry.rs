@@ -14,7 +14,7 @@ use model::{ConversationId, Envelope};
 use tokio::task::JoinHandle;
 
 use super::pass::{Passed, escaped, to_owner};
-use crate::sharing::Carried;
+use crate::sharing::{Carried, OpenRequest};
 use crate::state::Shared;
 
 /// Most publications that are taken at once; those of one conversation go in one request.
@@ -83,6 +83,8 @@ fn joined(some: impl Iterator<Item = Carried>) -> Vec<(Carried, usize)> {
 
 /// Has the owner append `events`; this hub, if it has become the owner.
 async fn send(shared: &Arc<Shared>, conversation: &ConversationId, events: Vec<Envelope>) {
+    // If it is this hub's, nobody moves it before the events are appended.
+    let _open = OpenRequest::begin(&shared.moves, conversation);
     let why = match request(conversation, &events) {
         Ok(request) => {
             match to_owner(shared, conversation, &Principal::everyone(), request.into_parts()).await {

@@ -15,23 +15,25 @@ use std::time::Duration;
 
 use access::Principal;
 use access::audit::{Audited, AuditedAction};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{Method, header};
+use axum::http::{Method, StatusCode, header};
+use axum::{Extension, Json};
 use event_log::{EventLog, LeavingEnd, LogError, Owner, Purpose, Ticket, blocking, settled};
 use hub::{Conversation, NotGivenUp};
 use model::ConversationId;
 use model::code::ErrorCode;
 use model::frame::Durability;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::super::access::Caller;
 use super::super::conversations;
 use super::super::params::{Path, Query};
 use super::super::problem::Problem;
-use super::pass::{NOT_HERE, escaped};
-use crate::peers;
+use super::known::FromHub;
+use super::pass::{NOT_HERE, Passed, escaped, to_owner};
+use crate::peers::{self, AGAIN, PATIENCE};
 use crate::sharing::{Moving, PeersConfig};
 use crate::state::Shared;
 
@@ -60,12 +62,38 @@ pub(crate) async fn give(
     Path(name): Path<String>,
     Query(query): Query<MoveQuery>,
     Caller(principal): Caller,
+    by_hub: Option<Extension<FromHub>>,
 ) -> Result<Json<Moved>, Problem> {
-    let (tasks, of) = (shared.tasks.clone(), Arc::clone(&shared));
-    let done = tasks.spawn(async move {
+    if by_hub.is_some()
+        && shared.config.peers.as_ref().is_some_and(|own| own.address() == query.to)
+        && let Ok(conversation) = name.parse()
+    {
+        shared.balance.note_arrived(&conversation);
+    }
+    carry_out(&shared, &name, &query.to, principal, None).await.map(Json)
+}
+
+/// Whoever moves a conversation because this hub wants it itself.
+pub(crate) fn hub_itself() -> Arc<Principal> {
+    Arc::new(Principal::new("hub", Principal::everyone().grants().to_vec(), None))
+}
+
+/// Moves the conversation `name` to the hub at `to`, for `principal`, and notes it in the audit log, with the reason if there is one. What has begun goes on when
+/// the future is dropped.
+pub(crate) async fn carry_out(
+    shared: &Arc<Shared>,
+    name: &str,
+    to: &str,
+    principal: Arc<Principal>,
+    why: Option<String>,
+) -> Result<Moved, Problem> {
+    let of = Arc::clone(shared);
+    let (name, to) = (name.to_owned(), to.to_owned());
+    let done = shared.tasks.spawn(async move {
         let told = Audited::new(AuditedAction::Administer, principal.name()).about(&name);
-        let told = told.with(format!("move to {}", query.to));
-        let came = moved(&of, &name, &query.to, &principal).await;
+        let told =
+            told.with(why.map_or_else(|| format!("move to {to}"), |why| format!("move to {to}, {why}")));
+        let came = moved(&of, &name, &to, &principal).await;
         blocking(|| {
             of.gate.audit(match &came {
                 Ok(_) => told,
@@ -74,7 +102,31 @@ pub(crate) async fn give(
         });
         came
     });
-    done.await.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the move broke off"))?.map(Json)
+    done.await.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the move broke off"))?
+}
+
+/// Has this hub take a conversation over that another one has; does nothing if it is here. Tries for [`PATIENCE`]. Fails as a move does: `still_running` where
+/// a run of that hub's agents goes on, `too_many` where a request that writes stays open, `elsewhere` if it does not come about.
+pub(crate) async fn bring(shared: &Arc<Shared>, id: &ConversationId) -> Result<(), Problem> {
+    let Some(own) = shared.config.peers.as_ref().map(PeersConfig::address) else { return Ok(()) };
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let request = request(id, &own).map_err(|why| Problem::new(ErrorCode::Internal, why))?;
+        let answer = match to_owner(shared, id, &hub_itself(), request.into_parts()).await? {
+            Passed::Here(..) => return Ok(()),
+            Passed::There(answer) => answer,
+        };
+        let code = match answer.status() {
+            status if status.is_success() => return Ok(()),
+            StatusCode::CONFLICT => ErrorCode::StillRunning,
+            StatusCode::TOO_MANY_REQUESTS => ErrorCode::TooMany,
+            _ => ErrorCode::Elsewhere,
+        };
+        if code == ErrorCode::StillRunning || Instant::now() >= deadline || shared.is_draining() {
+            return Err(Problem::new(code, format!("another hub has the conversation {id} and keeps it")));
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
 }
 
 /// Moves the conversation `name` to the hub at `to`, unless it is there.
@@ -98,7 +150,13 @@ async fn moved(shared: &Arc<Shared>, name: &str, to: &str, principal: &Principal
     drop(conversation);
     move_to(shared, &id, &to, principal).await?;
     match peers::owner_now(shared, &id, Purpose::Find).await? {
-        Owner::Elsewhere(hub) => Ok(answer(hub.to_string())),
+        Owner::Elsewhere(hub) => {
+            if hub != to {
+                // A third one was asked for it in between and has it now. It is told, so that it does not give it away at once; whether it hears that changes nothing else.
+                drop(offer(shared, &id, &hub, principal).await);
+            }
+            Ok(answer(hub.to_string()))
+        }
         // The other hub did not take it.
         Owner::Here => {
             Err(Problem::new(ErrorCode::Elsewhere, "the other hub did not take the conversation over"))
@@ -141,6 +199,8 @@ async fn move_to(
     peers.forget(id);
     go_on(shared, &conversation);
     drop(moving);
+    // Afterwards, since it may wait for what is read of threads.
+    shared.threads.no_longer_served(id).await;
     match end {
         LeavingEnd::Gone => {
             tracing::info!(conversation = %id, hub = %to, "a conversation was given up");
@@ -174,22 +234,27 @@ async fn offer(
     principal: &Principal,
 ) -> Result<(), String> {
     let peers = shared.peers.as_ref().ok_or("this hub shares its log with nobody")?;
-    let target = percent_encoding::utf8_percent_encode(to, percent_encoding::NON_ALPHANUMERIC);
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(format!("/v1/conversations/{}/move?to={target}", escaped(id)))
-        .header(header::CONTENT_LENGTH, 0)
-        .body(Body::empty())
-        .map_err(|error| error.to_string())?;
+    let request = request(id, to)?;
     let (parts, body) = request.into_parts();
     let said = |problem: Problem| problem.code().to_owned();
-    let request = peers.request(to, &parts, body, (id, principal, None)).map_err(said)?;
+    let request = peers.request(to, &parts, body, (Some(id), principal, None)).map_err(said)?;
     let answer = tokio::time::timeout(TAKEN_WITHIN, peers.send(to, request)).await;
     let answer = answer.map_err(|_elapsed| String::from("it does not answer"))?.map_err(said)??;
     if answer.headers().contains_key(NOT_HERE) {
         return Err(String::from("another one was faster"));
     }
     if answer.status().is_success() { Ok(()) } else { Err(format!("it answered {}", answer.status())) }
+}
+
+/// The request that moves a conversation to the hub at `to`.
+fn request(id: &ConversationId, to: &str) -> Result<Request, String> {
+    let target = percent_encoding::utf8_percent_encode(to, percent_encoding::NON_ALPHANUMERIC);
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("/v1/conversations/{}/move?to={target}", escaped(id)))
+        .header(header::CONTENT_LENGTH, 0)
+        .body(Body::empty());
+    request.map_err(|error| error.to_string())
 }
 
 /// Goes on with a conversation that was given up: links of other hubs are told that it is not here, and what is watched here is followed where it is by now.

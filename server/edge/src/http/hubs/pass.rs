@@ -247,19 +247,22 @@ pub(super) async fn to_owner(
         .extensions
         .remove::<OnUpgrade>()
         .filter(|_| parts.uri.path().starts_with("/proxy/") && proxy::wants_socket(&parts.headers));
-    let is_repeatable = matches!(parts.method, Method::GET | Method::HEAD);
-    let deadline = Instant::now() + PATIENCE;
+    // That the owner changes is what a move is for, and one that is asked for again finds the conversation where it is to be.
+    let is_move = home::is_move(parts.uri.path());
+    let is_repeatable = is_move || matches!(parts.method, Method::GET | Method::HEAD);
+    let look_every = if is_move { PATIENCE } else { LOOK_EVERY };
+    let deadline = Instant::now() + if is_move { 3 * PATIENCE } else { PATIENCE };
     let token = token(shared, &parts);
     loop {
         let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
-        let request = peers.request(&address, &parts, body, (conversation, principal, token))?;
+        let request = peers.request(&address, &parts, body, (Some(conversation), principal, token))?;
         let answer = async {
             match &socket {
                 Some(socket) => proxy::open_there(shared, &address, request, (socket.clone(), &parts)).await,
                 None => peers.send(&address, request).await,
             }
         };
-        let moved = moved(shared, conversation, &address);
+        let moved = moved(shared, conversation, &address, look_every);
         // Cancelling the request ends its connection; whether it was carried out is not known then.
         let answer = tokio::select! {
             answer = answer => answer?,
@@ -304,9 +307,14 @@ fn token(shared: &Shared, parts: &Parts) -> Option<PassedToken> {
 }
 
 /// Ready when the hub at `address` does not have `conversation` any more. A hub that is paused accepts requests and answers none.
-async fn moved(shared: &Arc<Shared>, conversation: &ConversationId, address: &Arc<str>) {
+async fn moved(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    address: &Arc<str>,
+    look_every: Duration,
+) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(look_every).await;
         match owner_now(shared, conversation, Purpose::Find).await {
             Ok(Owner::Elsewhere(now)) if now == *address => {}
             // The database is away: that says nothing of the other hub.
@@ -350,13 +358,13 @@ impl Peers {
         Ok(sender)
     }
 
-    /// The request as the hub at `address` gets it: for the owner of a conversation, and for `principal` with its token.
+    /// The request as the hub at `address` gets it: for the owner of a conversation if it is about one, and for `principal` with its token.
     pub(super) fn request(
         &self,
         address: &Arc<str>,
         parts: &Parts,
         body: Body,
-        (conversation, principal, token): (&ConversationId, &Principal, Option<PassedToken>),
+        (conversation, principal, token): (Option<&ConversationId>, &Principal, Option<PassedToken>),
     ) -> Result<Request<PassedBody>, Problem> {
         let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
         let uri: Uri =
@@ -388,7 +396,7 @@ impl Peers {
         if let Some(origin) = parts.headers.get(header::ORIGIN) {
             headers.insert(ORIGIN, origin.clone());
         }
-        if let Ok(named) = HeaderValue::from_str(&escaped(conversation)) {
+        if let Some(Ok(named)) = conversation.map(|id| HeaderValue::from_str(&escaped(id))) {
             headers.insert(FOR, named);
         }
         if let Some(told) = on_behalf(principal, token) {

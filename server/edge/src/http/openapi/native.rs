@@ -97,6 +97,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
         .fails(&[DiskFailing, DiskFull, LogFailed, ShuttingDown]),
     Operation::new("GET", "/metrics", "hub", "The metrics of the hub, for Prometheus")
         .answers(&[Answer::new(200, "The metrics.", &[Content::new("text/plain", r#"{"type":"string"}"#)])]),
+    Operation::new("GET", "/v1/load", "hub", "How much of its CPU limit the hub uses")
+        .about("Other hubs of its log ask it when they are overloaded.")
+        .answers(json!("The load.", "HubLoad")),
     Operation::new("GET", "/openapi.json", "hub", "This document")
         .answers(json!("An OpenAPI 3.1 document.", r#"{"type":"object","required":["openapi","paths"]}"#)),
     Operation::new("GET", "/schema/{name}", "hub", "A JSON Schema of the wire, or the table of bounds")

@@ -20,6 +20,7 @@ use crate::fork::{Cut, fork};
 use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::{Begun, fresh, sampling};
+use crate::http::hubs;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::RunAddress;
@@ -128,11 +129,25 @@ pub(super) async fn find<'a>(
             return Ok(Found { into: id.clone(), messages, is_open: false, turn });
         };
         let count = branch.states.get(number).map_or(0, |state| state.count);
-        let (count, messages) = news(&branch.view, count, messages);
+        let count = known(&branch.view, count, &messages);
+        if count == branch.view.items.len() && is_elsewhere(shared, branch) {
+            // The run would begin in a fork that another hub has taken over. What was read here of it is as old as what that hub has stored.
+            let fork = branch.conversation.id().clone();
+            drop(turn);
+            hubs::moving::bring(shared, &fork).await?;
+            continue;
+        }
+        let messages = news(&branch.view, count, messages);
         let is_open = is_open(&branch.view, count);
         let into = place_after(shared, branch, count).await?;
         return Ok(Found { into, messages, is_open, turn });
     }
+}
+
+/// Whether the conversation of a branch is not this hub's own.
+fn is_elsewhere(shared: &Shared, branch: &Branch) -> bool {
+    shared.peers.is_some()
+        && shared.hub.in_memory(branch.conversation.id()).is_none_or(|found| found.is_followed())
 }
 
 /// The newest run of this hub's agents that is going on in a branch. Runs of other publishers keep nobody
@@ -187,25 +202,25 @@ async fn make_way(
     }
 }
 
-/// Which of `messages` are new after the first `count` items. A known message with a changed text replaces
-/// the old one: the returned count is then that of the items before it. Messages without an id are always
-/// new.
-fn news(view: &View, count: usize, messages: Vec<Spoken>) -> (usize, Vec<Spoken>) {
-    let mut count = count;
-    let place = |spoken: &Spoken| {
-        let id = spoken.id.as_ref()?;
-        view.items.iter().position(|item| matches!(item, TopItem::Message(it) if it == id))
-    };
-    for spoken in &messages {
-        let known = spoken.id.as_ref().and_then(|id| view.messages.get(id));
-        if let Some(at) =
-            place(spoken).filter(|_| known.is_some_and(|known| known.text != spoken.text.as_str()))
-        {
-            count = count.min(at);
-        }
-    }
-    let is_new = |spoken: &Spoken| place(spoken).is_none_or(|at| at >= count);
-    (count, messages.into_iter().filter(is_new).collect())
+/// Where the item of a message is.
+fn place(view: &View, spoken: &Spoken) -> Option<usize> {
+    let id = spoken.id.as_ref()?;
+    view.items.iter().position(|item| matches!(item, TopItem::Message(it) if it == id))
+}
+
+/// How many of the first `count` items stay with these `messages`: a known message with a changed text replaces the old one, so only the items before it stay.
+fn known(view: &View, count: usize, messages: &[Spoken]) -> usize {
+    let changed = messages.iter().filter_map(|spoken| {
+        let known = spoken.id.as_ref().and_then(|id| view.messages.get(id))?;
+        place(view, spoken).filter(|_| known.text != spoken.text.as_str())
+    });
+    changed.fold(count, usize::min)
+}
+
+/// Which of `messages` are new after the first `count` items. Messages without an id are always new.
+fn news(view: &View, count: usize, messages: Vec<Spoken>) -> Vec<Spoken> {
+    let is_new = |spoken: &Spoken| place(view, spoken).is_none_or(|at| at >= count);
+    messages.into_iter().filter(is_new).collect()
 }
 
 /// Whether the last of the first `count` items is a question without an answer, or a run that failed.
