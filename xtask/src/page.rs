@@ -5,7 +5,7 @@
 //! a second build of an unchanged page does not rebuild the hub. Trunk is not needed: `trunk serve` reads the same `web/index.html`.
 //!
 //! ```text
-//! WasmProgram::build   cargo rustc ─▶ (cut: wasm-split) ─▶ wasm-bindgen ─▶ glue ─▶ wasm-opt
+//! WasmProgram::build   cargo rustc ─▶ (cut: wasm-split) ─▶ wasm-bindgen ─▶ glue ─▶ wasm-opt   (the first two are libraries of xtask)
 //! assemble::put        web/index.html, styles, icon, program ─▶ files with their hash in the name, inline scripts moved out
 //! diagrams::put          Mermaid and web/diagrams.js: one script, packed alone
 //! packed::pack         .br and .gz beside each file, budgets
@@ -26,7 +26,7 @@ use crate::failure::{CommandFailure, CommandResult};
 use crate::process::run;
 use crate::tools::{self, ToolCache};
 use crate::workspace::Workspace;
-use program::{ProgramForm, WasmProgram};
+use program::{LoaderScript, ProgramForm, WasmProgram};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,24 +36,23 @@ use std::path::{Path, PathBuf};
 const PAGE_FLAGS: (&str, &str) = ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "--cfg=erase_components");
 
 /// The page itself.
-const PAGE: WasmProgram = WasmProgram { package: "web", bin: "page", script: "web", form: ProgramForm::Cut };
+const PAGE: WasmProgram =
+    WasmProgram { package: "web", bin: "page", script: LoaderScript::Module, form: ProgramForm::Cut };
 
 /// The operator's pages, the table of runs and the dashboard, which browsers fetch when they are opened.
 const OVERVIEW: WasmProgram =
-    WasmProgram { package: "web", bin: "overview", script: "web", form: ProgramForm::Whole };
+    WasmProgram { package: "web", bin: "overview", script: LoaderScript::Module, form: ProgramForm::Whole };
 
 /// What decodes recordings: the page fetches it when one is opened.
 const DECODER: WasmProgram =
-    WasmProgram { package: "decoder", bin: "decode", script: "no-modules", form: ProgramForm::Whole };
+    WasmProgram { package: "decoder", bin: "decode", script: LoaderScript::Plain, form: ProgramForm::Whole };
 
 /// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with
 /// everything that the script loads. Fails if a part is larger than its budget. Only the step `cargo fetch`
-/// and missing tools need a network.
+/// and what npm brings need a network.
 pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     let toolbox = ToolCache::find()?;
     tools::wasm_target(ws)?;
-    toolbox.wasm_bindgen(ws)?;
-    toolbox.wasm_split(ws)?;
     run(&mut ws.cargo("fetch --locked"))?;
 
     let page = PAGE.build(ws, &toolbox)?;

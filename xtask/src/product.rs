@@ -73,7 +73,6 @@ pub(crate) fn tools(ws: &Workspace) -> CommandResult {
     let toolbox = ToolCache::find()?;
     tools::wasm_target(ws)?;
     toolbox.wasm_bindgen(ws)?;
-    toolbox.wasm_split(ws)?;
     toolbox.cargo_deny(ws)?;
     match toolbox.wasm_opt() {
         Ok(program) => say(format!("wasm-opt is {}", program.display())),

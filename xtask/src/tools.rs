@@ -20,8 +20,6 @@ const CARGO_FUZZ: &str = "0.13.2";
 const BINARYEN: &str = "132.0.0";
 /// Mermaid in its smaller form, as its authors publish it for npm: draws diagrams in the page. And the SHA-256 of its file.
 const MERMAID: (&str, &str) = ("12.0.0", "9f2807e402479d2864bfd9a95052076fc69d0ff45a0b25148b84b70fc33425b9");
-/// wasm-split: cuts the page into modules. Its marks are those of the `wasm_split_helpers` that Leptos has.
-const WASM_SPLIT: &str = "0.2.4";
 /// What the page is compiled for.
 pub(crate) const WASM: &str = "wasm32-unknown-unknown";
 
@@ -66,7 +64,8 @@ impl ToolCache {
         self.cargo_tool(ws, &pin)
     }
 
-    /// wasm-bindgen at the version that the page is locked to, since the two must be equal.
+    /// wasm-bindgen for `trunk serve`, at the version that the page is locked to, since the two must be equal. The page itself is built with the
+    /// library of the same name.
     pub(crate) fn wasm_bindgen(&self, ws: &Workspace) -> CommandResult<PathBuf> {
         let lock = std::fs::read_to_string(ws.path("Cargo.lock"))
             .map_err(CommandFailure::io("reading Cargo.lock"))?;
@@ -85,17 +84,6 @@ impl ToolCache {
                 "Cargo.lock has no wasm-bindgen, and the page cannot be built without it",
             )),
         }
-    }
-
-    /// wasm-split at the version that is pinned.
-    pub(crate) fn wasm_split(&self, ws: &Workspace) -> CommandResult<PathBuf> {
-        let pin = PinnedTool {
-            package: "wasm_split_cli_support",
-            program: "wasm-split-cli",
-            version: WASM_SPLIT,
-            locked: true,
-        };
-        self.cargo_tool(ws, &pin)
     }
 
     /// wasm-opt, where node and npm are there to run it; else why not. Without it the page works and is
@@ -176,9 +164,6 @@ impl ToolCache {
         install.args([pin.package, "--version", pin.version]).arg("--root").arg(&self.root);
         if pin.locked {
             install.arg("--locked");
-        }
-        if pin.program == "wasm-split-cli" {
-            install.args(["--features", "build-binary"]);
         }
         // The tool is no part of our build directory, and our compiler flags are not meant for it.
         install.env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");

@@ -20,9 +20,7 @@ use std::path::{Path, PathBuf};
 
 use super::{html, read, write};
 use crate::failure::{CommandFailure, CommandResult};
-use crate::process::{answer, run};
-use crate::tools::ToolCache;
-use crate::workspace::Workspace;
+use crate::process::answer;
 
 /// The script that wasm-split writes and that its main program names as the place of the loaders.
 const LINK: &str = "./__wasm_split.js";
@@ -78,23 +76,23 @@ struct Pieces {
 
 /// Cuts `wasm`, a program that was linked with its relocations. Fails if wasm-split's script is not
 /// understood. What was in `folder` is removed.
-pub(super) fn cut(
-    ws: &Workspace,
-    toolbox: &ToolCache,
-    wasm: &Path,
-    folder: PathBuf,
-) -> CommandResult<CutProgram> {
+pub(super) fn cut(wasm: &Path, folder: PathBuf) -> CommandResult<CutProgram> {
     if folder.exists() {
         std::fs::remove_dir_all(&folder)
             .map_err(CommandFailure::io(format!("emptying {}", folder.display())))?;
     }
-    run(ws.command(toolbox.wasm_split(ws)?).arg(wasm).arg(&folder).args(["--out-name", "page"]))?;
+    let (main, whole) = (folder.join("page.wasm"), read(wasm)?);
+    let mut split = wasm_split_cli_support::Options::new(&whole);
+    (split.output_dir, split.main_out_path) = (&folder, &main);
+    (split.link_name, split.main_module) = (LINK, "./page.js");
+    wasm_split_cli_support::transform(split)
+        .map_err(|error| CommandFailure::new(format!("wasm-split refused {}: {error:#}", wasm.display())))?;
     let link = String::from_utf8_lossy(&read(&folder.join(LINK))?).into_owned();
     let pieces = Pieces::parse(&link).ok_or_else(|| {
         CommandFailure::new("the script of wasm-split names no modules that are understood")
             .mend("xtask/src/page/cut.rs reads what the pinned version writes; has the version changed?")
     })?;
-    Ok(CutProgram { main: folder.join("page.wasm"), folder, pieces })
+    Ok(CutProgram { main, folder, pieces })
 }
 
 impl CutProgram {

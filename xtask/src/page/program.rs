@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use wasm_bindgen_cli_support::Bindgen;
+
 use super::cut::{self, CutProgram, ModuleFile};
 use super::{PAGE_FLAGS, glue, html, read, write};
 use crate::console::{human_bytes, say};
@@ -40,10 +42,19 @@ pub(super) struct WasmProgram {
     pub(super) package: &'static str,
     /// The binary of the crate.
     pub(super) bin: &'static str,
-    /// The kind of script that loads it, as wasm-bindgen calls it.
-    pub(super) script: &'static str,
+    /// The kind of script that loads it.
+    pub(super) script: LoaderScript,
     /// Whether it stays in one file.
     pub(super) form: ProgramForm,
+}
+
+/// A kind of script that loads a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LoaderScript {
+    /// A module of JavaScript.
+    Module,
+    /// A script that can be put into another one.
+    Plain,
 }
 
 /// In how many files a program is shipped.
@@ -73,10 +84,9 @@ impl WasmProgram {
         let compiled = self.compile(ws)?;
         let cut = match self.form {
             ProgramForm::Whole => None,
-            ProgramForm::Cut => Some(cut::cut(ws, toolbox, &compiled, folder.join("cut"))?),
+            ProgramForm::Cut => Some(cut::cut(&compiled, folder.join("cut"))?),
         };
-        let (script, wasm) =
-            self.bind(ws, toolbox, cut.as_ref().map_or(&compiled, |cut| &cut.main), &folder)?;
+        let (script, wasm) = self.bind(cut.as_ref().map_or(&compiled, |cut| &cut.main), &folder)?;
         let modules = cut.as_ref().map(|cut| modules(ws, toolbox, cut)).transpose()?.unwrap_or_default();
         let script = cut.map_or(script.clone(), |cut| cut.script(&script, &modules));
         let wasm = optimise(ws, toolbox, &wasm)?;
@@ -98,21 +108,10 @@ impl WasmProgram {
     }
 
     /// Lets wasm-bindgen write the script of `compiled`. The answer is the script and the path of the program that goes with it.
-    fn bind(
-        &self,
-        ws: &Workspace,
-        toolbox: &ToolCache,
-        compiled: &Path,
-        folder: &Path,
-    ) -> CommandResult<(String, PathBuf)> {
-        let Self { package, bin, script, .. } = self;
-        let mut bind = ws.command(toolbox.wasm_bindgen(ws)?);
-        bind.args(["--target", script, "--no-typescript", "--out-name", bin, "--out-dir"]).arg(folder);
-        if self.form == ProgramForm::Cut {
-            // The modules import the table of functions.
-            bind.arg("--keep-lld-exports");
-        }
-        run(bind.arg(compiled))?;
+    fn bind(&self, compiled: &Path, folder: &Path) -> CommandResult<(String, PathBuf)> {
+        let Self { package, bin, .. } = self;
+        self.generate(compiled, folder)
+            .map_err(|error| CommandFailure::new(format!("wasm-bindgen refused {bin}: {error:#}")))?;
         if folder.join("snippets").exists() {
             return Err(CommandFailure::new(format!(
                 "{package} brings scripts of its own, which the page does not ship"
@@ -124,6 +123,18 @@ impl WasmProgram {
         let (script, numbered) = glue::number_imports(&script, &read(&wasm)?);
         write(&wasm, &numbered)?;
         Ok((script, wasm))
+    }
+
+    /// Lets wasm-bindgen write script and program into `folder`.
+    fn generate(&self, compiled: &Path, folder: &Path) -> anyhow::Result<()> {
+        let mut bindgen = Bindgen::new();
+        match self.script {
+            LoaderScript::Module => bindgen.web(true)?,
+            LoaderScript::Plain => bindgen.no_modules(true)?,
+        };
+        // The modules of a program that is cut import the table of functions.
+        bindgen.keep_lld_exports(self.form == ProgramForm::Cut);
+        bindgen.input_path(compiled).out_name(self.bin).generate(folder)
     }
 }
 
