@@ -135,6 +135,9 @@ impl Conversation {
         state.has_own = state.view.runs.values().any(|run| run.own);
         state.publishers = Publishers::restored(marks);
         state.since_kept = 0;
+        // The log has all of it. The ticket of the time before may be that of a transaction which the database set aside, and what is said again
+        // would wait for it for ever.
+        state.ticket = Ticket::default();
         self.followed.store(false, Ordering::Release);
         true
     }

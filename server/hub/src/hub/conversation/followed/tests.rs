@@ -100,3 +100,14 @@ fn what_is_followed_is_written_to_by_nobody_here_until_it_is_promoted() {
         Err(Discontinuity { expected: 2, from: 3 })
     ));
 }
+
+#[test]
+fn what_was_claimed_waits_for_no_transaction_of_the_time_before() {
+    let history = testkit::logged(testkit::events(r#"{"k":"run.start","run":"r"}"#));
+    let conversation = followed();
+    conversation.take_followed((1, 1), between(&history, 0, 1)).unwrap();
+    // That of giving it up, which the database set aside.
+    conversation.state.lock().ticket = Ticket(7);
+    assert!(conversation.promote(1, Vec::new(), Vec::new()));
+    assert_eq!(conversation.ticket(), Ticket::default(), "what is said again is acked by this ticket");
+}
