@@ -78,6 +78,17 @@ impl Queue {
         state.tails.put(conversation, Tail::at(head, 0))
     }
 
+    /// Forgets where a conversation ends if less of it was read than was written, as after the promotion of a standby that lacked something. Returns
+    /// whether that is so: its reader goes on in a new epoch. Call it with the head that was read after everything was written.
+    pub(crate) fn forget_lost(&self, conversation: &ConversationId, head: Seq) -> bool {
+        let known = self.state.lock().tails.get(conversation).map(|tail| (tail.is_holed(), tail.head));
+        let is_lost = known.is_some_and(|(is_holed, written)| !is_holed && written > head);
+        if is_lost {
+            self.forget(conversation);
+        }
+        is_lost
+    }
+
     /// Forgets the hole of a conversation that is not in the file. Nothing is noted of a name that nobody
     /// wrote to.
     pub(crate) fn absent(&self, conversation: &ConversationId) {
