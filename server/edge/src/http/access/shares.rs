@@ -17,7 +17,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use compact_str::CompactString;
-use event_log::blocking;
+use event_log::{Purpose, blocking};
 use model::code::ErrorCode;
 use model::mask::{Hideable, Mask};
 use model::{ConversationId, MessageId, Seq};
@@ -228,7 +228,7 @@ async fn copy_for<'a>(shared: &'a Arc<Shared>, wanted: &Wanted) -> Result<Option
     if wanted.conversation.is_frozen() {
         return Err(Problem::bad_request("this conversation is a frozen copy; share the original instead"));
     }
-    at_home(shared, &wanted.conversation).await?;
+    at_home(shared, &wanted.conversation, Purpose::Find).await?;
     let conversation = conversations::find(shared, wanted.conversation.as_str()).await?;
     Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone()).await?))
 }
