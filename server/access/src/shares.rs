@@ -37,6 +37,10 @@ pub struct FrozenShare {
     /// The message that begins the one turn that was copied; `None` for the whole conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<MessageId>,
+    /// When its first event was taken, in milliseconds since 1970. It tells it from another conversation that took its name later; `None` in links of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begins: Option<u64>,
 }
 
 /// A link. Its secret is not stored.

@@ -9,13 +9,14 @@
 //! A copy is a conversation like others, but that it is in no search, no figures and no sink. It goes with its link, and with the conversation.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use access::{FrozenShare, Share};
 use agents::Refusal;
 use encode::document::only::{ExportSelection, is_of};
-use event_log::{ListQuery, LogError, clock, reached};
+use event_log::{EventPage, ListQuery, LogError, clock, reached};
 use hub::{Conversation, History, OpenError, PendingDeletion};
 use model::code::ErrorCode;
 use model::event::{Event, Kind, LabelChange};
@@ -130,7 +131,8 @@ pub(crate) async fn freeze<'a>(
     let name = ConversationId::frozen(&clock::fresh_name());
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
     shared.copies.making.lock().insert(name.clone());
-    let shows = FrozenShare { of: from.id().clone(), seq, turn };
+    let begins = shared.hub.read(from, 0, 1).await.ok().and_then(|page| begin(&page));
+    let shows = FrozenShare { of: from.id().clone(), seq, turn, begins };
     let copy = NewCopy {
         copies: &shared.copies,
         conversation: name,
@@ -141,6 +143,11 @@ pub(crate) async fn freeze<'a>(
     let imported = shared.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
     imported.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(copy)
+}
+
+/// When the first event of a conversation was taken, in milliseconds since 1970, if `page` begins with it.
+fn begin(page: &EventPage) -> Option<u64> {
+    page.envelopes.first().filter(|first| first.seq == 1).map(|first| first.at)
 }
 
 /// Takes out of a view that was reduced to one turn what it says of the conversation as a whole.
@@ -216,8 +223,11 @@ fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
     // In this order: a copy is among those that are being made until its link is stored.
     let copies = all(shared)?;
     let mut alive = shared.copies.making.lock().clone();
-    // While access control is off nobody knows the links, so nothing is deleted.
-    let Some(StoredLinks { links, unread }) = shared.gate.all_shares()? else { return Ok(Vec::new()) };
+    let file = shared.config.log.file("shares.json");
+    let folder = file.as_deref().and_then(Path::parent);
+    let links = shared.gate.all_shares(shared.hub.log(), folder)?;
+    // Where nobody knows the links nothing is deleted.
+    let Some(StoredLinks { links, unread }) = links else { return Ok(Vec::new()) };
     let (mut gone, now) = (BTreeSet::new(), clock::now_ms());
     for link in links.into_iter().filter(|link| link.expires > now) {
         let Some(frozen) = link.frozen else { continue };
@@ -237,6 +247,8 @@ fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
     }
     for conversation in &gone {
         match shared.gate.unshare_all(conversation) {
+            // While access control is off they stay where they are.
+            Ok(links) if links.is_empty() => {}
             Ok(links) => {
                 tracing::info!(%conversation, links = links.len(), "links went with their conversation");
             }
@@ -256,16 +268,17 @@ fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
     Ok(remove(shared, copies.into_iter().filter(|copy| !alive.contains(copy))))
 }
 
-/// Whether the conversation of a frozen link is there no more.
+/// Whether the conversation of a frozen link is there no more, or another one has its name.
 fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
-    if shared.hub.in_memory(&frozen.of).is_some_and(|found| found.head() > 0) {
-        return Ok(false);
-    }
-    match shared.hub.log().read(&frozen.of, frozen.seq.saturating_sub(1), 1) {
-        Err(LogError::Unknown) => Ok(true),
+    let found = shared.hub.in_memory(&frozen.of).filter(|found| found.head() > 0);
+    let page = found.as_ref().and_then(|found| found.page(0, 1));
+    match page.map_or_else(|| shared.hub.log().read(&frozen.of, 0, 1), Ok) {
+        // What was said a moment ago may not be stored yet.
+        Err(LogError::Unknown) => Ok(found.is_none()),
         // Whether it has the events one by one does not matter.
-        Ok(_) | Err(LogError::Gone { .. }) => Ok(false),
+        Err(LogError::Gone { .. }) => Ok(false),
         Err(error) => Err(error),
+        Ok(page) => Ok(begin(&page).zip(frozen.begins).is_some_and(|(now, then)| now != then)),
     }
 }
 
