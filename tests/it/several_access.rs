@@ -326,6 +326,51 @@ async fn a_frozen_link_is_made_at_any_hub_and_shows_the_same_at_all() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_a_later_version_wrote_opens_for_nobody_and_its_copy_stays() {
+    let server = TestPostgresServer::start();
+    let cluster = Cluster::start_on(&server, 2, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["admin"]).await;
+    spread(&cluster.hubs, &all).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let told = a.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(status("x")).send();
+    assert!(patiently("a conversation", told).await.unwrap().status().is_success());
+    let mut links = Vec::new();
+    for _ in 0..3 {
+        links.push(links::made(a, &all, json!({"conversation": "c", "frozen": true})).await);
+    }
+    let (guest, to) = links::followed(b, &links[0]).await;
+    let copy = format!("/v1/conversations/{}", links::name_in(&to));
+    assert_eq!(asks(b, &copy, &guest).await.status(), 200, "this version reads it");
+    let share = format!("{}.share", cluster.schema());
+    let later = format!(
+        "UPDATE {share} SET share = replace(share, '\"by\":', '\"later\":true,\"by\":') WHERE share LIKE '%{}%'",
+        links::name_in(&to)
+    );
+    assert!(server.sql(&later));
+    // A change of the links has each hub read them anew.
+    let revoke = async |link: &Value| {
+        let path = format!("/v1/shares/{}", link["id"].as_str().unwrap());
+        let revoked = a.request("DELETE", &path).bearer_auth(&all).send();
+        assert_eq!(patiently("a revocation", revoked).await.unwrap().status(), 204);
+    };
+    revoke(&links[1]).await;
+    for hub in [a, b] {
+        until("the link to open for nobody", async || {
+            (asks(hub, links[0]["url"].as_str().unwrap(), "").await.status() == 401).then_some(())
+        })
+        .await;
+        until("who followed it to be cut off", async || {
+            (asks(hub, &copy, &guest).await.status() == 401).then_some(())
+        })
+        .await;
+    }
+    // Nobody here knows whether it is over, so no copy goes.
+    revoke(&links[2]).await;
+    let seen = a.request("GET", &copy).bearer_auth(&all).send();
+    assert_eq!(patiently("the copy", seen).await.unwrap().status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_whose_link_could_not_be_looked_up_is_good_once_it_can() {
     let server = TestPostgresServer::start();
     let cluster = Cluster::start_on(&server, 2, &["--access", "tokens"]).await;
