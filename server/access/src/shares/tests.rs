@@ -78,6 +78,7 @@ fn a_link_of_an_earlier_version_is_read_and_a_frozen_one_as_it_was_written() {
         seq: 7,
         turn: Some(MessageId::new("m")),
         begins: Some(5),
+        live: true,
     };
     let frozen = Share { frozen: Some(of), audience: Some("Bob".into()), ..plain.clone() };
     for share in [plain, frozen] {
