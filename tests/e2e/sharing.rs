@@ -205,6 +205,56 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_runs_is_shared_live_and_comes_to_whoever_follows_the_link() {
+    let hub = TestHub::start_with(&["--access", "tokens"]).await;
+    let ann = hub.token_for("ann", &["view,publish,export:*"]).await;
+    say(&hub, &ann, 1).await;
+    let publish = async |events: Value| {
+        let told = hub.request("POST", "/v1/conversations/c/events").bearer_auth(&ann);
+        let told = patiently("what is said", told.body(events.to_string()).send()).await.expect("an answer");
+        assert!(told.status().is_success());
+    };
+    let begun = |number: usize| {
+        let (run, part) = (format!("r{number}"), format!("p{number}"));
+        json!([
+            {"k": "message", "message": format!("m{number}"), "role": "user", "text": format!("Question {number}?")},
+            {"k": "run.start", "run": run}, {"k": "part.start", "run": run, "part": part, "kind": "text"},
+            {"k": "part.delta", "run": run, "part": part, "text": format!("Answer {number} begins")},
+        ])
+    };
+    publish(begun(2)).await;
+    let page = logged_in(&hub, &ann).await;
+    says(&page, "Answer 2 begins").await;
+    // A turn that is over is not offered live.
+    click(&page, "[data-act=share-turn]").await;
+    page.holds("return document.querySelector('[data-shown=turn]') !== null").await;
+    assert!(!has(&page, "[data-shown=live-turn]").await);
+    page.press("Escape").await;
+    page.holds("return document.querySelector('[data-shown=turn]') === null").await;
+    page.run("[...document.querySelectorAll('[data-act=share-turn]')].at(-1).click(); return null").await;
+    click(&page, "[data-shown=live-turn]").await;
+    says(&page, "as it comes, until it is done").await;
+    let link = make(&page, 1).await;
+    says(&page, "One turn, live until its run ends").await;
+    pictures(&page, "live-turn-dialog").await;
+
+    let guest = follows(&link, DESKTOP, &["Shared by ann", "one turn, live until its run ends"]).await;
+    says(&guest, "Answer 2 begins").await;
+    publish(begun(3)).await;
+    publish(json!([{"k": "part.delta", "run": "r2", "part": "p2", "text": " and goes on"}])).await;
+    says(&guest, "Answer 2 begins and goes on").await;
+    guest.screenshot("sharing-live-turn-runs").await;
+    publish(json!([{"k": "part.end", "run": "r2", "part": "p2"}, {"k": "run.end", "run": "r2", "status": "complete"}])).await;
+    says(&guest, "Done").await;
+    let body = guest.run("return document.body.innerText").await;
+    for other in ["Answer 1", "Question 1", "Answer 3", "Question 3"] {
+        assert!(!body.as_str().unwrap().contains(other), "{other} in {body}");
+    }
+    pictures(&guest, "live-turn").await;
+    assert_eq!(guest.console_errors().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_link_on_another_site_keeps_the_login_of_the_browser() {
     let hub = TestHub::start_with(&["--access", "tokens"]).await;
     let ann = hub.token_for("ann", &["view,publish,export:*"]).await;

@@ -231,8 +231,8 @@ async fn attack_a_reader_that_writes_and_commands() {
     assert_eq!(answer.status(), 404, "it stays a look at a conversation that is not there");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
+/// An upstream that answers with the head of the request, as `--upstream` names it, and the task that serves it.
+async fn echo() -> (String, tokio::task::JoinHandle<std::io::Result<()>>) {
     let upstream = axum::Router::new().fallback(async |request: axum::extract::Request| {
         let headers = request.headers().iter().map(|(name, value)| format!("{name}: {value:?}"));
         let mut headers = headers.collect::<Vec<_>>();
@@ -241,7 +241,12 @@ async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
     });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let named = format!("echo=http://{}", listener.local_addr().unwrap());
-    let serving = tokio::spawn(async move { axum::serve(listener, upstream).await });
+    (named, tokio::spawn(async move { axum::serve(listener, upstream).await }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
+    let (named, serving) = echo().await;
     let hub = TestHub::start_with(&["--access", "tokens", "--upstream", &named]).await;
     let token = hub.token_for("agent", &["publish:*"]).await;
     let call = |headers: &[(&'static str, &str)], path: &str| {
@@ -286,22 +291,39 @@ async fn attack_the_hubs_token_and_the_vendors_key_reach_the_other_side() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attack_a_call_that_is_recorded_where_its_caller_may_not_publish() {
-    let hub = guarded().await;
+    let (named, serving) = echo().await;
+    let hub = TestHub::start_with(&["--access", "tokens", "--upstream", &named]).await;
     let agent = hub.token_for("agent", &["publish:team-*"]).await;
-    let call = |conversation: Option<&str>, path: &str| {
-        let mut request = hub.request("POST", path).header("fanlight-token", &agent).body("{}");
+    let all = hub.token_for("all", &["view,publish:*"]).await;
+    let call = |token: &str, conversation: Option<&str>, path: &str| {
+        let mut request = hub.request("POST", path).header("fanlight-token", token).body("{}");
         if let Some(name) = conversation {
             request = request.header("fanlight-conversation", name);
         }
         request.send()
     };
-    let plain = "/proxy/openai/v1/chat/completions";
+    let is_recorded =
+        async |name: &str| get(&hub, &all, &format!("/v1/conversations/{name}")).await.status().is_success();
+    let plain = "/proxy/echo/v1/chat/completions";
     for (conversation, path) in
-        [(Some("secret"), plain), (None, plain), (None, "/proxy/openai/~secret/v1/chat/completions")]
+        [(Some("secret"), plain), (None, plain), (None, "/proxy/echo/~secret/v1/chat/completions")]
     {
-        let answer = call(conversation, path).await.unwrap();
+        let answer = call(&agent, conversation, path).await.unwrap();
         assert_eq!(refusal(answer).await, forbidden(), "{conversation:?} {path}");
     }
+    assert!(!is_recorded("secret").await);
+    // The test of the test: the same calls pass and are recorded where their caller may publish.
+    for (token, conversation, path, name) in [
+        (&agent, Some("team-a"), plain, "team-a"),
+        (&agent, None, "/proxy/echo/~team-b/v1/chat/completions", "team-b"),
+        (&all, Some("secret"), plain, "secret"),
+    ] {
+        let answer = call(token, conversation, path).await.unwrap();
+        assert!(answer.status().is_success(), "{conversation:?} {path}: {}", answer.status());
+        tests::wait::until("the call to be recorded", async || is_recorded(name).await.then_some(())).await;
+    }
+    assert!(call(&all, None, plain).await.unwrap().status().is_success());
+    serving.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -336,25 +358,50 @@ async fn attack_secrets_in_figures_lists_and_the_trace() {
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
     client.post(format!("{url}/login")).body(format!("token={token}")).send().await.unwrap();
-    for path in ["/metrics", "/v1/access", "/v1/shares", "/v1/conversations"] {
-        let said = client
-            .get(format!("{url}{path}"))
-            .bearer_auth(&token)
-            .send()
-            .await
-            .unwrap()
-            .text()
-            .await
-            .unwrap();
-        assert!(!said.contains(&token), "{path}");
+    // The test of the test: what is published into a field that each place shows is found by the same search.
+    let shown = "canary-shown";
+    let words = format!(
+        r#"[{{"k":"run.start","run":"r","model":"{shown}"}},{{"k":"run.update","run":"r","usage":{{"input_tokens":1,"output_tokens":1,"reasoning_tokens":0,"cached_tokens":0}}}},{{"k":"run.end","run":"r","status":"complete"}}]"#
+    );
+    let asks = |method: &str, path: &str, body: String| {
+        let request = client.request(method.parse().unwrap(), format!("{url}{path}"));
+        request.bearer_auth(&token).body(body).send()
+    };
+    let told = asks("POST", &format!("/v1/conversations/{shown}/events"), words).await.unwrap();
+    assert!(told.status().is_success());
+    let link = format!(r#"{{"conversation":"{shown}","for":"{shown}"}}"#);
+    assert_eq!(asks("POST", "/v1/shares", link).await.unwrap().status(), 201);
+    let about_it = format!("/v1/access?conversation={shown}");
+    for (path, shows) in
+        [("/metrics", true), (&*about_it, false), ("/v1/shares", true), ("/v1/conversations", true)]
+    {
+        let said = async || asks("GET", path, String::new()).await.unwrap().text().await.unwrap();
+        if shows {
+            tests::wait::until(path, async || said().await.contains(shown).then_some(())).await;
+        }
+        assert!(!said().await.contains(&token), "{path}");
     }
+    // It has a role that the hub does not know, which the trace says.
+    let other = Command::new(binary())
+        .args(["token", "create", "--name", "of-no-role", "--role", shown, "--grant", "view:*", "--data-dir"])
+        .arg(place.path())
+        .output();
+    let other = within("a token", other).await.unwrap().stdout;
+    let other = String::from_utf8(other).unwrap().trim_end().to_owned();
+    tests::wait::until("the hub to look at it", async || {
+        let log = asks("GET", "/v1/audit", String::new()).await.ok()?.text().await.ok()?;
+        log.contains("of-no-role").then_some(())
+    })
+    .await;
     let killed =
         Command::new("kill").args(["-TERM", &child.id().unwrap().to_string()]).status().await.unwrap();
     assert!(killed.success());
     let ended = patiently("the hub's end", child.wait_with_output()).await.unwrap();
     let trace = String::from_utf8_lossy(&ended.stderr).into_owned();
-    assert!(trace.len() > 200, "the trace tells something: {trace}");
-    assert!(!trace.contains(&token) && !trace.contains("fls_"), "a secret is in the trace");
+    assert!(trace.contains(shown), "the trace tells what it may: {trace}");
+    for secret in [token.as_str(), &other, "fls_"] {
+        assert!(!trace.contains(secret), "a secret is in the trace");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

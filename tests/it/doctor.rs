@@ -14,13 +14,21 @@ use tokio::process::Command;
 
 use crate::commands::nowhere;
 
+/// The key that it is given.
+const KEY: &str = "sk-secret";
+
+/// Whether `secret` stands in what it says.
+fn shows(lines: &str, secret: &str) -> bool {
+    lines.contains(secret)
+}
+
 /// Its findings by check, and its exit code. `set` is all that it sees of the environment.
 async fn doctor(url: &str, options: &[&str], set: &[(&str, &str)]) -> (Vec<Value>, Option<i32>) {
     let mut command = Command::new(hub::binary());
     command.args(["doctor", "--json", "--url", url]).args(options).env_clear().envs(set.iter().copied());
     let output = patiently("the doctor", command.kill_on_drop(true).output()).await.unwrap();
     let lines = String::from_utf8(output.stdout).unwrap();
-    assert!(!lines.contains("sk-secret"), "{lines}");
+    assert!(!shows(&lines, KEY), "{lines}");
     (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), output.status.code())
 }
 
@@ -122,6 +130,16 @@ async fn a_refused_key_and_a_wrong_base_path_are_named() {
     let hub = TestHub::start_with(&["--upstream", &nobody]).await;
     let (findings, _) = doctor(&hub.url(""), &["--upstream", "x"], &[]).await;
     assert!(of(&findings, "key").0 && !of(&findings, "upstream").0, "{findings:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_search_for_the_key_finds_what_the_doctor_shows() {
+    let shown = format!("{KEY}-in-an-address").replace("secret", "shown");
+    let hub = TestHub::start().await;
+    let wrong = hub.url(&format!("/{shown}/v1"));
+    let (findings, _) = doctor(&hub.url(""), &["--upstream", "openai", "--base-url", &wrong], &[]).await;
+    let said: String = findings.iter().map(Value::to_string).collect();
+    assert!(shows(&said, &shown) && !shows(&said, KEY), "an address is shown as it is: {said}");
 }
 
 /// What is said of an upstream of `api` that answers with `respond`, and is asked for an answer too.

@@ -49,6 +49,7 @@ mod label; // titles, pins, archives, tags, notes
 mod lens; // levels, filters, fewer frames
 mod limits; // numbers, results, references: at the edge, over each door
 mod links; // whom a link is for, and what one shows that is frozen
+mod links_live; // one turn as it comes, until its runs end
 mod links_opened; // what a link says once it is over, and who stays logged in
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod memory; // what a burst took is given back

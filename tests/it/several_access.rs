@@ -11,8 +11,8 @@ use tests::{ScriptedServer, ServerStep, TestHub};
 use super::access::refusal;
 use super::access_page::{browser, cookie, log_in};
 use super::attacks::login::{Provider, back, begun, cookies, field, knows, pair};
-use super::links;
 use super::several_hubs::{Cluster, status};
+use super::{links, links_live};
 
 /// The longest time until what was revoked at one hub is over at another.
 const REVOKED_MAX: Duration = Duration::from_secs(5);
@@ -323,6 +323,102 @@ async fn a_frozen_link_is_made_at_any_hub_and_shows_the_same_at_all() {
     }
     assert!(seen[0].contains("first") && !seen[0].contains("late"), "{seen:?}");
     assert_eq!(seen[0], seen[1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_that_a_later_version_wrote_opens_for_nobody_and_its_copy_stays() {
+    let server = TestPostgresServer::start();
+    let cluster = Cluster::start_on(&server, 2, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["admin"]).await;
+    spread(&cluster.hubs, &all).await;
+    let [a, b] = &cluster.hubs[..] else { panic!() };
+    let told = a.request("POST", "/v1/conversations/c/events").bearer_auth(&all).body(status("x")).send();
+    assert!(patiently("a conversation", told).await.unwrap().status().is_success());
+    let mut links = Vec::new();
+    for _ in 0..3 {
+        links.push(links::made(a, &all, json!({"conversation": "c", "frozen": true})).await);
+    }
+    let (guest, to) = links::followed(b, &links[0]).await;
+    let copy = format!("/v1/conversations/{}", links::name_in(&to));
+    assert_eq!(asks(b, &copy, &guest).await.status(), 200, "this version reads it");
+    let share = format!("{}.share", cluster.schema());
+    let later = format!(
+        "UPDATE {share} SET share = replace(share, '\"by\":', '\"later\":true,\"by\":') WHERE share LIKE '%{}%'",
+        links::name_in(&to)
+    );
+    assert!(server.sql(&later));
+    // A change of the links has each hub read them anew.
+    let revoke = async |link: &Value| {
+        let path = format!("/v1/shares/{}", link["id"].as_str().unwrap());
+        let revoked = a.request("DELETE", &path).bearer_auth(&all).send();
+        assert_eq!(patiently("a revocation", revoked).await.unwrap().status(), 204);
+    };
+    revoke(&links[1]).await;
+    for hub in [a, b] {
+        until("the link to open for nobody", async || {
+            (asks(hub, links[0]["url"].as_str().unwrap(), "").await.status() == 401).then_some(())
+        })
+        .await;
+        until("who followed it to be cut off", async || {
+            (asks(hub, &copy, &guest).await.status() == 401).then_some(())
+        })
+        .await;
+    }
+    // Nobody here knows whether it is over, so no copy goes.
+    revoke(&links[2]).await;
+    let seen = a.request("GET", &copy).bearer_auth(&all).send();
+    assert_eq!(patiently("the copy", seen).await.unwrap().status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_live_link_to_a_turn_goes_on_at_whichever_hub_has_the_conversation() {
+    let mut cluster = Cluster::start_with(2, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["admin"]).await;
+    spread(&cluster.hubs, &all).await;
+    let publish = async |hub: &TestHub, events: Value| {
+        let told = hub.request("POST", "/v1/conversations/c/events").bearer_auth(&all);
+        let told = patiently("events", told.body(events.to_string()).send()).await.unwrap();
+        told.status().is_success().then_some(())
+    };
+    let (link, name) = {
+        let [a, b] = &cluster.hubs[..] else { panic!() };
+        publish(a, links_live::begun(1)).await.unwrap();
+        // The other hub does not have the conversation; whoever follows the link comes to that one too.
+        let link = links::made(b, &all, json!({"conversation": "c", "turn": "m1"})).await;
+        let (guest, to) = links::followed(b, &link).await;
+        let name = links::name_in(&to);
+        let mut watcher = links_live::Watcher::begin(b, &guest, &name).await;
+        publish(a, links_live::more(1, "second ")).await.unwrap();
+        watcher.hears("second").await;
+        // The conversation moves; the copy goes after it.
+        let path = format!("/v1/conversations/c/move?to={}", b.url("").trim_end_matches('/'));
+        until("the move", async || {
+            let moved = a.request("POST", &path).bearer_auth(&all).send().await.ok()?;
+            moved.status().is_success().then_some(())
+        })
+        .await;
+        publish(a, links_live::begun(2)).await.unwrap();
+        publish(a, links_live::more(1, "third ")).await.unwrap();
+        watcher.hears("third").await;
+        assert!(!watcher.told.contains("first-2"), "{}", watcher.told);
+        (link, name)
+    };
+    // The hub that writes it dies.
+    cluster.hubs[1].kill().await;
+    let a = &cluster.hubs[0];
+    until("the conversation to go on", async || publish(a, links_live::more(1, "fourth ")).await).await;
+    let (guest, _) = links::followed(a, &link).await;
+    let mut watcher = links_live::Watcher::begin(a, &guest, &name).await;
+    watcher.hears("fourth").await;
+    until("its end", async || publish(a, links_live::ended(1)).await).await;
+    until("the end of the copy", async || {
+        let state = asks(a, &format!("/v1/conversations/{name}"), &guest).await.json::<Value>().await.ok()?;
+        let run = &state["runs"]["r1"];
+        (run["status"] == "complete").then(|| {
+            assert_eq!(run["parts"]["p1"]["text"], "first-1 second third fourth ", "{state}");
+        })
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,7 +18,7 @@ use crate::attaching;
 
 mod turns;
 
-pub use turns::{name_for, turn, turn_after};
+pub use turns::{name_for, turn, turn_after, turn_goes_on};
 
 /// The most commands that are kept without an answer; the oldest is dropped.
 const WAITING_MAX: usize = 64;

@@ -23,6 +23,8 @@ pub struct SharedLink {
     pub views_left: Option<u32>,
     /// What it shows if it is frozen.
     pub frozen: Option<FrozenLink>,
+    /// The message that begins the one turn that a live link shows.
+    pub turn: Option<String>,
     /// Whether the reader may take it back.
     #[serde(default)]
     pub revocable: bool,
@@ -64,6 +66,8 @@ pub enum Shown {
     Frozen,
     /// One turn as it is now.
     Turn,
+    /// One turn as it goes on.
+    LiveTurn,
 }
 
 /// The body of a request for a link.
@@ -160,6 +164,7 @@ impl SharedLink {
     /// What it shows, who made it, until when and how often. `time` writes a time for the reader.
     pub fn words(&self, time: impl Fn(u64) -> String) -> String {
         let shows = match &self.frozen {
+            None if self.turn.is_some() => "One turn, live until its run ends".to_owned(),
             None => "Live".to_owned(),
             Some(FrozenLink { turn: None }) => format!("Frozen as of {}", time(self.created)),
             Some(FrozenLink { turn: Some(_) }) => format!("One turn, frozen as of {}", time(self.created)),
@@ -198,7 +203,8 @@ impl ReaderLink {
         let by = self.by.as_ref().map_or_else(|| "Shared".to_owned(), |by| format!("Shared by {by}"));
         let whom = self.audience.as_ref().map(|whom| format!("{by} for {whom}"));
         let shows = match (self.frozen, self.one_turn) {
-            (false, _) => "live".to_owned(),
+            (false, false) => "live".to_owned(),
+            (false, true) => "one turn, live until its run ends".to_owned(),
             (true, false) => format!("frozen as of {}", time(self.created)),
             (true, true) => format!("one turn, frozen as of {}", time(self.created)),
         };
@@ -237,6 +243,8 @@ mod tests {
         assert_eq!(frozen.words(time), "Frozen as of t1 · until t9");
         let turn = link(r#","role":"guest","frozen":{"seq":5,"turn":"m"},"views_left":3"#);
         assert_eq!(turn.words(time), "One turn, frozen as of t1 · role guest · until t9 · 3 views left");
+        let turn = link(r#","turn":"m""#);
+        assert_eq!(turn.words(time), "One turn, live until its run ends · until t9");
         assert_eq!((pill(1), pill(2)), ("Shared: 1 link".to_owned(), "Shared: 2 links".to_owned()));
         assert_eq!(count(r#"{"shares":[{"id":"k","revocable":true},{"id":"l","revocable":false}]}"#), 2);
         assert_eq!(read("<html>"), Vec::new());
@@ -254,6 +262,8 @@ mod tests {
         let live =
             told(r#"{"by":"ann","for":"Bob","created":1,"expires":9,"frozen":false,"one_turn":false}"#);
         assert_eq!(live, "Shared by ann for Bob · live · until t9 · read only");
+        let turn = told(r#"{"by":"ann","created":1,"expires":9,"frozen":false,"one_turn":true}"#);
+        assert_eq!(turn, "Shared by ann · one turn, live until its run ends · until t9 · read only");
         let hidden = told(r#"{"created":1,"expires":9,"frozen":true,"one_turn":true}"#);
         assert_eq!(hidden, "Shared · one turn, frozen as of t1 · until t9 · read only");
     }

@@ -1,7 +1,8 @@
 //! Links to one conversation: whoever has the secret sees that conversation and nothing else. A link ends
 //! after a time, after a number of views, or when it is revoked.
 //!
-//! A live link opens the conversation itself. A frozen one opens a copy that was made with the link, and [`FrozenShare`] says of what.
+//! A live link to a conversation opens it itself. A frozen one, and one to a turn, opens a copy that was made with the link, and [`FrozenShare`] says of
+//! what.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub(crate) const LIFE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 /// The longest note of whom a link is for, in bytes.
 pub const AUDIENCE_BYTES_MAX: usize = 200;
 
-/// What a frozen link shows: a copy of a conversation, or of one turn of it, as it was when the link was made.
+/// What a link shows that opens a copy: a conversation as it was when the link was made, or one turn of it, as it was then or as it goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrozenShare {
@@ -37,6 +38,13 @@ pub struct FrozenShare {
     /// The message that begins the one turn that was copied; `None` for the whole conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<MessageId>,
+    /// When its first event was taken, in milliseconds since 1970. It tells it from another conversation that took its name later; `None` in links of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begins: Option<u64>,
+    /// Whether the copy goes on with the turn until its runs end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub live: bool,
 }
 
 /// A link. Its secret is not stored.
@@ -45,12 +53,12 @@ pub struct FrozenShare {
 pub struct Share {
     /// The hash of the secret.
     pub hash: Hash,
-    /// The conversation that it opens; of a frozen link the copy.
+    /// The conversation that it opens, or its copy.
     pub conversation: ConversationId,
     /// Whom it is for, in the words of whoever made it.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
     pub audience: Option<CompactString>,
-    /// What it shows if it is frozen; `None` for the conversation as it goes on.
+    /// What it shows if it opens a copy; `None` for the conversation as it goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen: Option<FrozenShare>,
     /// The role, which names what is hidden from viewers.
@@ -78,7 +86,7 @@ pub struct ShareFacts {
     pub created: u64,
     /// When it ends, in milliseconds since 1970.
     pub expires: u64,
-    /// What it shows if it is frozen.
+    /// What it shows if it opens a copy.
     pub frozen: Option<FrozenShare>,
 }
 
@@ -193,7 +201,7 @@ impl Share {
         format!("link {}", self.id())
     }
 
-    /// The conversation that is shared; of a frozen link the one that was copied.
+    /// The conversation that is shared; of a link that opens a copy the one that was copied.
     pub fn subject(&self) -> &ConversationId {
         self.frozen.as_ref().map_or(&self.conversation, |frozen| &frozen.of)
     }

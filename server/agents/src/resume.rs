@@ -65,7 +65,9 @@ impl Agents {
         };
         let rows = blocking(|| self.host().hub.list(&query)).map(|listed| listed.rows).unwrap_or_default();
         let stopped = rows.into_iter().map(|row| row.conversation);
-        for conversation in unfinished.into_iter().chain(stopped) {
+        // The runs of a copy go on in the original.
+        let stopped = unfinished.into_iter().chain(stopped).filter(|conversation| !conversation.is_frozen());
+        for conversation in stopped {
             let Ok(Some(found)) = self.host().hub.find(&conversation) else { continue };
             let runs: Vec<(RunId, bool)> = found.read_view(|view| {
                 let waits = |run: &RunView, is_elsewhere: bool| {

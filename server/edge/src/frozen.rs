@@ -1,34 +1,40 @@
-//! What frozen links show: a copy of a conversation, or of one turn of it, as it was when the link was made. Nobody writes to a copy, so
-//! nothing that happens later reaches whoever follows the link, in whatever form the hub serves it.
+//! What links show that are frozen or about one turn: a copy of a conversation, or of one turn of it, as it was when the link was made. Nobody writes to a
+//! copy, so nothing that happens later reaches whoever follows the link, in whatever form the hub serves it. The one exception is the copy of a turn that
+//! runs, behind a live link: the hub itself goes on with it ([`following`]) until the runs end.
 //!
 //! ```text
-//! make:   events up to now ─▶ of the one turn? ─▶ runs that go on are interrupted ─▶ archived ─▶ fanlight.frozen.NAME ─▶ link
-//! every minute, and when links go:   conversation gone ─▶ its links go     link over ─▶ its copy goes
+//! make:   events up to now ─▶ of the one turn? ─▶ frozen: runs that go on are interrupted ─▶ archived ─▶ fanlight.frozen.NAME ─▶ link
+//! every minute, and when links go:   conversation gone ─▶ its links go     link over ─▶ its copy goes     live ─▶ goes on
 //! ```
 //!
 //! A copy is a conversation like others, but that it is in no search, no figures and no sink. It goes with its link, and with the conversation.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use access::{FrozenShare, Share};
 use agents::Refusal;
 use encode::document::only::{ExportSelection, is_of};
-use event_log::{ListQuery, LogError, clock, reached};
+use event_log::{EventPage, ListQuery, LogError, clock, reached};
 use hub::{Conversation, History, OpenError, PendingDeletion};
 use model::code::ErrorCode;
 use model::event::{Event, Kind, LabelChange};
 use model::fold::fold;
 use model::frame::Durability;
+use model::view::RunView;
 use model::{ConversationId, Envelope, Epoch, MessageId, RunId, View, unfold};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use self::following::{Followers, LiveLink};
 use crate::access::StoredLinks;
 use crate::fork::{ends, read, said};
 use crate::state::Shared;
 use crate::work::{TURN, Task};
+
+pub(crate) mod following;
 
 /// The tag of copies, by which the list finds them.
 const TAG: &str = "frozen-link";
@@ -36,16 +42,30 @@ const TAG: &str = "frozen-link";
 /// How often it is looked which copies are over.
 const EVERY: Duration = Duration::from_mins(1);
 
+/// How often it is looked whether a live copy goes on that another hub writes, or that could not be written.
+const SOON: Duration = Duration::from_secs(5);
+
 /// Most rows of the list that are read at once.
 const ROWS_AT_ONCE: usize = 500;
 
-/// The copies of this hub that have no link yet, and the news that links are gone. One for each process.
+/// What a link shows of the runs that go on when it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopyKind {
+    /// They are shown as broken off.
+    Frozen,
+    /// They are shown until they end.
+    Live,
+}
+
+/// The copies of this hub that have no link yet, the news that links are gone, and the copies that go on. One for each process.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     /// Copies whose links are being made.
     making: Mutex<BTreeSet<ConversationId>>,
     /// Told when a link is revoked.
     gone: Notify,
+    /// Those on which this hub writes.
+    followers: Followers,
 }
 
 /// A copy whose link is being made. Dropping it lets the copy go, unless a link has it by then.
@@ -66,6 +86,10 @@ impl NewCopy<'_> {
     /// Leaves the copy to its link, which is stored.
     pub(crate) fn linked(mut self) {
         self.has_link = true;
+        if self.shows.live {
+            // Somebody must go on with it.
+            self.copies.look();
+        }
     }
 }
 
@@ -79,20 +103,22 @@ impl Drop for NewCopy<'_> {
 }
 
 impl Copies {
-    /// Looks soon which copies are over.
+    /// Looks soon which copies are over, and which go on.
     pub(crate) fn look(&self) {
         self.gone.notify_one();
     }
 }
 
-/// Copies `from` as it is now, or the turn of it that begins with the message `turn`. Runs that go on are interrupted in the copy. Waits for
-/// its turn among the hub's expensive work and for the disk.
+/// Copies `from` as it is now, or the turn of it that begins with the message `turn`. Runs that go on are interrupted in a frozen copy, and must
+/// go on in a live one. Waits for its turn among the hub's expensive work and for the disk.
 ///
-/// Fails with `not_found` for a turn that is not there, with `bad_request` for a conversation without events, with `too_many` without a turn.
+/// Fails with `not_found` for a turn that is not there, with `bad_request` for a conversation without events and for a live copy of what does not run,
+/// with `too_many` without a turn.
 pub(crate) async fn freeze<'a>(
     shared: &'a Shared,
     from: &Arc<Conversation>,
     turn: Option<MessageId>,
+    kind: CopyKind,
 ) -> Result<NewCopy<'a>, Refusal> {
     let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
         let why = "the hub was busy with other work; try again in a moment";
@@ -111,9 +137,17 @@ pub(crate) async fn freeze<'a>(
         let why = format!("the conversation has no message {:?}", only.name().unwrap_or_default());
         return Err(Refusal::new(ErrorCode::NotFound, why));
     }
+    if kind == CopyKind::Live && !view.runs.values().any(RunView::is_running) {
+        let why = "turn: no run of this turn goes on, so there is nothing to follow: say \"frozen\": true";
+        return Err(Refusal::new(ErrorCode::BadRequest, why));
+    }
     let mut envelopes = match read(shared, from, seq).await {
         Ok(mut all) => {
-            all.retain(|envelope| turn.is_none() || is_of(&view, &envelope.event));
+            let is_its = |event: &Event| {
+                // A message of the turn that another run repeats is that run's.
+                is_of(&view, event) && (event.run.is_none() || view.runs.contains_key(&event.run))
+            };
+            all.retain(|envelope| turn.is_none() || is_its(&envelope.event));
             all
         }
         // The log has the state alone.
@@ -126,11 +160,12 @@ pub(crate) async fn freeze<'a>(
         }
         Err(refusal) => return Err(refusal),
     };
-    event_log::blocking(|| finish(&mut envelopes));
+    event_log::blocking(|| finish(&mut envelopes, kind));
     let name = ConversationId::frozen(&clock::fresh_name());
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
     shared.copies.making.lock().insert(name.clone());
-    let shows = FrozenShare { of: from.id().clone(), seq, turn };
+    let begins = shared.hub.read(from, 0, 1).await.ok().and_then(|page| begin(&page));
+    let shows = FrozenShare { of: from.id().clone(), seq, turn, begins, live: kind == CopyKind::Live };
     let copy = NewCopy {
         copies: &shared.copies,
         conversation: name,
@@ -143,6 +178,11 @@ pub(crate) async fn freeze<'a>(
     Ok(copy)
 }
 
+/// When the first event of a conversation was taken, in milliseconds since 1970, if `page` begins with it.
+fn begin(page: &EventPage) -> Option<u64> {
+    page.envelopes.first().filter(|first| first.seq == 1).map(|first| first.at)
+}
+
 /// Takes out of a view that was reduced to one turn what it says of the conversation as a whole.
 fn forget_the_whole(view: &mut View) {
     view.title = view.runs.values().rev().find_map(|run| run.title.clone());
@@ -150,8 +190,8 @@ fn forget_the_whole(view: &mut View) {
     view.label = model::view::Label::default();
 }
 
-/// Numbers the events from 1, ends runs that go on, and puts the copy among the archived ones.
-fn finish(envelopes: &mut Vec<Envelope>) {
+/// Numbers the events from 1, ends runs that go on in a frozen copy, and puts the copy among the archived ones.
+fn finish(envelopes: &mut Vec<Envelope>, kind: CopyKind) {
     let mut view = View::default();
     for (seq, envelope) in (1..).zip(envelopes.iter_mut()) {
         envelope.seq = seq;
@@ -165,7 +205,8 @@ fn finish(envelopes: &mut Vec<Envelope>) {
     };
     let label = Event::new(&RunId::none(), Kind::Label(Box::new(label)));
     let first = view.seq.saturating_add(1);
-    let last = ends(&view).chain([label]).zip(first..).map(|(event, seq)| said(event, seq));
+    let ends = (kind == CopyKind::Frozen).then(|| ends(&view)).into_iter().flatten();
+    let last = ends.chain([label]).zip(first..).map(|(event, seq)| said(event, seq));
     envelopes.extend(last.collect::<Vec<_>>());
 }
 
@@ -188,13 +229,18 @@ pub(crate) fn remove(
     pending
 }
 
-/// Removes links whose conversations are gone, and copies whose links are over: every minute, and when links go. Never returns.
+/// Removes links whose conversations are gone, and copies whose links are over, and goes on with live copies: every minute, when links go, and when a live one
+/// was made. Never returns.
 pub(crate) async fn keep_up(shared: &Arc<Shared>) {
     loop {
         let its = Arc::clone(shared);
         let round = tokio::task::spawn_blocking(move || round(&its)).await;
+        let mut pause = EVERY;
         match round {
-            Ok(Ok(pending)) => {
+            Ok(Ok(Round { pending, live })) => {
+                if following::keep(shared, live).await {
+                    pause = SOON;
+                }
                 let level = Durability::Stored.min(shared.hub.log().durability());
                 for deletion in pending {
                     // A log that cannot write says so itself, and the next look finds the copy again.
@@ -205,38 +251,55 @@ pub(crate) async fn keep_up(shared: &Arc<Shared>) {
             Err(error) => tracing::error!(%error, "looking at copies of frozen links broke off"),
         }
         tokio::select! {
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(pause) => {}
             () = shared.copies.gone.notified() => {}
         }
     }
 }
 
+/// What came of one look.
+#[derive(Debug, Default)]
+struct Round {
+    /// What to wait for until nothing is left of the copies that are over.
+    pending: Vec<PendingDeletion>,
+    /// The links to turns that go on.
+    live: Vec<LiveLink>,
+}
+
 /// Looks once. Waits for the disk.
-fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
+fn round(shared: &Shared) -> Result<Round, LogError> {
     // In this order: a copy is among those that are being made until its link is stored.
     let copies = all(shared)?;
     let mut alive = shared.copies.making.lock().clone();
-    // While access control is off nobody knows the links, so nothing is deleted.
-    let Some(StoredLinks { links, unread }) = shared.gate.all_shares()? else { return Ok(Vec::new()) };
-    let (mut gone, now) = (BTreeSet::new(), clock::now_ms());
-    for link in links.into_iter().filter(|link| link.expires > now) {
-        let Some(frozen) = link.frozen else { continue };
+    let file = shared.config.log.file("shares.json");
+    let folder = file.as_deref().and_then(Path::parent);
+    let links = shared.gate.all_shares(shared.hub.log(), folder)?;
+    // Where nobody knows the links nothing is deleted.
+    let Some(StoredLinks { links, unread }) = links else { return Ok(Round::default()) };
+    let (mut gone, mut live, now) = (BTreeSet::new(), Vec::new(), clock::now_ms());
+    for Share { conversation, frozen, expires, .. } in links.into_iter().filter(|link| link.expires > now) {
+        let Some(frozen) = frozen else { continue };
         match is_gone(shared, &frozen) {
             Ok(true) => {
                 gone.insert(frozen.of);
             }
             Ok(false) => {
-                alive.insert(link.conversation);
+                alive.insert(conversation.clone());
+                if frozen.live {
+                    live.push(LiveLink { copy: conversation, shows: frozen, expires });
+                }
             }
             // One that cannot be read must not keep the others.
             Err(error) => {
                 tracing::warn!(%error, conversation = %frozen.of, "whether a conversation with frozen links is there is not known");
-                alive.insert(link.conversation);
+                alive.insert(conversation);
             }
         }
     }
     for conversation in &gone {
         match shared.gate.unshare_all(conversation) {
+            // While access control is off they stay where they are.
+            Ok(links) if links.is_empty() => {}
             Ok(links) => {
                 tracing::info!(%conversation, links = links.len(), "links went with their conversation");
             }
@@ -251,21 +314,23 @@ fn round(shared: &Shared) -> Result<Vec<PendingDeletion>, LogError> {
             unread,
             "copies of frozen links stay: another version stored links that this one cannot read"
         );
-        return Ok(Vec::new());
+        return Ok(Round { live, ..Round::default() });
     }
-    Ok(remove(shared, copies.into_iter().filter(|copy| !alive.contains(copy))))
+    let pending = remove(shared, copies.into_iter().filter(|copy| !alive.contains(copy)));
+    Ok(Round { pending, live })
 }
 
-/// Whether the conversation of a frozen link is there no more.
+/// Whether the conversation of a frozen link is there no more, or another one has its name.
 fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
-    if shared.hub.in_memory(&frozen.of).is_some_and(|found| found.head() > 0) {
-        return Ok(false);
-    }
-    match shared.hub.log().read(&frozen.of, frozen.seq.saturating_sub(1), 1) {
-        Err(LogError::Unknown) => Ok(true),
+    let found = shared.hub.in_memory(&frozen.of).filter(|found| found.head() > 0);
+    let page = found.as_ref().and_then(|found| found.page(0, 1));
+    match page.map_or_else(|| shared.hub.log().read(&frozen.of, 0, 1), Ok) {
+        // What was said a moment ago may not be stored yet.
+        Err(LogError::Unknown) => Ok(found.is_none()),
         // Whether it has the events one by one does not matter.
-        Ok(_) | Err(LogError::Gone { .. }) => Ok(false),
+        Err(LogError::Gone { .. }) => Ok(false),
         Err(error) => Err(error),
+        Ok(page) => Ok(begin(&page).zip(frozen.begins).is_some_and(|(now, then)| now != then)),
     }
 }
 

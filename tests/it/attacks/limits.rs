@@ -12,7 +12,7 @@ fn too_many(answer: &reqwest::Response) -> bool {
     answer.status() == 429 && answer.headers().contains_key("retry-after")
 }
 
-async fn greeted(hub: &TestHub, token: &str) -> WebSocketWire {
+pub(super) async fn greeted(hub: &TestHub, token: &str) -> WebSocketWire {
     let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
     wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
     wire

@@ -218,6 +218,65 @@ async fn without_its_bound_one_principal_does_what_the_bound_refuses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_its_bound_sockets_connections_and_publications_are_taken() {
+    const TRIED: usize = 30;
+    let settings = settings();
+    let limits = "sockets_per_principal = 2\nconnections_per_address = 12\npublishes_per_second = 1\n";
+    let bounded = settings.hub(&format!("[access.limits]\n{limits}"), &[]).await;
+    let free = guarded().await;
+    for (hub, is_free) in [(&bounded, false), (&free, true)] {
+        let ann = hub.token_for("ann", &["view,publish:*"]).await;
+        let (mut sockets, mut welcome) = (Vec::new(), 0);
+        for _ in 0..5 {
+            let mut wire = super::limits::greeted(hub, &ann).await;
+            welcome += usize::from(wire.text().await.is_ok_and(|text| text.contains("welcome")));
+            sockets.push(wire);
+        }
+        assert_eq!(welcome, if is_free { 5 } else { 2 }, "sockets of one principal");
+        drop(sockets);
+        let mut refused = 0;
+        for _ in 0..TRIED {
+            refused += usize::from(tell(hub, &ann, "c", "x").await.status() == 429);
+        }
+        assert_eq!(refused == 0, is_free, "publications: {refused} of {TRIED} were refused");
+        // Connections that stay open; over the bound one is closed at once.
+        let (mut open, mut closed) = (Vec::new(), 0);
+        for _ in 0..TRIED {
+            let mut stream = tokio::net::TcpStream::connect(hub.address()).await.unwrap();
+            let asked = format!("GET /healthz HTTP/1.1\r\nhost: {}\r\n\r\n", hub.address());
+            let asked = tokio::io::AsyncWriteExt::write_all(&mut stream, asked.as_bytes()).await;
+            let mut byte = [0];
+            let answer = tests::wait::within(
+                "an answer or the end",
+                tokio::io::AsyncReadExt::read(&mut stream, &mut byte),
+            );
+            let came = answer.await;
+            closed += usize::from(asked.is_err() || !matches!(came, Ok(1)));
+            open.push(stream);
+        }
+        assert_eq!(closed == 0, is_free, "connections: {closed} of {TRIED} were closed");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_stranger_writes_the_last_address_itself_a_second_header_skips_the_limit() {
+    let settings = settings();
+    let limit = "[access.limits]\nfailed_logins_per_minute = 2\n";
+    // The guard is that the last address counts, which only a named proxy may say. Named is whoever asks, so the guard is off.
+    let open = settings.hub(&format!("[access]\nproxies = [\"127.0.0.1\"]\n{limit}"), &[]).await;
+    let shut = settings.hub(limit, &[]).await;
+    for (hub, skips) in [(&open, true), (&shut, false)] {
+        let mut barred = 0;
+        for number in 1..=6 {
+            let guess = hub.request("GET", "/v1/access").bearer_auth("fanlight_wrong");
+            let guess = guess.header("x-forwarded-for", format!("203.0.113.7, 198.51.100.{number}"));
+            barred += usize::from(guess.send().await.unwrap().status() == 429);
+        }
+        assert_eq!(barred == 0, skips, "{barred} guesses were refused");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_link_that_may_be_opened_again_opens_what_a_used_one_does_not() {
     let hub = guarded().await;
     let ann = hub.token_for("ann", &["view,publish,export:*"]).await;

@@ -7,10 +7,10 @@ use model::MessageId;
 
 use super::copy::Copy;
 use super::dialog::Dialog;
-use crate::browser;
 use crate::rights::{self, ReaderAction};
 use crate::sharing::{self, LIVES, LinkRequest, SharedLink, Shown, VIEWS};
 use crate::store::{Store, use_store};
+use crate::{browser, control};
 
 /// The dialog: a form for a new link, for those who may make one, and the links that there are.
 #[component]
@@ -99,8 +99,8 @@ impl Draft {
             role: role.and_then(|place| self.roles.with_untracked(|roles| roles.get(place).cloned())),
             expires_s: life.map_or(live.expires_s, |(seconds, _)| *seconds),
             views: views.filter(|count| *count > 0),
-            frozen: shown != Shown::Live,
-            turn: turn.filter(|_| shown == Shown::Turn),
+            frozen: matches!(shown, Shown::Frozen | Shown::Turn),
+            turn: turn.filter(|_| matches!(shown, Shown::Turn | Shown::LiveTurn)),
             ..live
         })
     }
@@ -133,6 +133,9 @@ impl Draft {
             Shown::Live => "Everything so far and everything that follows, as it happens.",
             Shown::Frozen => "Everything up to now and nothing after. A run still going is shown as cut off.",
             Shown::Turn => "This question and its answer as they are now, and nothing else.",
+            Shown::LiveTurn => {
+                "This question and its answer as it comes, until it is done, and nothing else."
+            }
         }
     }
 }
@@ -146,7 +149,7 @@ fn Form() -> impl IntoView {
     let draft = Draft::new(turn.as_ref());
     draft.ask_roles(store);
     let Draft { roles, role, life, views, busy, trouble, .. } = draft;
-    let has_turn = turn.is_some();
+    let offered = Turn::of(store, turn.as_ref());
     let make = move |_| {
         let audience = whom.get_untracked().map(|field| field.value()).unwrap_or_default();
         if let Some(request) = draft.request(store, turn.clone(), &audience) {
@@ -165,7 +168,7 @@ fn Form() -> impl IntoView {
     view! {
         <div class="setting"><label for="share-for">"For"</label>
             <input id="share-for" node_ref=whom placeholder="A name or a note (optional)" maxlength="200" autocomplete="off" /></div>
-        <div class="setting" role="group" aria-label="Shows"><span>"Shows"</span><WhatIsShown draft=draft has_turn=has_turn /></div>
+        <div class="setting" role="group" aria-label="Shows"><span>"Shows"</span><WhatIsShown draft=draft turn=offered /></div>
         <p class="meta pad share-hint">{move || draft.hint()}</p>
         {role_choice}
         <div class="setting"><label for="share-life">"Expires after"</label><Choice id="share-life" words=lives chosen=life /></div>
@@ -178,16 +181,41 @@ fn Form() -> impl IntoView {
     }
 }
 
-/// The choice of what a link shows; one turn where the dialog was opened at one.
+/// The turn at which the dialog was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// It was opened for the conversation.
+    None,
+    /// One that is over.
+    Over,
+    /// One of which a run goes on.
+    GoesOn,
+}
+
+impl Turn {
+    /// The turn that begins with the message `turn`, as it is now.
+    fn of(store: Store, turn: Option<&MessageId>) -> Self {
+        let Some(turn) = turn else { return Self::None };
+        let goes_on = untrack(|| store.reading.view(|view| control::turn_goes_on(view, turn)));
+        if goes_on { Self::GoesOn } else { Self::Over }
+    }
+}
+
+/// The choice of what a link shows; one turn where the dialog was opened at one, live where a run of it went on then.
 #[component]
-fn WhatIsShown(draft: Draft, has_turn: bool) -> impl IntoView {
+fn WhatIsShown(draft: Draft, turn: Turn) -> impl IntoView {
     let shown = draft.shown;
     let choices = [
         (Shown::Live, "live", "Live"),
         (Shown::Frozen, "frozen", "Frozen"),
         (Shown::Turn, "turn", "This turn"),
+        (Shown::LiveTurn, "live-turn", "This turn, live"),
     ];
-    let choices = choices.into_iter().filter(|(what, ..)| has_turn || *what != Shown::Turn);
+    let choices = choices.into_iter().filter(|(what, ..)| match what {
+        Shown::Live | Shown::Frozen => true,
+        Shown::Turn => turn != Turn::None,
+        Shown::LiveTurn => turn == Turn::GoesOn,
+    });
     let choices = choices.map(|(what, name, words)| {
         view! {
             <button type="button" data-shown=name aria-pressed=move || (shown.get() == what).to_string()

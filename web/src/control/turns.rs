@@ -30,6 +30,14 @@ fn is_users(view: &View, id: &MessageId) -> bool {
     view.messages.get(id).is_some_and(|message| message.role == "user")
 }
 
+/// Whether a run of the turn that begins with `message` goes on.
+pub fn turn_goes_on(view: &View, message: &MessageId) -> bool {
+    only::turn(view, message).into_iter().any(|item| match item {
+        TopItem::Run(id) => view.runs.get(id).is_some_and(model::view::RunView::is_running),
+        TopItem::Message(_) => false,
+    })
+}
+
 /// The turn that begins with `message`, as Markdown: the question, the called tools, the answer. It covers
 /// the same items as the export of a turn.
 pub fn turn(view: &View, message: &MessageId) -> String {

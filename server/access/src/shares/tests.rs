@@ -73,7 +73,13 @@ fn a_link_of_an_earlier_version_is_read_and_a_frozen_one_as_it_was_written() {
     let plain = share(1, Some(2));
     let written = serde_json::to_string(&plain).unwrap();
     assert!(!written.contains("frozen") && !written.contains("for"), "{written}");
-    let of = FrozenShare { of: "c".parse().unwrap(), seq: 7, turn: Some(MessageId::new("m")) };
+    let of = FrozenShare {
+        of: "c".parse().unwrap(),
+        seq: 7,
+        turn: Some(MessageId::new("m")),
+        begins: Some(5),
+        live: true,
+    };
     let frozen = Share { frozen: Some(of), audience: Some("Bob".into()), ..plain.clone() };
     for share in [plain, frozen] {
         let written = serde_json::to_string(&share).unwrap();

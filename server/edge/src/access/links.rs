@@ -6,12 +6,13 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use access::{Denial, Hash, Principal, Secret, SecretKind, Share, ShareError, Shares};
-use event_log::{LogError, SharedAccess, StoredShare, blocking, clock};
+use event_log::{EventLog, LogError, SharedAccess, StoredShare, blocking, clock};
 use model::ConversationId;
 
-use super::store::StoreError;
+use super::store::{ShareStore, StoreError};
 use super::{Gate, Guarded, random};
 
 /// Why a link was not made or revoked.
@@ -147,9 +148,14 @@ impl Gate {
         Ok((share, principal))
     }
 
-    /// All links; `None` while access control is off, when nobody knows them. May wait for the log, and fails if that does not answer.
-    pub(crate) fn all_shares(&self) -> Result<Option<StoredLinks>, LogError> {
-        let Some(guarded) = &self.guarded else { return Ok(None) };
+    /// All links. While access control is off nobody follows them, and they are as `log` or the file in `folder` has them. `None` where nobody knows them. May wait
+    /// for the log, and fails if that does not answer.
+    pub(crate) fn all_shares(
+        &self,
+        log: &dyn EventLog,
+        folder: Option<&Path>,
+    ) -> Result<Option<StoredLinks>, LogError> {
+        let Some(guarded) = &self.guarded else { return unguarded(log, folder) };
         let unread = match guarded.shared() {
             Some(shared) => guarded.read_links(shared)?,
             None => 0,
@@ -285,6 +291,24 @@ impl Guarded {
         }
         self.read_links(shared)?;
         Ok(())
+    }
+}
+
+/// The links that were stored while access control was on.
+fn unguarded(log: &dyn EventLog, folder: Option<&Path>) -> Result<Option<StoredLinks>, LogError> {
+    if let Some(shared) = log.access() {
+        let there = blocking(|| shared.shares())?;
+        let links: Vec<Share> = there.iter().filter_map(read).collect();
+        return Ok(Some(StoredLinks { unread: there.len().saturating_sub(links.len()), links }));
+    }
+    let Some(store) = folder.map(ShareStore::in_folder).filter(ShareStore::is_there) else { return Ok(None) };
+    match store.load(clock::now_ms()) {
+        Ok(shares) => Ok(Some(StoredLinks { links: shares.all().to_vec(), unread: 0 })),
+        // Another version may have written it.
+        Err(error) => {
+            tracing::warn!(%error, "copies of frozen links stay: the file of links cannot be read");
+            Ok(None)
+        }
     }
 }
 

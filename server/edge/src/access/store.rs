@@ -171,6 +171,11 @@ impl ShareStore {
         Self { path: folder.join("shares.json") }
     }
 
+    /// Whether the file is there.
+    pub(super) fn is_there(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Reads the links that have not expired at `now`, in milliseconds since 1970.
     pub(super) fn load(&self, now: u64) -> Result<Shares, StoreError> {
         let Some(text) = read(&self.path)? else { return Ok(Shares::default()) };

@@ -137,6 +137,10 @@ fn forget(shared: &Shared, id: &ConversationId) -> Vec<PendingDeletion> {
         Vec::new()
     });
     let pending = frozen::remove(shared, frozen::copies_of(&links).filter(|copy| copy != id));
+    if !links.is_empty() {
+        // What went on with a copy ends.
+        shared.copies.look();
+    }
     // Sockets begin anew what is over, and end with their links.
     shared.sockets.wake_due(true);
     shared.fanout.fleet.lose(id);

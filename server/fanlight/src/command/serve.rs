@@ -235,14 +235,12 @@ async fn serve(
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     // Before the hub reads its tokens.
     let first = first_run::token(settings, &config)?;
-    let tokens = config.access.as_ref().filter(|_| first.is_some());
-    let tokens = tokens.map(|access| edge::access::TokenStore::in_folder(&access.folder));
     let log = config.log.clone();
     // After the listener: a log that was opened without serving could not be told from one whose process
     // died.
     let ready = edge::Ready::new(config).map_err(|error| {
-        if let Some(tokens) = &tokens {
-            first_run::take_back(tokens);
+        if let Some(first) = &first {
+            first.take_back();
         }
         let what = match &error {
             edge::ServeError::Log(_) => format!("the log was not opened: {error}"),

@@ -27,6 +27,7 @@ use crate::slice::{Cursor, Slice};
 mod appending;
 mod followed;
 mod import;
+mod original;
 mod orphans;
 mod rest;
 mod withheld;

@@ -7,7 +7,7 @@ use model::anomaly::{Anomaly, AnomalyCode};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
-use model::{Envelope, Kind, Position, RunId};
+use model::{Envelope, Kind, Position, RunId, Seq};
 
 use super::orphans::attendance::PublisherConnection;
 use super::publishers::FrameNumbering;
@@ -44,6 +44,8 @@ pub enum EventOrigin {
     Outside,
     /// From the hub itself: its agents, its forks, and what it says of runs that nobody attends.
     Hub,
+    /// From the original of a copy that goes on with one turn of it: the events of that turn up to this seq of the original, as they are logged there.
+    Original(Seq),
 }
 
 impl Publication {
@@ -66,7 +68,7 @@ impl Publication {
     /// Puts an oddity in the place of each event from outside that only the hub may write. It is survived, so that a recording of another
     /// hub can be published here.
     pub(super) fn disbelieve(&mut self) {
-        if self.by == EventOrigin::Hub {
+        if self.by != EventOrigin::Outside {
             return;
         }
         for envelope in self.events.iter_mut().filter(|envelope| envelope.event.kind.is_of_hub()) {
@@ -175,8 +177,8 @@ pub enum AppendError {
     /// A history is being imported into the conversation.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
-    /// It is a copy that nobody writes to.
-    #[error("this conversation is the copy behind a frozen link and cannot be written to")]
+    /// It is a copy that nobody writes to, but for the hub while the copy goes on with a turn that runs.
+    #[error("this conversation is the copy behind a link and cannot be written to")]
     Frozen,
     /// An event from outside names a run that only the hub writes to.
     #[error("the run {run} belongs to an agent of this hub: others cannot write into it")]

@@ -121,6 +121,11 @@ impl Publishers {
             .collect()
     }
 
+    /// The last number of `publisher` that was taken in its newest epoch; `None` for one that is not known.
+    pub(crate) fn progress_of(&self, publisher: &PublisherId) -> Option<u64> {
+        self.last.get(publisher).map(|progress| progress.seq)
+    }
+
     /// Decides what to do with a frame, without changing anything.
     pub(crate) fn judge(&self, numbering: &FrameNumbering) -> FrameVerdict {
         let known = self.last.get(&numbering.publisher).copied().unwrap_or_default();

@@ -12,12 +12,12 @@
 use std::sync::Arc;
 
 use access::audit::{Audited, AuditedAction};
-use access::{Principal, Right, Share, ShareFacts};
+use access::{FrozenShare, Principal, Right, Share, ShareFacts};
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use compact_str::CompactString;
-use event_log::blocking;
+use event_log::{Purpose, blocking};
 use model::code::ErrorCode;
 use model::mask::{Hideable, Mask};
 use model::{ConversationId, MessageId, Seq};
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::Caller;
 use crate::access::ShareFault;
-use crate::frozen::{self, NewCopy};
+use crate::frozen::{self, CopyKind, NewCopy};
 use crate::http::hubs::asked::at_home;
 use crate::http::params::{self, Path, Query};
 use crate::http::problem::Problem;
@@ -58,7 +58,7 @@ struct Wanted {
     audience: Option<CompactString>,
     /// Whether it shows the conversation as it is now, and nothing that happens later.
     frozen: Option<bool>,
-    /// The message that begins the one turn that it shows. Such a link is frozen.
+    /// The message that begins the one turn that it shows; as it goes on unless `frozen` says otherwise.
     turn: Option<MessageId>,
 }
 
@@ -99,6 +99,9 @@ pub(crate) struct Row {
     /// What it shows if it is frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen: Option<FrozenRow>,
+    /// The message that begins the one turn that a live link shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<MessageId>,
     /// Whether the caller may revoke it.
     revocable: bool,
 }
@@ -118,16 +121,20 @@ impl Row {
     fn of(share: Share, caller: &Caller) -> Self {
         let revocable = is_of(caller, &share);
         let names = revocable || shows_users(caller.mask().map(AsRef::as_ref));
+        let conversation = share.subject().clone();
+        let turn = share.frozen.as_ref().filter(|copy| copy.live).and_then(|copy| copy.turn.clone());
+        let frozen = |copy: FrozenShare| (!copy.live).then_some(FrozenRow { seq: copy.seq, turn: copy.turn });
         Self {
             id: share.id(),
-            conversation: share.subject().clone(),
+            conversation,
             by: Some(share.by).filter(|_| names),
             audience: share.audience.filter(|_| names),
             role: share.role,
             created: share.created,
             expires: share.expires,
             views_left: share.views_left,
-            frozen: share.frozen.map(|frozen| FrozenRow { seq: frozen.seq, turn: frozen.turn }),
+            frozen: share.frozen.and_then(frozen),
+            turn,
             revocable,
         }
     }
@@ -143,7 +150,7 @@ pub(super) fn told_of(link: &ShareFacts, mask: Option<&Mask>) -> Value {
     let mut told = json!({
         "created": link.created,
         "expires": link.expires,
-        "frozen": link.frozen.is_some(),
+        "frozen": link.frozen.as_ref().is_some_and(|frozen| !frozen.live),
         "one_turn": link.frozen.as_ref().is_some_and(|frozen| frozen.turn.is_some()),
     });
     if let Some(fields) = told.as_object_mut().filter(|_| shows_users(mask)) {
@@ -214,23 +221,20 @@ pub(super) fn roles_of_links(
     Some(shared.gate.roles()).filter(|roles| shares && is_free && !roles.is_empty())
 }
 
-/// The copy that the link shows which is `wanted`; `None` for a live link. Fails with `bad_request` for one turn that is not frozen, with
-/// `unknown_conversation`, and as [`frozen::freeze`] does. Another hub that has the conversation serves the whole request.
+/// The copy that the link shows which is `wanted`; `None` for a live link to the whole conversation. Fails with `bad_request` for a live link to a turn that
+/// does not run, with `unknown_conversation`, and as [`frozen::freeze`] does. Another hub that has the conversation serves the whole request.
 async fn copy_for<'a>(shared: &'a Arc<Shared>, wanted: &Wanted) -> Result<Option<NewCopy<'a>>, Problem> {
-    if wanted.frozen != Some(true) {
-        return match &wanted.turn {
-            None => Ok(None),
-            Some(_) => Err(Problem::bad_request(
-                "turn: a link to one turn is frozen: say \"frozen\": true; a live link shows the whole conversation",
-            )),
-        };
-    }
+    let kind = match (wanted.frozen, &wanted.turn) {
+        (Some(true), _) => CopyKind::Frozen,
+        (_, Some(_)) => CopyKind::Live,
+        (_, None) => return Ok(None),
+    };
     if wanted.conversation.is_frozen() {
         return Err(Problem::bad_request("this conversation is a frozen copy; share the original instead"));
     }
-    at_home(shared, &wanted.conversation).await?;
+    at_home(shared, &wanted.conversation, Purpose::Find).await?;
     let conversation = conversations::find(shared, wanted.conversation.as_str()).await?;
-    Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone()).await?))
+    Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone(), kind).await?))
 }
 
 /// Revokes the new frozen link with this id if what it shows was deleted while the copy was made: whoever deleted it did not know the link.
@@ -248,7 +252,7 @@ async fn still_there(shared: &Arc<Shared>, copy: &NewCopy<'_>, id: &str) -> Resu
 
 /// `POST /v1/shares`: makes a link, 201. The caller needs `view` and `export` on the conversation, so one
 /// that came by a link cannot make further ones. 400 for a body that is none, or a lifetime, role or note that is
-/// not allowed, and for one turn that is not frozen; 404 for a conversation or turn to freeze that is not there; 403 without the grants; 429 if there are as many links as may be.
+/// not allowed, and for a live link to a turn that does not run; 404 for a conversation or turn to freeze that is not there; 403 without the grants; 429 if there are as many links as may be.
 pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
@@ -285,6 +289,7 @@ pub(crate) async fn share(
     let told = Audited::new(AuditedAction::Share, caller.0.name()).about(wanted.conversation.as_str());
     let what = match &copy {
         None => "",
+        Some(copy) if copy.shows.live => ", one turn, live",
         Some(copy) if copy.shows.turn.is_some() => ", one turn, frozen",
         Some(_) => ", frozen",
     };

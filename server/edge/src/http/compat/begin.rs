@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use compact_str::CompactString;
 use dialects::Decoded;
-use event_log::blocking;
+use event_log::{Purpose, blocking};
 use exchange::OfferedTool;
 use exchange::continuation::{Caller, Extent, Placing, Trace, place};
 use model::code::ErrorCode;
@@ -136,7 +136,11 @@ fn home(thread: &Thread) -> ConversationId {
 
 /// Fails with `elsewhere` if another hub serves the caller and has not decided yet where it goes on.
 async fn at_home(shared: &Arc<Shared>, thread: &Thread) -> Result<(), Refusal> {
-    if asked::decided().is_some() { Ok(()) } else { asked::at_home(shared, &home(thread)).await }
+    if asked::decided().is_some() {
+        Ok(())
+    } else {
+        asked::at_home(shared, &home(thread), Purpose::Make).await
+    }
 }
 
 /// The conversation in which the caller of `agent` goes on, and what there is of it. Only one caller may be looked for at a time. Fails with

@@ -78,13 +78,17 @@ pub(crate) fn decided() -> Option<ConversationId> {
     ASKED.try_with(|asked| asked.decided.clone()).ok().flatten()
 }
 
-/// Goes on if this hub has `conversation`; makes it this one's if no hub has it. Fails with `elsewhere` if another one
-/// has it, to which the request is then passed on, and with what the log says.
-pub(crate) async fn at_home(shared: &Arc<Shared>, conversation: &ConversationId) -> Result<(), Refusal> {
+/// Goes on if this hub has `conversation`; makes it this one's if no hub has it, a name that nobody has written to only to `Make` it. Fails with `elsewhere`
+/// if another one has it, to which the request is then passed on, and with what the log says.
+pub(crate) async fn at_home(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    purpose: Purpose,
+) -> Result<(), Refusal> {
     if shared.peers.is_none() || ASKED.try_with(|asked| asked.is_passed_on).unwrap_or(true) {
         return Ok(());
     }
-    let owner = peers::owner(shared, conversation, Purpose::Make).await.map_err(Problem::from)?;
+    let owner = peers::owner(shared, conversation, purpose).await.map_err(Problem::from)?;
     if owner == Owner::Here { Ok(()) } else { Err(go_to(conversation, None)) }
 }
 

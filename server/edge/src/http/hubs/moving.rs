@@ -139,6 +139,10 @@ async fn moved(shared: &Arc<Shared>, name: &str, to: &str, principal: &Principal
     let id = conversation.id().clone();
     let answer = |hub: String| Moved { conversation: id.clone(), hub };
     if own == to {
+        if id.is_frozen() {
+            // The copy of a turn may go on here.
+            shared.copies.look();
+        }
         return Ok(answer(own));
     }
     let hub = Arc::clone(&shared.hub);
@@ -166,7 +170,7 @@ async fn moved(shared: &Arc<Shared>, name: &str, to: &str, principal: &Principal
 
 /// Gives a conversation of this hub up and has the hub at `to` take it over. Fails if it stays; then nothing has changed. When it returns, requests and
 /// frames for it go to whoever has it by then.
-async fn move_to(
+pub(crate) async fn move_to(
     shared: &Arc<Shared>,
     id: &ConversationId,
     to: &Arc<str>,

@@ -248,7 +248,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         )])
         .fails(&[BodyTimeout, DiskFailing, DiskFull, DurabilityUnavailable, LogFailed, ShuttingDown, TooLarge, UnsupportedEncoding]),
     Operation::new("POST", "/v1/shares", "sharing", "Makes a link to one conversation")
-        .about("A frozen link shows the conversation, or one turn of it, as it is at this moment.")
+        .about("A frozen link shows the conversation, or one turn of it, as it is at this moment; a live one as it goes on, a turn until its runs end.")
         .takes(&[Content::json("ShareRequest")])
         .answers(&[Answer::new(201, "The link; its secret is told here alone.", &[Content::json("ShareMade")])])
         .fails(&[BodyTimeout, Elsewhere, LogFailed, NotFound, TooLarge, TooMany, UnknownConversation]),

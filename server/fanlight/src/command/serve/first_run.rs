@@ -20,9 +20,15 @@ use crate::command::{CommandError, ResultOutput};
 /// The name of that token and of its principal.
 const NAME: &str = "first-run";
 
+/// The token that was made, and where its hash is stored.
+pub(super) struct FirstToken {
+    secret: Secret,
+    store: TokenStore,
+}
+
 /// Makes the token, if the settings ask for it and nobody could come in without it: the data directory has no token, and no issuer, provider
 /// or proxy says who callers are.
-pub(super) fn token(settings: &ServeSettings, config: &Config) -> Result<Option<Secret>, CommandError> {
+pub(super) fn token(settings: &ServeSettings, config: &Config) -> Result<Option<FirstToken>, CommandError> {
     let is_asked = settings.access.as_ref().is_some_and(|access| access.mode == Mode::FirstRun);
     let Some(access) = config.access.as_ref().filter(|_| is_asked) else { return Ok(None) };
     if !access.jwt.is_empty() || access.oidc.is_some() || access.trusted.is_some() {
@@ -36,19 +42,23 @@ pub(super) fn token(settings: &ServeSettings, config: &Config) -> Result<Option<
         budget: None,
         lives_ms: None,
     };
-    let made = TokenStore::in_folder(&access.folder).create_first(new, clock::now_ms());
-    made.map_err(|error| {
+    let store = TokenStore::in_folder(&access.folder);
+    let made = store.create_first(new, clock::now_ms());
+    let made = made.map_err(|error| {
         CommandError::new(
             format!("the first token cannot be stored: {error}"),
             "look at the rights of that file and of its directory; --data-dir names another one",
         )
-    })
+    })?;
+    Ok(made.map(|secret| FirstToken { secret, store }))
 }
 
-/// Takes back the token that was made, since the hub does not start and nobody has seen it: the next start makes another one.
-pub(super) fn take_back(store: &TokenStore) {
-    if let Err(error) = store.change(|tokens| tokens.revoke(NAME)) {
-        tracing::error!(%error, "the first token was made and not shown: `fanlight token revoke {NAME}`, and start the hub again");
+impl FirstToken {
+    /// Takes it back, since the hub does not start and nobody has seen it: the next start makes another one.
+    pub(super) fn take_back(&self) {
+        if let Err(error) = self.store.change(|tokens| tokens.revoke(NAME)) {
+            tracing::error!(%error, "the first token was made and not shown: `fanlight token revoke {NAME}`, and start the hub again");
+        }
     }
 }
 
@@ -65,8 +75,8 @@ pub(super) fn url(settings: &ServeSettings, scheme: &str, address: SocketAddr) -
 }
 
 /// Prints the token, which is shown this once. Where nobody reads it, the trace says how to have another one.
-pub(super) fn tell(token: &Secret, url: &str, output: &mut ResultOutput) -> Result<(), CommandError> {
-    let token = token.reveal();
+pub(super) fn tell(token: &FirstToken, url: &str, output: &mut ResultOutput) -> Result<(), CommandError> {
+    let token = token.secret.reveal();
     let text = format!(
         "this hub had no token, so it has made one for everything, which is shown this once:\n\
          \x20   in a browser:  {url}/login#token={token}\n\

@@ -12,7 +12,7 @@ use model::weigh::{grows, held, weigh};
 use model::{Envelope, Position, RunId, Seq};
 use redact::Redactor;
 
-use super::{COUNTED_EVERY_BYTES, Conversation, ConversationState};
+use super::{COUNTED_EVERY_BYTES, Conversation, ConversationState, original};
 use crate::hub::index::{IndexEntries, fold_and_index};
 use crate::hub::measure::CountedBefore;
 use crate::hub::outsize::lengthen;
@@ -38,7 +38,7 @@ impl Conversation {
             if state.reserved {
                 return Err(AppendError::Reserved);
             }
-            if self.id.is_frozen() {
+            if self.id.is_frozen() && !state.goes_on_with(publication.by) {
                 return Err(AppendError::Frozen);
             }
             if self.is_followed() {
@@ -121,8 +121,10 @@ impl Conversation {
         if publication.events.iter().any(|envelope| envelope.event.kind.is_activity()) {
             state.at = state.clock;
         }
-        let mut entries = log.indexes().then(IndexEntries::default);
-        let mut logged = Vec::with_capacity(publication.events.len());
+        // Of a copy nothing is found by the search.
+        let mut entries = (log.indexes() && !self.id.is_frozen()).then(IndexEntries::default);
+        let mut logged = state.copy_on(publication);
+        logged.reserve(publication.events.len());
         for mut envelope in std::mem::take(&mut publication.events) {
             if let Some(numbering) = &publication.numbering {
                 envelope.publisher = Some(numbering.publisher.clone());
@@ -144,9 +146,15 @@ impl Conversation {
         if state.attendance.wants_look() {
             self.unattended.store(true, Ordering::Relaxed);
         }
-        let mark = publication.mark.take();
-        let mark =
-            mark.or_else(|| publication.numbering.as_ref().map(|numbering| state.publishers.take(numbering)));
+        let mark = publication.mark.take().or_else(|| {
+            let copied = original::numbering(publication.by);
+            let numbering = publication.numbering.as_ref().or(copied.as_ref());
+            numbering.map(|numbering| state.publishers.take(numbering))
+        });
+        if self.id.is_frozen() {
+            // The original counts.
+            state.measured.clear();
+        }
         let IndexEntries { mut documents, calls } = entries.unwrap_or_default();
         let attachments = std::mem::take(&mut publication.attachments);
         lengthen(&mut documents, &logged, &attachments);
@@ -175,7 +183,7 @@ impl Conversation {
 impl ConversationState {
     /// Refuses a publication from outside if any of its events names a run of the hub's own agents.
     fn refuse_forged(&self, publication: &Publication) -> Result<(), AppendError> {
-        if !self.has_own || publication.by == EventOrigin::Hub {
+        if !self.has_own || publication.by != EventOrigin::Outside {
             return Ok(());
         }
         let is_own = |run: &&RunId| self.view.runs.get(*run).is_some_and(|run| run.own);
@@ -186,7 +194,7 @@ impl ConversationState {
     /// Refuses a publication from outside that would make the state larger when it already holds as much as
     /// it may. Events that only end something are taken, so that nothing stays open.
     fn refuse_more(&mut self, publication: &Publication) -> Result<(), AppendError> {
-        if self.view_bytes < publication.room || publication.by == EventOrigin::Hub {
+        if self.view_bytes < publication.room || publication.by != EventOrigin::Outside {
             return Ok(());
         }
         let grown = |envelope: &Envelope| grows(&envelope.event.kind, weigh(envelope)) > 0;

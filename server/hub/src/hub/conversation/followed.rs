@@ -147,7 +147,10 @@ impl Conversation {
     /// has changed.
     pub(in crate::hub) fn give_up(&self, log: &dyn EventLog, to: &Arc<str>) -> Result<Ticket, NotGivenUp> {
         let mut state = self.state.lock();
-        let has_own = state.has_own && state.view.runs.values().any(|run| run.own && run.is_running());
+        // The runs of a copy go on in the original.
+        let has_own = !self.id.is_frozen()
+            && state.has_own
+            && state.view.runs.values().any(|run| run.own && run.is_running());
         let why = match () {
             () if self.is_followed() => Some(NotGivenUp::Elsewhere),
             () if state.retired || state.view.seq == 0 => Some(NotGivenUp::Unused),
@@ -167,6 +170,9 @@ impl Conversation {
         // Whoever has it next begins with these anew.
         (state.attendance, state.texts) = Default::default();
         self.followed.store(true, Ordering::Release);
+        drop(state);
+        // Whoever waits for its events may have to wait elsewhere.
+        self.appended.notify_waiters();
         Ok(ticket)
     }
 

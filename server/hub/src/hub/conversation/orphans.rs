@@ -25,6 +25,10 @@ impl Conversation {
     /// Begins to wait for the publishers of all running runs, after the conversation was read back. True if
     /// there are any and the timer must look.
     pub(in crate::hub) fn adopt(&self, now: u64) -> bool {
+        // What is said of the runs of a copy is said of the original, and copied.
+        if self.id.is_frozen() {
+            return false;
+        }
         let mut state = self.state.lock();
         let state = &mut *state;
         state.attendance.adopt(&state.view, state.at.max(now))
