@@ -326,6 +326,16 @@ async fn attack_a_call_that_is_recorded_where_its_caller_may_not_publish() {
     serving.abort();
 }
 
+/// A token of that role for the hub that keeps what it keeps in `place`; its name is `of-no-role`.
+async fn token_of_role(role: &str, place: &std::path::Path) -> String {
+    let made = Command::new(binary())
+        .args(["token", "create", "--name", "of-no-role", "--role", role, "--grant", "view:*", "--data-dir"])
+        .arg(place)
+        .output();
+    let made = within("a token", made).await.unwrap().stdout;
+    String::from_utf8(made).unwrap().trim_end().to_owned()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn attack_secrets_in_figures_lists_and_the_trace() {
     let place = tempfile::tempdir().unwrap();
@@ -382,12 +392,7 @@ async fn attack_secrets_in_figures_lists_and_the_trace() {
         assert!(!said().await.contains(&token), "{path}");
     }
     // It has a role that the hub does not know, which the trace says.
-    let other = Command::new(binary())
-        .args(["token", "create", "--name", "of-no-role", "--role", shown, "--grant", "view:*", "--data-dir"])
-        .arg(place.path())
-        .output();
-    let other = within("a token", other).await.unwrap().stdout;
-    let other = String::from_utf8(other).unwrap().trim_end().to_owned();
+    let other = token_of_role(shown, place.path()).await;
     tests::wait::until("the hub to look at it", async || {
         let log = asks("GET", "/v1/audit", String::new()).await.ok()?.text().await.ok()?;
         log.contains("of-no-role").then_some(())
