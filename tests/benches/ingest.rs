@@ -6,12 +6,17 @@ use std::time::Duration;
 
 use tests::hub::TestHub;
 use tests::process::cpu;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tests::wait::patiently_until;
+use tokio::time::{MissedTickBehavior, interval};
 
 const USAGE: &str = "cargo xtask bench --bench ingest -- [--rounds 5] [--tokens 8000] [--rate 1000]";
 
-/// After so long all rows are made and nothing is left to write: they are made a second after an event.
-const SETTLES: Duration = Duration::from_secs(3);
+/// Looks in a row, each 20 ms after the one before, at which the hub has used no more of a core: then all rows are made, which begins a second
+/// after an event.
+const LOOKS_AT_REST: u32 = 100;
+
+/// What the system counts CPU time in.
+const TICK: Duration = Duration::from_millis(10);
 
 /// The logs: the one without an option, and the one in memory.
 const ARMS: [(&str, &[&str]); 2] = [("log on disk", &[]), ("log in memory", &["--log", "memory"])];
@@ -84,8 +89,16 @@ async fn body(options: &[&str], tokens: u64, rate: u64) -> Outcome<BodyCost> {
     if status != 200 {
         return Err(format!("the hub answered {status}: {answer}").into());
     }
-    sleep(SETTLES).await;
-    let spent = cpu(hub.pid()).saturating_sub(before);
+    let (mut used, mut looks) = (cpu(hub.pid()), 0);
+    patiently_until("the hub to rest", || {
+        let now = cpu(hub.pid());
+        // A tick of the clock is what a heartbeat or a look at the time may use.
+        looks = if now.saturating_sub(used) > TICK { 0 } else { looks + 1 };
+        used = if looks == 0 { now } else { used };
+        std::future::ready((looks >= LOOKS_AT_REST).then_some(()))
+    })
+    .await;
+    let spent = used.saturating_sub(before);
     let commits = hub.number("fanlight_log_commits_total").await - commits;
     hub.stop().await;
     let each = |number: f64| number / f64::from(u32::try_from(tokens).unwrap_or(u32::MAX));
