@@ -126,7 +126,8 @@ async fn the_header_says_what_the_conversation_used_what_has_no_price_and_what_f
         r#"{"k":"run.end","run":"r","status":"complete","usage":{"input_tokens":18200,"output_tokens":800}}"#;
     let head = publisher.says(&format!("{OPENING}\n{start}\n{delta}\n{end}")).await.seq;
     page.painted(head).await;
-    let totals = "return document.querySelector('[data-t=totals]').textContent";
+    // Parts have spaces that break no line.
+    let totals = "return document.querySelector('[data-t=totals]').textContent.replaceAll('\u{a0}', ' ')";
     page.run_until(totals, |it| has(it, "19.0k tokens · no price · ~2.0k context")).await;
     let second = r#"
         {"k":"run.start","run":"s","model":"test-model"}
@@ -142,6 +143,21 @@ async fn the_header_says_what_the_conversation_used_what_has_no_price_and_what_f
         ),
         "{title}"
     );
+    // Where there is no room for all of them, the last ones are left out, and none is cut.
+    let narrow = |px: u32| {
+        format!(
+            "const it = document.querySelector('[data-t=totals]'), text = document.createRange();
+             it.style.maxWidth = '{px}px';
+             text.selectNodeContents(it);
+             const box = it.getBoundingClientRect();
+             const seen = [...text.getClientRects()].filter(line => line.top < box.bottom - 2);
+             return [it.scrollHeight > it.clientHeight + 2, seen.length, seen.every(line => line.right <= box.right + 1)]"
+        )
+    };
+    for px in [90, 120, 150, 180] {
+        assert_eq!(page.run(&narrow(px)).await, serde_json::json!([true, 1, true]), "{px}");
+    }
+    page.run("document.querySelector('[data-t=totals]').style.maxWidth = ''").await;
     open_details(&page).await;
     page.run_until(&fact("Conversation", "context"), |it| has(it, "about 2.0k tokens: turns 100\u{a0}%"))
         .await;

@@ -131,7 +131,8 @@ async fn several_runs_are_stopped_and_saved_together() {
 /// What a place of the row of `conversation` says, in the rows that have the name `rows`.
 fn place(rows: &str, conversation: &str, place: &str) -> String {
     format!(
-        "return document.querySelector('[data-t={rows}][data-conversation={conversation}] {place}')?.textContent.trim() ?? null"
+        "return document.querySelector('[data-t={rows}][data-conversation={conversation}]{}{place}')?.textContent.trim() ?? null",
+        if place.is_empty() { "" } else { " " }
     )
 }
 
@@ -197,6 +198,37 @@ async fn ages_of_the_table_and_the_list_are_those_of_the_last_event() {
     }
     page.run_until(&place("run-row", "quiet", "[data-column=silent]"), |text| text == "14 m").await;
     page.run_until(&place("run-row", "asks", "[data-column=silent]"), |text| text == "").await;
+    page.close().await;
+}
+
+/// The hub was away, so that nobody knows since when the publisher is gone: its last word is what is known.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_of_before_a_restart_is_stalled_since_its_last_event() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = format!("sqlite:{}", folder.path().join("log.db").display());
+    let mut hub =
+        TestHub::start_with(&["--log", &log, "--stalled-after", "1", "--interrupted-after", "36000"]).await;
+    let start = json!({"k": "run.start", "run": "r"});
+    let says = json!({"k": "part.delta", "run": "r", "part": "p", "text": "I read the next page"});
+    minutes_ago(&hub, "quiet", &[(180, start), (14, says)]).await;
+    hub.restart().await;
+    hub.json_until("/v1/conversations", |list| list["conversations"][0]["stalled"] == true).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/c/quiet")).await;
+    page.text_until("pill", |text| text.contains("Stalled")).await;
+    page.text_until("stalled", |text| text.contains("no word from its publisher for 14")).await;
+    page.run_until(&place("conversation-row", "quiet", ".t"), |text| text == "14 m").await;
+    page.run_until(&place("conversation-row", "quiet", ""), |text| {
+        text.as_str().is_some_and(|text| text.contains("stalled 14 m · no word from its publisher"))
+    })
+    .await;
+    page.goto(&hub.url("/wall")).await;
+    page.run_until(&place("tile", "quiet", ".tile-head .meta"), |text| text == "stalled 14 m").await;
+    page.goto(&hub.url("/runs")).await;
+    for column in ["last", "silent"] {
+        let cell = format!("[data-column={column}]");
+        page.run_until(&place("run-row", "quiet", &cell), |text| text == "14 m").await;
+    }
     page.close().await;
 }
 

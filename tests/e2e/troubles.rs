@@ -57,6 +57,10 @@ async fn a_call_whose_run_was_lost_says_that_nothing_was_recorded() {
     drop(publisher);
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
+    // The header says so too, whether the page saw it happen or comes later.
+    page.text_until("pill", |text| text.contains("Broke off after")).await;
+    page.reload().await;
+    page.text_until("pill", |text| text.contains("Broke off after")).await;
     let card = "document.querySelector('[data-t=tool-card][data-call=t3]')";
     page.holds(&format!("return {card}?.dataset.state === 'interrupted'")).await;
     page.run(&format!("{card}.querySelector('button').click()")).await;

@@ -88,6 +88,11 @@ pub fn silent(row: &ConversationRow, now: u64) -> Option<u64> {
     }
 }
 
+/// Says that a run has been stalled for `ms` milliseconds; below a minute, only that it is.
+pub fn stalled(ms: u64) -> String {
+    if ms < 60_000 { "stalled".to_owned() } else { format!("stalled {}", format::age(ms)) }
+}
+
 /// Whether a call that has executed since `since` is stuck at `now`; both by the hub's clock, in milliseconds
 /// since 1970.
 pub fn is_stuck(since: u64, now: u64) -> bool {
@@ -183,7 +188,7 @@ pub fn line(row: &ConversationRow, now: u64) -> String {
             format!("{} has run for {}", call.name, format::age(now.saturating_sub(call.since)))
         }
         None if row.approvals == 0 => match silent(row, now) {
-            Some(ms) if row.stalled => format!("stalled {} · no word from its publisher", format::age(ms)),
+            Some(ms) if row.stalled => format!("{} · no word from its publisher", stalled(ms)),
             Some(ms) => format!("silent {}", format::age(ms)),
             None => activity(row),
         },

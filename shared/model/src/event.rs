@@ -368,9 +368,9 @@ impl Kind {
     }
 
     /// Whether it is activity of the conversation, which decides where that stands in lists and how old it is: everything but what
-    /// people only make of it.
+    /// people only make of it, and the hub's word that nothing comes of a run.
     pub fn is_activity(&self) -> bool {
-        !matches!(self, Self::Label(_))
+        !matches!(self, Self::Label(_) | Self::RunStalled { .. })
     }
 
     /// Whether only the hub may say it: whoever else does is not believed.

@@ -152,5 +152,23 @@ pub fn safe_link(url: &str) -> Option<String> {
     (known && clean == url).then_some(clean)
 }
 
+/// Marks of Markdown that mean nothing on a single line.
+const MARKS: [char; 3] = ['*', '_', '`'];
+
+/// What may stand between a word and a mark.
+const BESIDE: [char; 9] = ['.', ',', ';', ':', '!', '?', '(', ')', '"'];
+
+/// The words of a Markdown text without the marks that mean nothing on a single line: `**twice**,` is `twice,`.
+pub fn plain_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let is_mark = |word: &&str| word.chars().all(|letter| "#|-:=`*_".contains(letter)) && *word != "-";
+    let words = text.split_whitespace().filter(move |word| !is_mark(word)).map(|word| {
+        let begun = word.trim_start_matches(BESIDE);
+        let core = begun.trim_end_matches(BESIDE);
+        let (front, back) = (word.strip_suffix(begun), begun.strip_prefix(core));
+        [front.unwrap_or_default(), core.trim_matches(MARKS), back.unwrap_or_default()].concat()
+    });
+    words.filter(|word| !word.is_empty())
+}
+
 #[cfg(test)]
 mod tests;

@@ -242,7 +242,7 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
         Some(RunStatus::Running) if row.approvals == 0 || row.stalled => {
             let now = store.reading.present.get();
             match fleet::silent(row, now) {
-                Some(ms) if row.stalled => format!("stalled {}", format::age(ms)),
+                Some(ms) if row.stalled => fleet::stalled(ms),
                 Some(ms) => format!("silent {}", format::age(ms)),
                 None => fleet::lasts(row, row.started_at, now, store.is_current()),
             }

@@ -314,6 +314,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         store.reading.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
     });
     let fill = context_fill(store, newest);
+    // The least important last: what has no room is left out as a whole.
     let text = move || {
         newest.track();
         id.with(|id| id.as_ref().map(|id| store.reading.track(&ViewChange::Run(id.clone()))));
@@ -330,7 +331,9 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
         let context = fill.get().tokens();
         let context = (context >= CONTEXT_SHOWN).then(|| format!("~{} context", format::count(context)));
-        [steps, tokens, cost, rate, context].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        // Broken only between parts: see the styles.
+        let parts = [steps, tokens, cost, rate, context].into_iter().flatten();
+        parts.map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" ·\u{a0}")
     };
     // What the numbers are of, what they lack, and what fills the context.
     let title = move || {

@@ -116,6 +116,8 @@ fn silence_is_a_state_and_a_long_one_needs_a_person() {
     let mut stalled = row("stalled", Some(RunStatus::Running), 1_000);
     stalled.stalled = true;
     assert_eq!(line(&stalled, at), "stalled 14 m · no word from its publisher");
+    assert_eq!(line(&stalled, 1_000 + 59_999), "stalled · no word from its publisher");
+    assert_eq!(line(&stalled, 1_000 + 60_000), "stalled 1 m · no word from its publisher");
 }
 
 #[test]

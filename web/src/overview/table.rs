@@ -201,7 +201,7 @@ impl Column {
             Self::Agent => row.agent.clone().unwrap_or_default(),
             Self::Model => row.model.clone().unwrap_or_default(),
             Self::Host => row.host.clone().unwrap_or_default(),
-            Self::Silent => fleet::silent(row, now).map(format::age).unwrap_or_default(),
+            Self::Silent => fleet::silent(row, now).map(silent_for).unwrap_or_default(),
             Self::Call => called(row, now),
             Self::Took => took(row, now).map(format::clock).unwrap_or_default(),
             Self::Tokens => tokens(row).map(format::count).unwrap_or_default(),
@@ -314,8 +314,13 @@ fn call(row: &ConversationRow) -> Option<&model::frame::RowCall> {
 fn called(row: &ConversationRow, now: u64) -> String {
     match call(row) {
         Some(call) => format!("{} · {}", call.name, format::clock(now.saturating_sub(call.since))),
-        None => row.asks.clone().map(|tool| format!("{tool} · asks")).unwrap_or_default(),
+        None => row.asks.clone().map(|tool| format!("{tool} · waiting for approval")).unwrap_or_default(),
     }
+}
+
+/// For how many milliseconds nothing came, in the words of the column [`Column::Silent`].
+fn silent_for(ms: u64) -> String {
+    if ms < 60_000 { "< 1 m".to_owned() } else { format::age(ms) }
 }
 
 /// How long the newest run took or has taken so far, in milliseconds; `None` if it has no known end.

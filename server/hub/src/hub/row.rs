@@ -150,7 +150,7 @@ fn answer(run: &RunView) -> Option<String> {
     let is_text = |part: &&PartView| part.agent.is_none() && part.kind == PartKind::Text;
     let mut texts = run.parts.values().rev().filter(is_text).map(|part| part.body.text.trim());
     let last = texts.find(|text| !text.is_empty())?;
-    Some(preview::one_line(&unmarked(last)).chars().take(ANSWER_CHARS_MAX).collect())
+    Some(preview::one_line(&plain(last, ANSWER_CHARS_MAX)).chars().take(ANSWER_CHARS_MAX).collect())
 }
 
 /// What all runs used together.
@@ -158,24 +158,21 @@ fn usage(view: &View) -> Option<Usage> {
     view.runs.values().filter_map(|run| run.usage).reduce(Usage::plus)
 }
 
-/// The end of what the run wrote last, on one line.
+/// The end of what the run wrote last, on one line, without the marks of Markdown.
 fn said(run: &RunView) -> Option<String> {
     let parts = run.parts.values().rev().take(16);
     let last = parts.filter(|part| part.kind == PartKind::Text).map(|part| part.body.text.trim_end());
     let last = last.into_iter().find(|text| !text.is_empty())?;
     let from = last.floor_char_boundary(last.len().saturating_sub(4 * SAID_CHARS_MAX));
     // All of it on one line: a preview would be cut at its end, which is what counts here.
-    let line = last.get(from..)?.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = plain(last.get(from..)?, usize::MAX);
     let skipped = line.chars().count().saturating_sub(SAID_CHARS_MAX);
     Some(line.chars().skip(skipped).collect())
 }
 
-/// The beginning of a Markdown text without the marks that mean nothing on a single line.
-fn unmarked(text: &str) -> String {
-    let is_mark = |word: &&str| word.chars().all(|letter| "#|-:=`*_".contains(letter)) && *word != "-";
-    let words = text.split_whitespace().filter(|word| !is_mark(word));
-    let plain = words.map(|word| word.trim_matches(['*', '_', '`'])).filter(|word| !word.is_empty());
-    plain.take(ANSWER_CHARS_MAX).collect::<Vec<_>>().join(" ")
+/// The first `words_max` words of a Markdown text without the marks that mean nothing on a single line.
+fn plain(text: &str, words_max: usize) -> String {
+    preview::plain_words(text).take(words_max).collect::<Vec<_>>().join(" ")
 }
 
 /// The beginning of `text`, at most `TEXT_CHARS_MAX` characters.

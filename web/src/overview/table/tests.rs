@@ -69,9 +69,11 @@ fn the_longest_silent_comes_first_and_the_most_urgent_state() {
     let silent = Wanted { sort: Sort::default().clicked(Column::Silent), ..Wanted::default() };
     assert_eq!(order(&silent, &rows, 600_000)[0], 1);
     assert_eq!(Column::Silent.text(&rows[1], 600_000), format::age(599_000));
+    let stalled = ConversationRow { stalled: true, at: 590_000, ..row("stalled", "") };
+    assert_eq!(Column::Silent.text(&stalled, 600_000), "< 1 m");
     let state = Wanted { sort: Sort { column: Column::State, descending: false }, ..Wanted::default() };
     assert_eq!(order(&state, &rows, 600_000), [2, 0, 1]);
-    assert_eq!(Column::Call.text(&rows[2], 0), "deploy · asks");
+    assert_eq!(Column::Call.text(&rows[2], 0), "deploy · waiting for approval");
 }
 
 #[test]

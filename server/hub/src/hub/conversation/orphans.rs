@@ -31,7 +31,7 @@ impl Conversation {
         }
         let mut state = self.state.lock();
         let state = &mut *state;
-        state.attendance.adopt(&state.view, state.at.max(now))
+        state.attendance.adopt(&state.view, state.at, state.at.max(now))
     }
 
     /// Appends what is due at `now` about runs that nobody attends: that they are stalled, or that they are

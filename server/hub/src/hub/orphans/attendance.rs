@@ -72,8 +72,11 @@ struct RunAttendance {
     connections: Vec<u64>,
     /// The publisher that spoke for it last, if it has a name.
     publisher: Option<PublisherId>,
-    /// When it was last attended or published to, in milliseconds since 1970.
+    /// When it was last attended or published to, or else when the hub took it over: its publisher is waited for from then
+    /// on, in milliseconds since 1970.
     last: u64,
+    /// When the hub last heard of it: at `last`, but of a run that was taken over with its last event. Never later than `last`.
+    heard: u64,
     /// Whether the hub has called it stalled since.
     is_stalled: bool,
 }
@@ -127,6 +130,7 @@ impl Attendance {
         };
         let Some((_, attended)) = self.runs.get_index_mut(place) else { return false };
         attended.last = attended.last.max(now);
+        attended.heard = attended.last;
         // An ephemeral event is not stored, so it does not take back by itself what is.
         let was_stalled = std::mem::take(&mut attended.is_stalled) && event.kind.class() == Class::Ephemeral;
         if envelope.publisher.is_some() && attended.publisher != envelope.publisher {
@@ -162,19 +166,22 @@ impl Attendance {
             attended.connections.retain(|other| *other != number);
             if before > 0 && attended.connections.is_empty() {
                 attended.last = attended.last.max(now);
+                attended.heard = attended.last;
                 is_alone = true;
             }
         }
         is_alone && !std::mem::replace(&mut self.is_due, true)
     }
 
-    /// Begins with the running runs of `view`, which nobody attends yet. True if the timer must be told to
-    /// look.
-    pub(crate) fn adopt(&mut self, view: &View, now: u64) -> bool {
+    /// Begins with the running runs of `view`, which nobody attends yet. Their publishers are waited for from `now` on, but were
+    /// last heard with the newest event, which came at `newest`; 0 if that is unknown. Both are in milliseconds since 1970. True if
+    /// the timer must be told to look.
+    pub(crate) fn adopt(&mut self, view: &View, newest: u64, now: u64) -> bool {
+        let heard = if newest == 0 { now } else { newest.min(now) };
         for (id, run) in &view.runs {
             if run.is_running() {
                 let is_stalled = run.stalled_at.is_some();
-                let fresh = RunAttendance { last: now, is_stalled, ..RunAttendance::default() };
+                let fresh = RunAttendance { last: now, heard, is_stalled, ..RunAttendance::default() };
                 self.runs.entry(id.clone()).or_insert(fresh);
             } else if run.loss.is_some() {
                 self.lost.insert(id.clone());
@@ -201,14 +208,14 @@ impl Attendance {
             let due = |after: Option<u64>| after.map(|after| since.saturating_add(after));
             let (stalls, ends) = (due(patience.stalled_after), due(patience.interrupted_after));
             if ends.is_some_and(|at| at <= now) {
-                events.extend(loss(id, now.saturating_sub(since)));
+                events.extend(loss(id, now.saturating_sub(attended.heard)));
                 lost.insert(id.clone());
                 interrupted += 1;
                 return false;
             }
             if !attended.is_stalled && stalls.is_some_and(|at| at <= now) {
                 attended.is_stalled = true;
-                events.push(Event::new(id, Kind::RunStalled { since }));
+                events.push(Event::new(id, Kind::RunStalled { since: attended.heard }));
                 stalled += 1;
             }
             let stalls = stalls.filter(|_| !attended.is_stalled);

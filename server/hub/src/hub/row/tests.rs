@@ -72,7 +72,17 @@ fn a_row_of_a_finished_run_has_the_beginning_of_its_last_text() {
 fn a_row_has_the_words_of_an_answer_without_its_marks() {
     let said =
         "# Revenue\n\n| Region | Q3 |\n|---|--:|\n| EMEA | **48.9 M** |\n\n- `enterprise` grew - *mostly*";
-    assert_eq!(unmarked(said), "Revenue Region Q3 EMEA 48.9 M - enterprise grew - mostly");
+    let plain = plain(said, ANSWER_CHARS_MAX);
+    assert_eq!(plain, "Revenue Region Q3 EMEA 48.9 M - enterprise grew - mostly");
+}
+
+#[test]
+fn the_last_words_have_no_marks() {
+    let row = row_after(
+        r#"{"k":"run.start","run":"r","seq":1,"at":1}
+        {"k":"part.delta","run":"r","part":"p","text":"The **import** ran **twice**, (`sync`). **Not","seq":2,"at":2}"#,
+    );
+    assert_eq!(row.said.unwrap(), "The import ran twice, (sync). Not");
 }
 
 #[test]

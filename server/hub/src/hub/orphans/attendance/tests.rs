@@ -128,14 +128,31 @@ fn what_is_not_kept_takes_a_stall_back_by_a_word_that_is() {
 #[test]
 fn what_was_running_when_the_hub_stopped_is_waited_for() {
     let mut attendance = Attendance::default();
-    assert!(!attendance.adopt(&View::default(), 0));
-    assert!(attendance.adopt(&running(), 1_000));
+    assert!(!attendance.adopt(&View::default(), 0, 0));
+    assert!(attendance.adopt(&running(), 0, 1_000));
     assert_eq!(attendance.judge(&running(), &PATIENCE, 1_000).next, Some(16_000));
     let lost = r#"{"k":"run.start","run":"r"}
         {"k":"run.end","run":"r","status":"interrupted","lost":true}"#;
     let mut attendance = Attendance::default();
-    assert!(!attendance.adopt(&folded(&logged(events(lost))), 0));
+    assert!(!attendance.adopt(&folded(&logged(events(lost))), 0, 0));
     assert!(attendance.hear(PublisherConnection::Passing, &status(), 5));
+}
+
+#[test]
+fn what_is_taken_over_is_waited_for_from_then_on_and_silent_since_its_last_event() {
+    let mut attendance = Attendance::default();
+    assert!(attendance.adopt(&running(), 1_000, 841_000));
+    assert_eq!(attendance.judge(&running(), &PATIENCE, 855_999).next, Some(856_000));
+    let stalled = attendance.judge(&running(), &PATIENCE, 856_000);
+    assert_eq!(stalled.events, [Event::new(&run(), Kind::RunStalled { since: 1_000 })]);
+    let ended = attendance.judge(&running(), &PATIENCE, 1_141_000);
+    let said = serde_json::to_string(&ended.events).unwrap();
+    assert!(said.contains("nothing was heard from it for 1140 s"), "{said}");
+    // A word of it counts from when it came.
+    attendance.adopt(&running(), 1_000, 2_000_000);
+    attendance.hear(PublisherConnection::Passing, &status(), 2_001_000);
+    let stalled = attendance.judge(&running(), &PATIENCE, 2_016_000);
+    assert_eq!(stalled.events, [Event::new(&run(), Kind::RunStalled { since: 2_001_000 })]);
 }
 
 #[test]
