@@ -163,8 +163,9 @@ pub(crate) async fn freeze<'a>(
     event_log::blocking(|| finish(&mut envelopes, kind));
     let name = ConversationId::frozen(&clock::fresh_name());
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
-    shared.copies.making.lock().insert(name.clone());
     let begins = shared.hub.read(from, 0, 1).await.ok().and_then(|page| begin(&page));
+    // From here on nothing is waited for until the guard below takes the name out again.
+    shared.copies.making.lock().insert(name.clone());
     let shows = FrozenShare { of: from.id().clone(), seq, turn, begins, live: kind == CopyKind::Live };
     let copy = NewCopy {
         copies: &shared.copies,

@@ -185,15 +185,13 @@ pub(super) fn plan(
             continue;
         }
         let millicores = share(used, events_per_minute, all_events);
-        let takes = others.iter_mut().filter(|(_, load)| load.has_room_for(0));
+        // Hubs differ in size: what is too much for the least full one may fit another, and what is too much for all of them may be followed by
+        // something smaller.
+        let takes = others.iter_mut().filter(|(_, load)| load.has_room_for(millicores));
         let Some((to, load)) = takes.min_by_key(|(address, load)| (load.permille(), Arc::clone(address)))
         else {
-            break;
-        };
-        // What is too much for the least full hub is too much for each; a smaller one may fit.
-        if !load.has_room_for(millicores) {
             continue;
-        }
+        };
         *load = load.with(millicores);
         load.arrivals += 1;
         own.used_millicores = own.used_millicores.saturating_sub(millicores);

@@ -38,6 +38,9 @@ const TRIES: usize = 5;
 /// Most bytes of what it tells.
 const TOLD_BYTES_MAX: usize = 4_096;
 
+/// For so long after conversations have moved nothing is planned: the loads are averages over that time, and show only then what the moves changed.
+const SETTLES: Duration = Duration::from_secs(10);
+
 /// `GET /v1/load`: how much this hub has to do, and how much it may.
 pub(crate) async fn load(State(shared): State<Arc<Shared>>) -> Json<HubLoad> {
     Json(shared.balance.load())
@@ -73,9 +76,15 @@ async fn give(shared: &Arc<Shared>) {
             continue;
         }
         let others = loads(shared).await;
-        for planned in shared.balance.plan(others, candidates) {
-            give_one(shared, planned).await;
+        let planned = shared.balance.plan(others, candidates);
+        if planned.is_empty() {
+            continue;
         }
+        for one in planned {
+            give_one(shared, one).await;
+        }
+        tokio::time::sleep(SETTLES).await;
+        meter.forget();
     }
 }
 

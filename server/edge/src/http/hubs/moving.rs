@@ -66,7 +66,9 @@ pub(crate) async fn give(
 ) -> Result<Json<Moved>, Problem> {
     if by_hub.is_some()
         && shared.config.peers.as_ref().is_some_and(|own| own.address() == query.to)
-        && let Ok(conversation) = name.parse()
+        && let Ok(conversation) = name.parse::<ConversationId>()
+        // The copy behind a live link goes where its original is.
+        && !conversation.is_frozen()
     {
         shared.balance.note_arrived(&conversation);
     }
