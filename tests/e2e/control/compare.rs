@@ -102,7 +102,7 @@ async fn runs_that_part_at_a_call_say_at_which() {
         sides[0].to_string().contains("billing") && sides[1].to_string().contains("invoices")
     })
     .await;
-    let told = "return [document.querySelector('.counts-of-run'), ...document.querySelectorAll('.tally')].map(it => it.innerText)";
+    let told = "return [document.querySelector('.counts-of-run'), ...document.querySelectorAll('.tally')].map(it => it.innerText.replaceAll('\\u00a0', ' '))";
     page.run_until(told, |told| {
         let ends = |at: usize, with: &str| told[at].as_str().is_some_and(|text| text.ends_with(with));
         ends(0, "1.2k tokens · $0.0042") && ends(1, TOKENS) && ends(2, TOKENS)
