@@ -80,7 +80,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/access", Need::Known, Nothing),
     on("GET", "/v1/audit", Need::OnAll(&[Admin]), Everything),
     on("GET", "/v1/budgets", Need::OnAll(&[Admin]), Nothing),
-    on("GET", "/v1/load", Need::OnAll(&[View]), Nothing),
+    on("GET", "/v1/load", Need::OnAll(&[View]), Everything),
     // Requests about one conversation.
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
     on("DELETE", "/v1/conversations/{conversation}", Need::OnNamed(&[Admin]), Nothing),
