@@ -296,14 +296,12 @@ impl EventLog for PostgresLog {
         let queue = &self.shared.queue;
         queue.settle(conversation)?;
         let Some((found, view, marks)) = self.stored(conversation)? else {
-            queue.forget_lost(conversation, 0);
-            queue.absent(conversation);
+            queue.absent_after_loss(conversation);
             return Ok(None);
         };
-        let is_lost = queue.forget_lost(conversation, found.head);
-        let holed = queue.enter(conversation, found.head);
+        let holed = queue.enter_after_loss(conversation, found.head);
         let mut epoch = found.epoch;
-        if is_lost || holed || self.is_torn(conversation, found.life) {
+        if holed || self.is_torn(conversation, found.life) {
             epoch = Epoch::new(&clock::fresh_name());
             queue.rename(conversation, epoch.clone());
         }

@@ -313,13 +313,11 @@ impl EventLog for ModelLog {
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         self.settle(conversation)?;
         let Some(mut stored) = self.stored(conversation)? else {
-            self.queue.forget_lost(conversation, 0);
-            self.queue.absent(conversation);
+            self.queue.absent_after_loss(conversation);
             return Ok(None);
         };
-        let is_lost = self.queue.forget_lost(conversation, stored.position.seq);
-        let holed = self.queue.enter(conversation, stored.position.seq);
-        if is_lost | holed | self.claims.is_torn(conversation) {
+        let holed = self.queue.enter_after_loss(conversation, stored.position.seq);
+        if holed | self.claims.is_torn(conversation) {
             stored.position.epoch = Epoch::new(&clock::fresh_name());
             self.queue.rename(conversation, stored.position.epoch.clone());
         }

@@ -78,9 +78,15 @@ impl Queue {
         state.tails.put(conversation, Tail::at(head, 0))
     }
 
-    /// Forgets where a conversation ends if less of it was read than was written, as after the promotion of a standby that lacked something. Returns
-    /// whether that is so: its reader goes on in a new epoch. Call it with the head that was read after everything was written.
-    pub(crate) fn forget_lost(&self, conversation: &ConversationId, head: Seq) -> bool {
+    /// The same where a database may have lost what was written, as by the promotion of a standby that lacked something: less is read then than was
+    /// written, and the reader goes on in a new epoch as well. `head` must have been read after everything was written.
+    pub(crate) fn enter_after_loss(&self, conversation: &ConversationId, head: Seq) -> bool {
+        let is_lost = self.forget_lost(conversation, head);
+        self.enter(conversation, head) || is_lost
+    }
+
+    /// Forgets where a conversation ends if less of it was read than was written. Returns whether that is so.
+    fn forget_lost(&self, conversation: &ConversationId, head: Seq) -> bool {
         let known = self.state.lock().tails.get(conversation).map(|tail| (tail.is_holed(), tail.head));
         let is_lost = known.is_some_and(|(is_holed, written)| !is_holed && written > head);
         if is_lost {
@@ -97,6 +103,12 @@ impl Queue {
             state.tails.remove(conversation);
             state.unnamed.shift_remove(conversation);
         }
+    }
+
+    /// The same where a database may have lost all of it.
+    pub(crate) fn absent_after_loss(&self, conversation: &ConversationId) {
+        self.forget_lost(conversation, 0);
+        self.absent(conversation);
     }
 
     /// Forgets where a conversation ends of which everything is written.
