@@ -1272,6 +1272,11 @@ export interface ConversationRow {
   more_calls?: RowCall[];
   /** Whether somebody pinned it: it stands before the others. */
   pinned?: boolean;
+  /**
+   * Why its newest run did not complete, as figures over time name it: the code of its error, else `error`, `interrupted` or
+   * `cancelled`.
+   */
+  reason?: string;
   /** Runs in all. */
   runs: number;
   /** The end of the last text of the newest run, while that goes on. */

@@ -87,6 +87,7 @@ pub(crate) fn nameless(id: &ConversationId) -> ConversationRow {
         state: None,
         stalled: false,
         activity: None,
+        reason: None,
         epoch: Epoch::new(""),
         head: 0,
         started_at: 0,

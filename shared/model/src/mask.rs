@@ -206,6 +206,7 @@ impl Mask {
             state: row.state,
             stalled: row.stalled,
             activity: row.activity,
+            reason: row.reason,
             epoch: row.epoch,
             head: row.head,
             started_at: row.started_at,

@@ -264,3 +264,37 @@ async fn each_point_of_each_panel_opens_the_runs_behind_it_and_no_others() {
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_a_bar_of_failures_are_those_of_its_reason_alone() {
+    let hub = TestHub::start().await;
+    let at = now_ms() / HOUR_MS * HOUR_MS - 3 * HOUR_MS + 600_000;
+    for (name, code) in
+        [("limited", "rate_limited"), ("limited-too", "rate_limited"), ("refused", "upstream_refused")]
+    {
+        let fails =
+            vec![(1_000, json!({"k": "error", "code": code, "message": "later"})), end(1_000, "error")];
+        run(&hub, name, at, ("writer", "gpt-6"), fails).await;
+    }
+    let page = BrowserPage::open(DESKTOP).await;
+    for (line, reason, behind) in
+        [(0, "rate_limited", &["limited", "limited-too"][..]), (1, "upstream_refused", &["refused"])]
+    {
+        dashboard(&hub, &page, "/dashboard").await;
+        page.run_until(&legend("runs-that-did-not-complete"), |it| {
+            *it == json!(["rate_limited 2", "upstream_refused 1"])
+        })
+        .await;
+        page.run(&format!(
+            "const bar = [...document.querySelectorAll('[data-panel=runs-that-did-not-complete] svg rect[data-line=\"{line}\"]')]
+                .find(it => it.getBoundingClientRect().height > 0), at = bar.getBoundingClientRect();
+             bar.dispatchEvent(new MouseEvent('click', {{bubbles: true, clientX: at.left + at.width / 2, clientY: at.top + 1}}))"
+        ))
+        .await;
+        page.run_until("return location.pathname", |it| it == "/runs").await;
+        let filter = "return document.getElementById('filter')?.value ?? ''";
+        page.run_until(filter, |it| *it == json!(format!("reason:{reason}"))).await;
+        page.run_until(&format!("{ROWS}.sort()"), |rows| *rows == json!(behind)).await;
+    }
+    page.close().await;
+}

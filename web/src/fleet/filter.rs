@@ -7,6 +7,7 @@
 //! | condition | holds if |
 //! |---|---|
 //! | `state:` | the state begins so; `failed` and `done` are read as `error` and `complete` |
+//! | `reason:` | the newest run did not complete for it, letter for letter but for case: the code of its error |
 //! | `model:` `tool:` `agent:` `host:` | the name contains it, of any tool that the newest run called |
 //! | `has:error` `has:approval` | a call or the newest run failed; a call waits for consent |
 //! | `has:good` `has:bad` | somebody rated one of its runs or messages so |
@@ -46,6 +47,8 @@ enum Term {
     Word(String),
     /// The state begins with it.
     State(String),
+    /// Why the newest run did not complete is it.
+    Reason(String),
     /// The name of the model contains it.
     Model(String),
     /// The name of a tool that the newest run called contains it.
@@ -103,12 +106,15 @@ fn term(typed: &str) -> Option<Term> {
     let Some((key, value)) = word.split_once(':') else { return plain() };
     let owned = || value.to_owned();
     match (key, value) {
-        ("state" | "model" | "tool" | "agent" | "host" | "has" | "depth" | "slower" | "tag" | "is", "") => {
-            None
-        }
+        (
+            "state" | "reason" | "model" | "tool" | "agent" | "host" | "has" | "depth" | "slower" | "tag"
+            | "is",
+            "",
+        ) => None,
         ("state", "failed") => Some(Term::State("error".to_owned())),
         ("state", "done") => Some(Term::State("complete".to_owned())),
         ("state", _) => Some(Term::State(owned())),
+        ("reason", _) => Some(Term::Reason(owned())),
         ("model", _) => Some(Term::Model(owned())),
         ("tool", _) => Some(Term::Tool(owned())),
         ("agent", _) => Some(Term::Agent(owned())),
@@ -128,8 +134,9 @@ fn term(typed: &str) -> Option<Term> {
 }
 
 /// The keys of conditions, with values that are always offered.
-const KEYS: [(&str, &[&str]); 10] = [
+const KEYS: [(&str, &[&str]); 11] = [
     ("state", &["running", "silent", "stalled", "approval", "complete", "error", "cancelled", "interrupted"]),
+    ("reason", &[]),
     ("model", &[]),
     ("tool", &[]),
     ("agent", &[]),
@@ -180,6 +187,7 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     let mut found: BTreeSet<String> = values.iter().map(|&value| value.to_owned()).collect();
     for row in rows {
         match *key {
+            "reason" => note(&mut found, row.reason.as_deref()),
             "model" => note(&mut found, row.model.as_deref()),
             "agent" => note(&mut found, row.agent.as_deref()),
             "host" => note(&mut found, row.host.as_deref()),
@@ -227,6 +235,7 @@ impl Term {
                 has(title(row), word) || has(row.conversation.as_str(), word) || has(state(row, now), word)
             }
             Self::State(word) => state(row, now).starts_with(word),
+            Self::Reason(word) => row.reason.as_deref().is_some_and(|reason| reason.to_lowercase() == *word),
             Self::Model(word) => row.model.as_deref().is_some_and(|model| has(model, word)),
             Self::Tool(word) => {
                 let call = row.call.as_ref().map(|call| call.name.as_str());
@@ -295,6 +304,7 @@ mod tests {
             row(r#""failed":1,"approvals":1,"agents":0,"model":"gpt-5","asks":"deploy""#),
             ConversationRow {
                 state: Some(RunStatus::Error),
+                reason: Some("Rate_limited".into()),
                 ended_at: Some(3_000),
                 ..row(r#""failed":0,"approvals":0,"agents":0"#)
             },
@@ -309,12 +319,17 @@ mod tests {
 
     #[test]
     fn every_condition_finds_what_it_says() {
-        let cases: [(&str, &[usize]); 21] = [
+        let cases: [(&str, &[usize]); 25] = [
             ("", &[0, 1, 2]),
             ("state:running", &[0]),
             ("state:run", &[0]),
             ("STATE:Approval", &[1]),
             ("state:failed", &[2]),
+            ("reason:rate_limited", &[2]),
+            ("REASON:Rate_Limited", &[2]),
+            // A whole reason, so that what is behind a bar is of that bar.
+            ("reason:rate", &[]),
+            ("reason:", &[0, 1, 2]),
             ("model:qwen", &[0]),
             ("host:box", &[0]),
             ("tool:sql", &[0]),
@@ -363,7 +378,7 @@ mod tests {
         let of = |text| unknown(text).unwrap_or_default();
         assert_eq!(
             of("night place:helper"),
-            "place: is not a condition; there are state:, model:, tool:, agent:, host:, has:, depth:, slower:, tag:, is:"
+            "place: is not a condition; there are state:, reason:, model:, tool:, agent:, host:, has:, depth:, slower:, tag:, is:"
         );
         assert_eq!(of("is:gone"), "is:gone is not a condition; there are is:pinned, is:archived");
         assert_eq!(
@@ -382,6 +397,10 @@ mod tests {
         assert_eq!(of("night model:"), ["night model:Qwen3-4B", "night model:gpt-5"]);
         assert_eq!((of("host:"), of("ho")), (vec!["host:Box-1".into()], vec!["host:".to_owned()]));
         assert_eq!(of("tool:grep"), ["tool:grep_files"]);
+        assert_eq!(
+            (of("reason:"), of("re")),
+            (vec!["reason:Rate_limited".into()], vec!["reason:".to_owned()])
+        );
         assert_eq!(of("state:s"), ["state:silent", "state:stalled"]);
         assert_eq!((of("night"), of("who:"), of("has:error")), (vec![], vec![], vec![]));
         assert_eq!(

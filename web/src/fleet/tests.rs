@@ -12,6 +12,7 @@ fn row(name: &str, state: Option<RunStatus>, at: u64) -> ConversationRow {
         state,
         stalled: false,
         activity: None,
+        reason: None,
         epoch: Epoch::new("e"),
         head: 1,
         started_at: at,

@@ -218,10 +218,13 @@ impl PanelSpec {
             narrow("agent", line.agent.as_ref());
             narrow("model", line.model.as_ref());
             narrow("tool", line.tool.as_ref());
-            words.extend(line.reason.as_deref().map(|reason| match reason {
-                "cancelled" => "state:cancelled".to_owned(),
-                "interrupted" | "publisher_lost" => "state:interrupted".to_owned(),
-                _ => "state:error".to_owned(),
+            // A reason is compared as a whole, so that one with spaces cannot be asked for.
+            words.extend(line.reason.as_deref().map(|reason| {
+                if reason.contains(char::is_whitespace) {
+                    "state:error".to_owned()
+                } else {
+                    format!("reason:{reason}")
+                }
             }));
         }
         let filter = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
@@ -302,7 +305,10 @@ mod tests {
         let line = Line { model: Some("m 1".into()), reason: Some("rate_limited".into()), ..Line::default() };
         let address = failures.behind(Some(&line), 1_000, 500);
         let read = RunsAddress::parse(address.split_once('?').unwrap().1);
-        assert_eq!((read.filter.as_str(), read.time), ("model:m state:error", Some((1_000, 1_500))));
+        assert_eq!((read.filter.as_str(), read.time), ("model:m reason:rate_limited", Some((1_000, 1_500))));
+        let spaced = Line { reason: Some("rate limited".into()), ..Line::default() };
+        let address = failures.behind(Some(&spaced), 1, 1);
+        assert_eq!(RunsAddress::parse(address.split_once('?').unwrap().1).filter, "state:error");
         let others = Line { agent: Some("(others)".into()), ..Line::default() };
         assert_eq!(RunsAddress::parse(&failures.behind(Some(&others), 1, 1)).filter, "");
     }

@@ -1455,6 +1455,10 @@ class ConversationRow(_ConversationRow, total=False):
     """Further executing calls of the newest run, the longest first, at most `crate::limits::ROW_MORE_CALLS_MAX`."""
     pinned: bool
     """Whether somebody pinned it: it stands before the others."""
+    reason: str
+    """Why its newest run did not complete, as figures over time name it: the code of its error, else `error`, `interrupted` or
+    `cancelled`.
+    """
     said: str
     """The end of the last text of the newest run, while that goes on."""
     stalled: bool

@@ -167,7 +167,7 @@ fn first(run: &RunView) -> Option<u64> {
 }
 
 /// How a run ended, in one word. A failed run is named by the code of its error, if it has one.
-fn reason(run: &RunView) -> &str {
+pub(super) fn reason(run: &RunView) -> &str {
     match run.status {
         RunStatus::Running => "running",
         RunStatus::Complete => "complete",

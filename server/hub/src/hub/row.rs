@@ -9,6 +9,8 @@ use model::preview;
 use model::view::{Item, PartView, RunView, View};
 use model::{ConversationId, Epoch};
 
+use super::measure::reason;
+
 /// The longest title, activity and name in a row, in characters.
 const TEXT_CHARS_MAX: usize = 200;
 
@@ -53,6 +55,9 @@ pub(crate) fn row(
         state: newest.map(|run| run.status),
         stalled: newest.is_some_and(|run| run.stalled_at.is_some()),
         activity: newest.and_then(activity),
+        reason: newest
+            .filter(|run| run.status != RunStatus::Complete && !run.is_running())
+            .map(|run| short(reason(run))),
         epoch: epoch.clone(),
         head: view.seq,
         started_at: newest.map_or(0, |run| run.started_at),

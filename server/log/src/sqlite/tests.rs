@@ -114,6 +114,7 @@ fn row(name: &str, view: &::model::View, at: u64) -> ConversationRow {
         state: view.runs.last().map(|(_, run)| run.status),
         stalled: false,
         activity: None,
+        reason: None,
         epoch: Epoch::new("e1"),
         head: view.seq,
         started_at: 0,

@@ -25,6 +25,10 @@ pub struct ConversationRow {
     pub stalled: bool,
     /// What it does now, or how it ended, in a few words.
     pub activity: Option<String>,
+    /// Why its newest run did not complete, as figures over time name it: the code of its error, else `error`, `interrupted` or
+    /// `cancelled`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// The life of its log.
     pub epoch: Epoch,
     /// The newest seq.

@@ -86,6 +86,26 @@ fn the_last_words_have_no_marks() {
 }
 
 #[test]
+fn a_row_says_for_which_reason_its_newest_run_did_not_complete() {
+    let reason = |error: &str, status: &str| {
+        let end = format!(
+            r#"{{"k":"run.start","run":"r","seq":1,"at":1}}
+            {error}
+            {{"k":"run.end","run":"r","status":"{status}","seq":3,"at":3}}"#
+        );
+        row_after(&end).reason
+    };
+    let limited = r#"{"k":"error","run":"r","code":"rate_limited","message":"later","seq":2,"at":2}"#;
+    let says = r#"{"k":"status","run":"r","text":"on","seq":2,"at":2}"#;
+    assert_eq!(reason(limited, "error").as_deref(), Some("rate_limited"));
+    assert_eq!(reason(says, "error").as_deref(), Some("error"));
+    assert_eq!(reason(says, "interrupted").as_deref(), Some("interrupted"));
+    assert_eq!(reason(limited, "cancelled").as_deref(), Some("cancelled"));
+    assert_eq!(reason(limited, "complete"), None);
+    assert_eq!(row_after(r#"{"k":"run.start","run":"r","seq":1,"at":1}"#).reason, None);
+}
+
+#[test]
 fn a_row_of_a_run_that_outlived_a_failure_does_not_show_it_as_its_end() {
     let row = |status: &str| {
         row_after(&format!(
