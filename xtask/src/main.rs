@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     let verdict = match command.as_str() {
         "run" => in_workspace(|ws| product::run(ws, &rest)),
         "build" => none(&rest).and_then(|()| in_workspace(product::build)),
-        "page" => none(&rest).and_then(|()| in_workspace(|ws| page::build(ws).map(drop))),
+        "page" => none(&rest).and_then(|()| in_workspace(page::build)),
         "test" => none(&rest).and_then(|()| in_workspace(gate::test)),
         "lint" => none(&rest).and_then(|()| in_workspace(gate::lint)),
         "tidy" => none(&rest).and_then(|()| in_workspace(gate::tidy_alone)),

@@ -1,8 +1,8 @@
 //! Building the page: its three programs, the files that its HTML names, and the HTML itself, in which no script stays; each file is
 //! packed for its journey.
 //!
-//! All of it is put together in the build directory. Only files that differ are copied into `dist/`, which the hub embeds, so that
-//! a second build of an unchanged page does not rebuild the hub. Trunk is not needed: `trunk serve` reads the same `web/index.html`.
+//! All of it is put together in the build directory. Only files that differ are copied into `dist/`, which the binary embeds, so that
+//! a second build of an unchanged page does not rebuild the binary. Trunk is not needed: `trunk serve` reads the same `web/index.html`.
 //!
 //! ```text
 //! WasmProgram::build   cargo rustc ─▶ (cut: wasm-split) ─▶ wasm-bindgen ─▶ glue ─▶ wasm-opt   (the first two are libraries of xtask)
@@ -47,14 +47,29 @@ const OVERVIEW: WasmProgram =
 const DECODER: WasmProgram =
     WasmProgram { package: "decoder", bin: "decode", script: LoaderScript::Plain, form: ProgramForm::Whole };
 
-/// Builds the page into `dist/`. The answer is the name of the script that starts it: it changes with
-/// everything that the script loads. Fails if a part is larger than its budget. Only the step `cargo fetch`
-/// and what npm brings need a network.
-pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
-    let toolbox = ToolCache::find()?;
-    tools::wasm_target(ws)?;
-    run(&mut ws.cargo("fetch --locked"))?;
+/// A page that is complete and not in `dist/` yet.
+#[derive(Debug)]
+pub(crate) struct StagedPage {
+    folder: PathBuf,
+    boot: String,
+}
 
+/// Builds the page into `dist/`. Fails if a part is larger than its budget. Only the step `cargo fetch`
+/// and what npm brings need a network.
+pub(crate) fn build(ws: &Workspace) -> CommandResult {
+    fetch(ws)?;
+    stage(ws)?.ship(ws).map(drop)
+}
+
+/// Fetches what the page and the hub are compiled from.
+pub(crate) fn fetch(ws: &Workspace) -> CommandResult {
+    tools::wasm_target(ws)?;
+    run(&mut ws.cargo("fetch --locked"))
+}
+
+/// Builds the page and leaves `dist/` as it is. What it is compiled from has been fetched.
+pub(crate) fn stage(ws: &Workspace) -> CommandResult<StagedPage> {
+    let toolbox = ToolCache::find()?;
     let page = PAGE.build(ws, &toolbox)?;
     let overview = OVERVIEW.build(ws, &toolbox)?;
     let decoder = DECODER.build(ws, &toolbox)?;
@@ -69,10 +84,18 @@ pub(crate) fn build(ws: &Workspace) -> CommandResult<String> {
     decoder::put(&decoder, &staging)?;
     diagrams::put(ws, &toolbox, &staging)?;
     packed::pack(ws, &staging)?;
-    let dist = ws.path("dist");
-    let changed = mirror(&staging, &dist)?;
-    say(format!("the page is in {} ({changed} files changed)", dist.display()));
-    Ok(boot)
+    Ok(StagedPage { folder: staging, boot })
+}
+
+impl StagedPage {
+    /// Copies into `dist/` what differs there. The answer is the name of the script that starts the page: it changes with everything that
+    /// the script loads.
+    pub(crate) fn ship(self, ws: &Workspace) -> CommandResult<String> {
+        let dist = ws.path("dist");
+        let changed = mirror(&self.folder, &dist)?;
+        say(format!("the page is in {} ({changed} files changed)", dist.display()));
+        Ok(self.boot)
+    }
 }
 
 /// Makes `to` hold what `from` holds, touching only what differs; returns how many files that were. Files of

@@ -16,7 +16,7 @@ const FOLDER: &str = "docs/images/";
 pub(crate) fn redraw(ws: &Workspace) -> CommandResult {
     browser::ensure()?;
     let packages = Packages::ensure(ws)?;
-    page::build(ws).map(drop)?;
+    page::build(ws)?;
     let hub = if let Some(named) = std::env::var_os("FANLIGHT_BIN") {
         named.into()
     } else {

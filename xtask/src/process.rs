@@ -5,19 +5,48 @@ use crate::failure::{CommandFailure, CommandResult};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 /// Runs a child to its end with our stdin, stdout and stderr. The command line is printed before it, with a
 /// `$`.
 pub(crate) fn run(command: &mut Command) -> CommandResult {
-    say(format!("$ {}", line(command)));
-    let status = command.status().map_err(CommandFailure::io(format!("starting `{}`", line(command))))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(CommandFailure::new(format!("`{}` ended with {status}", line(command))))
+    start(command)?.finish()
+}
+
+/// A child that runs beside this program. Dropping it kills it.
+#[derive(Debug)]
+pub(crate) struct Running {
+    child: Child,
+    line: String,
+}
+
+/// Starts a child with our stdin, stdout and stderr, and goes on. The command line is printed before it, with a `$`.
+pub(crate) fn start(command: &mut Command) -> CommandResult<Running> {
+    let line = line(command);
+    say(format!("$ {line}"));
+    let child = command.spawn().map_err(CommandFailure::io(format!("starting `{line}`")))?;
+    Ok(Running { child, line })
+}
+
+impl Running {
+    /// Waits for its end.
+    pub(crate) fn finish(mut self) -> CommandResult {
+        let status = self.child.wait().map_err(CommandFailure::io(format!("waiting for `{}`", self.line)))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(CommandFailure::new(format!("`{}` ended with {status}", self.line)))
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Does nothing to a child that has been waited for.
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 }
 

@@ -4,7 +4,7 @@ use crate::console::{human, human_bytes, say};
 use crate::failure::{CommandFailure, CommandResult};
 use crate::packages::Packages;
 use crate::page;
-use crate::process::run as run_child;
+use crate::process::{self, run as run_child};
 use crate::tools::{self, ToolCache};
 use crate::workspace::Workspace;
 use std::process::Command;
@@ -13,18 +13,27 @@ use std::time::Instant;
 /// Where the demo listens.
 const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 
-/// Builds the page and the hub. It then looks for the page's script in the binary: a build script that did
-/// not run again would leave an old page inside.
+/// What compiles the hub.
+const HUB: &str = "build --release --locked -p fanlight";
+
+/// Builds the page and the hub side by side, since neither keeps all cores busy: the last steps of the page run on one. The binary, which
+/// holds the page, is then made once more with the new one. At the end the page's script is looked for in the binary: a build script that
+/// did not run again would leave an old page inside.
 pub(crate) fn build(ws: &Workspace) -> CommandResult {
     let started = Instant::now();
-    let boot = page::build(ws)?;
-    run_child(&mut ws.cargo("build --release --locked -p fanlight"))?;
+    page::fetch(ws)?;
+    let hub = process::start(&mut ws.cargo(HUB))?;
+    let page = page::stage(ws)?;
+    // The hub is compiled with the files in `dist/`, so they change afterwards.
+    hub.finish()?;
+    let boot = page.ship(ws)?;
+    run_child(&mut ws.cargo(HUB))?;
     let product = ws.product();
     let bytes = std::fs::read(&product)
         .map_err(CommandFailure::io(format!("reading the product, {}", product.display())))?;
     if !bytes.windows(boot.len()).any(|window| window == boot.as_bytes()) {
         return Err(CommandFailure::new(format!("{} does not hold this page ({boot})", product.display()))
-            .mend("server/edge/build.rs must say `cargo::rerun-if-changed` for dist/"));
+            .mend("server/fanlight/build.rs must say `cargo::rerun-if-changed` for dist/"));
     }
     let size = human_bytes(bytes.len());
     say(format!("built {} ({size}, page inside) in {}", product.display(), human(started.elapsed())));

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::State;
 use axum::http::{HeaderMap, Method, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::response::Response;
@@ -338,9 +339,14 @@ fn router(shared: &Arc<Shared>) -> Router {
 
 /// Any path without a route: the refusal of a path of OpenAI's API that is not served, else what the page has
 /// there.
-async fn elsewhere(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+async fn elsewhere(
+    State(shared): State<Arc<Shared>>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
     match compat::openai::unserved(&method, uri.path()) {
         Some(refusal) => refusal,
-        None => page::file(method, uri, headers).await,
+        None => page::file(shared.config.page, &method, uri.path(), &headers),
     }
 }

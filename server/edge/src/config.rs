@@ -18,6 +18,7 @@ use upstream::Upstream;
 use crate::access::AccessConfig;
 use crate::balance::Overload;
 use crate::door::DoorSettings;
+use crate::http::page::PageFiles;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
 use crate::sharing::PeersConfig;
@@ -95,6 +96,8 @@ pub struct Config {
     pub peers: Option<PeersConfig>,
     /// When this hub gives conversations to others because it has too much to do.
     pub overload: Overload,
+    /// The files of the page. A hub without them serves everything else.
+    pub page: PageFiles,
 }
 
 impl Config {
@@ -175,6 +178,7 @@ impl Default for Config {
             retry: Duration::from_millis(500),
             peers: None,
             overload: Overload::default(),
+            page: PageFiles::default(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The binary `fanlight`: reads its arguments, runs one command, and reports the result.
 //!
 //! The crate is for people at a terminal: flags, environment variables and the settings file (`args`), the
-//! commands that serve, publish, view and convert (`command`), the output of the trace (`telemetry`), and the
-//! publishers of the demo (`demo`). It does not know how the hub stores or distributes events: it fills an
+//! commands that serve, publish, view and convert (`command`), the output of the trace (`telemetry`), the
+//! publishers of the demo (`demo`), and the files of the page, which are part of the binary (`page`). It does not know how the hub stores or distributes events: it fills an
 //! [`edge::Config`] and uses the same public endpoints as every other client.
 //!
 //! Reading order: `args` (with `layers`: flags over environment over file) → `command` → `demo`.
@@ -21,6 +21,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 mod args;
 mod command;
 mod demo;
+mod page;
 mod telemetry;
 
 fn main() -> ExitCode {

@@ -1,6 +1,7 @@
 //! Real children.
 
-use super::run_seeing;
+use super::{run_seeing, start};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -28,4 +29,20 @@ fn what_is_silent_for_too_long_is_killed_and_its_parent_goes_on() {
     assert!(lines.contains(&None));
     assert_eq!(lines.last(), Some(&Some("ended with 137".to_owned())));
     assert!(well);
+}
+
+#[test]
+fn a_child_that_nobody_waits_for_any_more_is_killed() {
+    let sleeps = start(Command::new("sleep").arg("600")).unwrap();
+    let entry = format!("/proc/{}", sleeps.child.id());
+    assert!(Path::new(&entry).exists());
+    drop(sleeps);
+    assert!(!Path::new(&entry).exists());
+}
+
+#[test]
+fn a_child_that_fails_is_named() {
+    assert!(start(&mut Command::new("true")).unwrap().finish().is_ok());
+    let failure = start(Command::new("bash").args(["-c", "exit 3"])).unwrap().finish().unwrap_err();
+    assert!(failure.to_string().contains("`bash -c exit 3` ended with exit status: 3"), "{failure}");
 }

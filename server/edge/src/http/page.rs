@@ -1,12 +1,14 @@
-//! The page, which is part of the binary: `/`, `/c/{conversation}`, and its files. The names of files contain
+//! The page, which the binary brings: `/`, `/c/{conversation}`, and its files. The names of files contain
 //! a hash of their contents, so browsers may keep them for ever; the page itself is requested each time. Each
 //! file was compressed when the page was built (brotli, gzip); nothing is compressed here.
 
 use std::borrow::Cow;
 use std::io::Read as _;
+use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use model::code::ErrorCode;
@@ -14,11 +16,69 @@ use parking_lot::Mutex;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::problem::Problem;
+use crate::state::Shared;
 
-/// The files of the built page.
-#[derive(RustEmbed)]
-#[folder = "../../dist"]
-struct Dist;
+/// The files of the built page, by their names. The binary brings them, so that this crate can be compiled before the page is built, and
+/// is not compiled anew when the page changes. By default there are none.
+#[derive(Debug, Clone, Copy)]
+pub struct PageFiles(fn(&str) -> Option<EmbeddedFile>);
+
+impl PageFiles {
+    /// The files of a folder that is part of the binary.
+    pub fn of<Folder: RustEmbed>() -> Self {
+        Self(Folder::get)
+    }
+
+    /// The file of this name; `None` if there is none.
+    fn get(self, name: &str) -> Option<EmbeddedFile> {
+        (self.0)(name)
+    }
+
+    /// The script at `path`, packed with gzip, if it is one of those that are part of the binary in this form alone.
+    fn packed_alone(self, path: &str) -> Option<EmbeddedFile> {
+        let is_script = std::path::Path::new(path).extension().is_some_and(|ending| ending == "js");
+        let is_one = is_script && path.starts_with(PACKED_ALONE);
+        is_one.then(|| self.get(&format!("{path}.gz"))).flatten()
+    }
+
+    /// Sends a file in the smallest form that the browser accepts and the build has made. `cache` is the value of
+    /// `Cache-Control`. 304 if `If-None-Match` has the tag of that form.
+    pub(super) fn send(
+        self,
+        path: &str,
+        plain: EmbeddedFile,
+        request: &HeaderMap,
+        cache: &'static str,
+    ) -> Response {
+        let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let packed = packings(text(header::ACCEPT_ENCODING))
+            .find_map(|packing| Some((packing, self.get(&format!("{path}.{}", packing.ending()))?)));
+        let kind = plain.metadata.mimetype().to_owned();
+        let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
+        // Each form has a tag of its own, because its bytes are different.
+        let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
+        let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
+        if is_known(text(header::IF_NONE_MATCH), &tag) {
+            return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
+        }
+        let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
+        let body = match file.data {
+            Cow::Borrowed(bytes) => Body::from(bytes),
+            Cow::Owned(bytes) => Body::from(bytes),
+        };
+        let mut response = (common, own, body).into_response();
+        if let Some(packing) = packing {
+            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(packing.word()));
+        }
+        response
+    }
+}
+
+impl Default for PageFiles {
+    fn default() -> Self {
+        Self(|_| None)
+    }
+}
 
 /// How the names of scripts begin that are part of the binary packed with gzip alone: what draws diagrams is 3 MB, and few need it.
 const PACKED_ALONE: &str = "diagrams-";
@@ -80,45 +140,40 @@ pub(crate) async fn embed() -> Response {
 
 /// `GET /`, `GET /c/{conversation}` and the page's other addresses: the page, which reads from its address
 /// what to show.
-pub(crate) async fn index(headers: HeaderMap) -> Response {
-    match Dist::get("index.html") {
-        Some(file) => send("index.html", file, &headers, "no-cache"),
-        None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
-    }
+pub(crate) async fn index(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    document(shared.config.page, "index.html", &headers)
 }
 
 /// `GET /runs`, `GET /dashboard` and `GET /search`: the operator's pages, a program of their own.
-pub(crate) async fn overview(headers: HeaderMap) -> Response {
-    match Dist::get("overview.html") {
-        Some(file) => send("overview.html", file, &headers, "no-cache"),
+pub(crate) async fn overview(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+    document(shared.config.page, "overview.html", &headers)
+}
+
+/// One of the page's documents, or a word on how to build it.
+fn document(page: PageFiles, name: &str, headers: &HeaderMap) -> Response {
+    match page.get(name) {
+        Some(file) => page.send(name, file, headers, "no-cache"),
         None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
     }
 }
 
 /// Any other path: a file of the page; the page with status 404 for a browser; otherwise a problem.
-pub(crate) async fn file(method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    let path = uri.path().trim_start_matches('/');
+pub(crate) fn file(page: PageFiles, method: &Method, path: &str, headers: &HeaderMap) -> Response {
+    let path = path.trim_start_matches('/');
     let is_read = method == Method::GET || method == Method::HEAD;
-    if let Some(packed) = is_read.then(|| packed_alone(path)).flatten() {
-        return send_packed(packed, &headers);
+    if let Some(packed) = is_read.then(|| page.packed_alone(path)).flatten() {
+        return send_packed(packed, headers);
     }
-    match Dist::get(path) {
-        Some(file) if is_read => send(path, file, &headers, kept(path)),
+    match page.get(path) {
+        Some(file) if is_read => page.send(path, file, headers, kept(path)),
         // Somebody has typed an address: the page shows what there is.
-        None if method == Method::GET && wants_page(&headers) => {
-            let mut response = index(headers).await;
+        None if method == Method::GET && wants_page(headers) => {
+            let mut response = document(page, "index.html", headers);
             *response.status_mut() = StatusCode::NOT_FOUND;
             response
         }
         _ => Problem::new(ErrorCode::NotFound, "there is nothing here").into_response(),
     }
-}
-
-/// The script at `path`, packed with gzip, if it is one of those that are part of the binary in this form alone.
-fn packed_alone(path: &str) -> Option<EmbeddedFile> {
-    let is_script = std::path::Path::new(path).extension().is_some_and(|ending| ending == "js");
-    let is_one = is_script && path.starts_with(PACKED_ALONE);
-    is_one.then(|| Dist::get(&format!("{path}.gz"))).flatten()
 }
 
 /// Sends such a script as it is, or unpacked to callers that take no gzip. Its name changes with its contents, so that it may be kept for
@@ -169,32 +224,6 @@ fn kept(path: &str) -> &'static str {
         .split(['-', '.', '_'])
         .any(|piece| piece.len() >= 12 && piece.bytes().all(|b| b.is_ascii_hexdigit()));
     if hashed { FOR_EVER } else { "no-cache" }
-}
-
-/// Sends a file in the smallest form that the browser accepts and the build has made. `cache` is the value of
-/// `Cache-Control`. 304 if `If-None-Match` has the tag of that form.
-pub(super) fn send(path: &str, plain: EmbeddedFile, request: &HeaderMap, cache: &'static str) -> Response {
-    let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let packed = packings(text(header::ACCEPT_ENCODING))
-        .find_map(|packing| Some((packing, Dist::get(&format!("{path}.{}", packing.ending()))?)));
-    let kind = plain.metadata.mimetype().to_owned();
-    let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
-    // Each form has a tag of its own, because its bytes are different.
-    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
-    let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
-    if is_known(text(header::IF_NONE_MATCH), &tag) {
-        return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
-    }
-    let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
-    let body = match file.data {
-        Cow::Borrowed(bytes) => Body::from(bytes),
-        Cow::Owned(bytes) => Body::from(bytes),
-    };
-    let mut response = (common, own, body).into_response();
-    if let Some(packing) = packing {
-        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(packing.word()));
-    }
-    response
 }
 
 /// Whether `tags`, from an `If-None-Match`, contains `tag`. Proxies that compress again make tags weak.

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 use rust_embed::RustEmbed;
 
-use super::page;
+use super::page::PageFiles;
 use super::problem::Problem;
 
 /// The files of `schema/`.
@@ -22,6 +22,6 @@ pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Resp
             Problem::new(ErrorCode::NotFound, format!("no schema is named {name:?}; there are {known}"));
         return problem.into_response();
     };
-    // The path cannot be that of a file of the page, so no compressed form is found for it.
-    page::send(&format!("schema/{name}"), file, &headers, "no-cache")
+    // No compressed form of it is part of the binary.
+    PageFiles::default().send(&format!("schema/{name}"), file, &headers, "no-cache")
 }

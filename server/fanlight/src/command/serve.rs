@@ -97,6 +97,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
         },
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
+        page: crate::page::files(),
         ..Config::default()
     };
     if settings.listen.ip().is_loopback() || config.may_be_reached() {
