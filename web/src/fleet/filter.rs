@@ -47,24 +47,14 @@ enum Term {
     Word(String),
     /// The state begins with it.
     State(String),
-    /// Why the newest run did not complete is it.
-    Reason(String),
-    /// The name of the model contains it.
-    Model(String),
-    /// The name of a tool that the newest run called contains it.
-    Tool(String),
-    /// The name of the main agent contains it.
-    Agent(String),
-    /// The name of the machine of the newest run contains it.
-    Host(String),
+    /// One of these names is it, or contains it.
+    Named(Name, String),
     /// A call failed, or the newest run did.
     Error,
     /// A call waits for consent.
     Approval,
     /// Somebody rated something of it good, or bad.
     Rated(bool),
-    /// A tag is it.
-    Tag(String),
     /// Somebody pinned it.
     Pinned,
     /// Somebody archived it.
@@ -73,6 +63,71 @@ enum Term {
     Agents(bool),
     /// The executing call, or else the newest run, took longer than this many milliseconds.
     Slower(u64),
+}
+
+/// Names that a row has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    /// Why the newest run did not complete; a condition names it as a whole.
+    Reason,
+    /// The model.
+    Model,
+    /// The tools that the newest run called.
+    Tool,
+    /// The main agent.
+    Agent,
+    /// The machine of the newest run.
+    Host,
+    /// The tags; a condition names one as a whole, letter for letter.
+    Tag,
+}
+
+impl Name {
+    /// The names that the condition `key` is about.
+    fn of(key: &str) -> Option<Self> {
+        Some(match key {
+            "reason" => Self::Reason,
+            "model" => Self::Model,
+            "tool" => Self::Tool,
+            "agent" => Self::Agent,
+            "host" => Self::Host,
+            "tag" => Self::Tag,
+            _ => return None,
+        })
+    }
+
+    /// Shows `see` those of `row`.
+    fn visit(self, row: &ConversationRow, see: &mut dyn FnMut(&str)) {
+        let one = match self {
+            Self::Reason => row.reason.as_deref(),
+            Self::Model => row.model.as_deref(),
+            Self::Tool => {
+                row.used.iter().for_each(|tool| see(tool));
+                row.call.iter().for_each(|call| see(&call.name));
+                row.asks.as_deref()
+            }
+            Self::Agent => row.agent.as_deref(),
+            Self::Host => row.host.as_deref(),
+            Self::Tag => {
+                row.tags.iter().for_each(|tag| see(tag));
+                None
+            }
+        };
+        one.into_iter().for_each(see);
+    }
+
+    /// Whether the condition `word` holds for one of them in `row`.
+    fn fits(self, row: &ConversationRow, word: &str) -> bool {
+        let mut fits = false;
+        self.visit(row, &mut |name| {
+            fits |= match self {
+                Self::Tag => name == word,
+                Self::Reason => name.to_lowercase() == word,
+                _ => name.to_lowercase().contains(word),
+            };
+        });
+        fits
+    }
 }
 
 /// A filter: all its conditions must hold. The empty one shows everything.
@@ -104,26 +159,22 @@ fn term(typed: &str) -> Option<Term> {
     let word = word.as_str();
     let plain = || Some(Term::Word(word.to_owned()));
     let Some((key, value)) = word.split_once(':') else { return plain() };
-    let owned = || value.to_owned();
+    if value.is_empty() && KEYS.iter().any(|(known, _)| *known == key) {
+        return None;
+    }
+    if let Some(name) = Name::of(key) {
+        // Tags are told apart by case.
+        let typed = typed.split_once(':').filter(|_| name == Name::Tag);
+        return Some(Term::Named(name, typed.map_or(value, |(_, tag)| tag).to_owned()));
+    }
     match (key, value) {
-        (
-            "state" | "reason" | "model" | "tool" | "agent" | "host" | "has" | "depth" | "slower" | "tag"
-            | "is",
-            "",
-        ) => None,
         ("state", "failed") => Some(Term::State("error".to_owned())),
         ("state", "done") => Some(Term::State("complete".to_owned())),
-        ("state", _) => Some(Term::State(owned())),
-        ("reason", _) => Some(Term::Reason(owned())),
-        ("model", _) => Some(Term::Model(owned())),
-        ("tool", _) => Some(Term::Tool(owned())),
-        ("agent", _) => Some(Term::Agent(owned())),
-        ("host", _) => Some(Term::Host(owned())),
+        ("state", _) => Some(Term::State(value.to_owned())),
         ("has", "error") => Some(Term::Error),
         ("has", "approval") => Some(Term::Approval),
         ("has", "good") => Some(Term::Rated(true)),
         ("has", "bad") => Some(Term::Rated(false)),
-        ("tag", _) => typed.split_once(':').map(|(_, tag)| Term::Tag(tag.to_owned())),
         ("is", "pinned") => Some(Term::Pinned),
         ("is", "archived") => Some(Term::Archived),
         ("depth", ">0") => Some(Term::Agents(true)),
@@ -185,16 +236,8 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     let (key, begun) = (key.to_lowercase(), begun.to_lowercase());
     let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) else { return Vec::new() };
     let mut found: BTreeSet<String> = values.iter().map(|&value| value.to_owned()).collect();
-    for row in rows {
-        match *key {
-            "reason" => note(&mut found, row.reason.as_deref()),
-            "model" => note(&mut found, row.model.as_deref()),
-            "agent" => note(&mut found, row.agent.as_deref()),
-            "host" => note(&mut found, row.host.as_deref()),
-            "tag" => note(&mut found, row.tags.iter().map(AsRef::as_ref)),
-            "tool" => note(&mut found, row.used.iter().map(AsRef::as_ref).chain(row.asks.as_deref())),
-            _ => {}
-        }
+    if let Some(name) = Name::of(key) {
+        rows.for_each(|row| name.visit(row, &mut |name| note(&mut found, name)));
     }
     let fits = |value: &String| {
         value.to_lowercase().contains(&begun) && *value != begun && !value.contains(char::is_whitespace)
@@ -203,12 +246,10 @@ pub fn completions<'a>(text: &str, rows: impl Iterator<Item = &'a ConversationRo
     fitting.map(|value| format!("{before}{key}:{value}")).collect()
 }
 
-/// Puts names into a set: few are new where there are many rows.
-fn note<'a>(found: &mut BTreeSet<String>, names: impl IntoIterator<Item = &'a str>) {
-    for name in names {
-        if !found.contains(name) {
-            found.insert(name.to_owned());
-        }
+/// Puts a name into a set: few are new where there are many rows.
+fn note(found: &mut BTreeSet<String>, name: &str) {
+    if !found.contains(name) {
+        found.insert(name.to_owned());
     }
 }
 
@@ -235,16 +276,7 @@ impl Term {
                 has(title(row), word) || has(row.conversation.as_str(), word) || has(state(row, now), word)
             }
             Self::State(word) => state(row, now).starts_with(word),
-            Self::Reason(word) => row.reason.as_deref().is_some_and(|reason| reason.to_lowercase() == *word),
-            Self::Model(word) => row.model.as_deref().is_some_and(|model| has(model, word)),
-            Self::Tool(word) => {
-                let call = row.call.as_ref().map(|call| call.name.as_str());
-                let now = call.into_iter().chain(row.asks.as_deref());
-                now.chain(row.used.iter().map(AsRef::as_ref)).any(|tool| has(tool, word))
-            }
-            Self::Host(word) => row.host.as_deref().is_some_and(|host| has(host, word)),
-            Self::Agent(word) => row.agent.as_deref().is_some_and(|agent| has(agent, word)),
-            Self::Tag(wanted) => row.tags.iter().any(|tag| tag == wanted),
+            Self::Named(name, word) => name.fits(row, word),
             Self::Pinned => row.pinned,
             Self::Archived => row.archived,
             Self::Error => row.failed > 0 || row.state == Some(RunStatus::Error),
