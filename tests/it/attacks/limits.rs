@@ -336,6 +336,7 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         include_str!("../several_access.rs"),
         include_str!("../../../server/edge/src/access/bounds.rs"),
         include_str!("../../../server/edge/src/http/access/counted.rs"),
+        include_str!("../../../server/edge/src/frozen/moving.rs"),
         include_str!("../../../server/access/src/quota.rs"),
         include_str!("../../../server/access/src/quota/bytes.rs"),
         include_str!("../../../server/access/src/sessions.rs"),

@@ -46,6 +46,7 @@ With access control. What `[access.limits]` sets is a number of the settings, an
 | logins and links of hubs that share a log | 1,000 logins, the oldest goes; 1,000 links, another one is refused | all | `server/log/src/shared_access.rs` | `i7_a_login_that_is_under_way_is_taken_once_by_any_hub_and_the_oldest_go_first`, `i7_views_of_a_link_are_counted_once_for_all_hubs_and_links_are_bounded` |
 | the note of whom a link is for | 200 bytes, one line | a link | `server/access/src/shares.rs` | `a_note_of_whom_a_link_is_for_is_a_line_of_text` |
 | tasks that write copies of turns | one for each live link to a turn that runs, so 1,000; 500 events at once | all | `server/edge/src/frozen/following.rs` | `a_live_link_that_is_revoked_while_its_turn_runs_cuts_off_and_goes_with_its_copy` |
+| copies that are given up at once for the hub of their original | 8; others wait for the next look | a hub | `server/edge/src/frozen/moving.rs` | `i7_so_many_copies_move_at_once_and_each_of_them_once` |
 | copies that frozen links show | one for each link, so 1,000; what is left of others goes within a minute | all | `server/edge/src/frozen.rs` | `what_a_frozen_link_shows_goes_with_the_link_and_with_the_conversation` |
 | tokens, grants of one | 1,000, 64 | all, a token | `server/access/src/tokens.rs` | `i7_a_hub_has_a_bounded_number_of_tokens` |
 | refusals in the audit log | 60 in a minute; the rest is a number | all | `server/access/src/audit/budget.rs` | `i7_refusals_are_written_up_to_a_number_in_each_minute_and_the_rest_is_counted` |
