@@ -422,6 +422,47 @@ async fn a_live_link_to_a_turn_goes_on_at_whichever_hub_has_the_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn live_links_to_turns_go_on_when_their_hub_is_stopped_while_their_copies_move() {
+    // More copies than move at once.
+    const LINKS: usize = 12;
+    let mut cluster = Cluster::start_with(2, &["--access", "tokens"]).await;
+    let all = cluster.hubs[0].token_for("all", &["admin"]).await;
+    spread(&cluster.hubs, &all).await;
+    let publish = async |hub: &TestHub, events: Value| {
+        let told = hub.request("POST", "/v1/conversations/c/events").bearer_auth(&all);
+        let told = patiently("events", told.body(events.to_string()).send()).await.unwrap();
+        told.status().is_success().then_some(())
+    };
+    let mut watchers = Vec::new();
+    {
+        let [a, b] = &cluster.hubs[..] else { panic!() };
+        publish(a, links_live::begun(1)).await.unwrap();
+        for _ in 0..LINKS {
+            let link = links::made(a, &all, json!({"conversation": "c", "turn": "m1"})).await;
+            let (guest, to) = links::followed(b, &link).await;
+            watchers.push(links_live::Watcher::begin(b, &guest, &links::name_in(&to)).await);
+        }
+        for watcher in &mut watchers {
+            watcher.hears("first-1").await;
+        }
+        let path = format!("/v1/conversations/c/move?to={}", b.url("").trim_end_matches('/'));
+        until("the move", async || {
+            let moved = a.request("POST", &path).bearer_auth(&all).send().await.ok()?;
+            moved.status().is_success().then_some(())
+        })
+        .await;
+    }
+    // Its copies go after the conversation now.
+    assert_eq!(cluster.hubs[0].stop().await, Some(0), "it ends well");
+    let b = &cluster.hubs[1];
+    until("the conversation to go on", async || publish(b, links_live::more(1, "second ")).await).await;
+    for watcher in &mut watchers {
+        watcher.hears("second").await;
+        assert_eq!(watcher.told.matches("\"why\":\"epoch_changed\"").count(), 0, "{}", watcher.told);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_whose_link_could_not_be_looked_up_is_good_once_it_can() {
     let server = TestPostgresServer::start();
     let cluster = Cluster::start_on(&server, 2, &["--access", "tokens"]).await;

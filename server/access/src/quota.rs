@@ -3,6 +3,10 @@
 
 use std::collections::BTreeMap;
 
+mod bytes;
+
+pub use bytes::{Debtor, TrafficRates};
+
 /// Most addresses or principals of which a rate is kept; for another one that which has used least is forgotten.
 pub const RATED_MAX: usize = 10_000;
 
@@ -26,6 +30,10 @@ pub struct Quotas {
     pub received_mib_per_minute: u32,
     /// MiB of bodies that the hub sends one principal in a minute, all of them at once too.
     pub sent_mib_per_minute: u32,
+    /// MiB of bodies and frames that the hub receives from one address in a minute, whoever sends them.
+    pub received_mib_per_minute_per_address: u32,
+    /// MiB of bodies that the hub sends one address in a minute, whoever fetches them.
+    pub sent_mib_per_minute_per_address: u32,
 }
 
 impl Default for Quotas {
@@ -39,6 +47,8 @@ impl Default for Quotas {
             publishes_per_second: 1_000,
             received_mib_per_minute: 16_384,
             sent_mib_per_minute: 32_768,
+            received_mib_per_minute_per_address: 16_384,
+            sent_mib_per_minute_per_address: 32_768,
         }
     }
 }
@@ -125,42 +135,6 @@ fn make_room<K: Ord + Clone>(full_at: &mut BTreeMap<K, u64>, whose: &K, now: u64
     }
 }
 
-/// A minute in microseconds.
-const MINUTE_US: u64 = 60_000_000;
-
-/// How many bytes passed, by whose they are: a number at once, and as many again in each minute. Bytes are counted when they have passed, so
-/// somebody may have had more than that; they owe it then, a minute's worth at most. At most [`RATED_MAX`] are kept, as in [`Rates`].
-#[derive(Debug)]
-pub struct ByteRates<K> {
-    /// Bytes in a minute, at least one.
-    in_a_minute: u64,
-    /// When nothing will have been used, in microseconds since some beginning.
-    full_at: BTreeMap<K, u64>,
-}
-
-impl<K: Ord + Clone> ByteRates<K> {
-    /// `mib_in_a_minute` MiB at once, at least one, and as many again in each minute.
-    pub fn new(mib_in_a_minute: u32) -> Self {
-        Self { in_a_minute: u64::from(mib_in_a_minute.max(1)) << 20, full_at: BTreeMap::new() }
-    }
-
-    /// Counts `bytes` that passed at `now`, in microseconds. Gives in how many microseconds more may pass; 0 is now.
-    pub fn count(&mut self, whose: &K, bytes: u64, now: u64) -> u64 {
-        make_room(&mut self.full_at, whose, now);
-        let time = u128::from(bytes) * u128::from(MINUTE_US);
-        let time = u64::try_from(time.div_ceil(u128::from(self.in_a_minute))).unwrap_or(u64::MAX);
-        let full_at = self.full_at.entry(whose.clone()).or_default();
-        *full_at = (*full_at).max(now).saturating_add(time).min(now.saturating_add(2 * MINUTE_US));
-        self.owes(whose, now)
-    }
-
-    /// In how many microseconds after `now` more may pass; 0 is now, and it is a minute at most.
-    pub fn owes(&self, whose: &K, now: u64) -> u64 {
-        let full_at = self.full_at.get(whose).copied().unwrap_or_default();
-        full_at.saturating_sub(now).saturating_sub(MINUTE_US)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     //! Tests of how much one may do, and that nobody else pays for it.
@@ -194,38 +168,6 @@ mod tests {
             [true, true, true, false],
             "saved up to three"
         );
-    }
-
-    #[test]
-    fn i7_bytes_of_a_minute_pass_at_once_and_what_is_over_it_is_owed_a_minute_at_most() {
-        const MIB: u64 = 1 << 20;
-        let mut rates = ByteRates::new(6);
-        assert_eq!(
-            [rates.count(&"a", 2 * MIB, 0), rates.count(&"a", 4 * MIB, 0)],
-            [0, 0],
-            "a minute's worth"
-        );
-        assert_eq!(rates.count(&"a", MIB, 0), MINUTE_US / 6, "one MiB in ten seconds");
-        assert_eq!((rates.owes(&"a", MINUTE_US / 6 - 1), rates.owes(&"a", MINUTE_US / 6)), (1, 0));
-        assert_eq!((rates.owes(&"b", 0), rates.count(&"b", 6 * MIB, 0)), (0, 0), "others are not counted");
-        assert_eq!(rates.count(&"a", u64::MAX, 0), MINUTE_US, "whatever it was");
-        assert_eq!(
-            rates.count(&"a", 6 * MIB, 2 * MINUTE_US),
-            0,
-            "after the minutes all of it is there again"
-        );
-        assert_eq!(rates.count(&"a", 1, 2 * MINUTE_US), 10, "and no more");
-    }
-
-    #[test]
-    fn i7_of_so_many_principals_are_bytes_counted_and_those_who_had_most_stay() {
-        let mut rates = ByteRates::new(1);
-        assert!(rates.count(&0, 2 << 20, 0) > 0);
-        for other in 1..=2 * RATED_MAX {
-            assert_eq!(rates.count(&other, 1_000, 0), 0);
-        }
-        assert_eq!(rates.full_at.len(), RATED_MAX);
-        assert!(rates.owes(&0, 0) > 0, "a crowd of others gives nobody more");
     }
 
     #[test]

@@ -58,7 +58,7 @@ pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
 pub(crate) use store::private;
 pub use store::{StoreError, TokenStore, frozen_copies, random};
-pub(crate) use traffic::Traffic;
+pub(crate) use traffic::{CountedFor, Traffic};
 pub use trusted::{AddressRange, AddressRangeError, GROUPS_CLAIM, TrustedHeaders, USER_CLAIM, USER_HEADER};
 
 /// The time between two checks whether the file of tokens has changed.

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! make:   events up to now ─▶ of the one turn? ─▶ frozen: runs that go on are interrupted ─▶ archived ─▶ fanlight.frozen.NAME ─▶ link
-//! every minute, and when links go:   conversation gone ─▶ its links go     link over ─▶ its copy goes     live ─▶ goes on
+//! every minute, and when links go:   conversation gone ─▶ its links go     link over ─▶ its copy goes     live, and runs ─▶ goes on
 //! ```
 //!
 //! A copy is a conversation like others, but that it is in no search, no figures and no sink. It goes with its link, and with the conversation.
@@ -12,41 +12,36 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use access::{FrozenShare, Share};
 use agents::Refusal;
 use encode::document::only::{ExportSelection, is_of};
-use event_log::{EventPage, ListQuery, LogError, clock, reached};
+use event_log::{EventPage, LogError, clock, reached};
 use hub::{Conversation, History, OpenError, PendingDeletion};
 use model::code::ErrorCode;
 use model::event::{Event, Kind, LabelChange};
 use model::fold::fold;
 use model::frame::Durability;
-use model::view::RunView;
 use model::{ConversationId, Envelope, Epoch, MessageId, RunId, View, unfold};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use self::following::{Followers, LiveLink};
+use self::following::{Followers, LiveLink, LookVerdict};
+use self::listed::CopyState;
+use self::looking::{LookPause, SeenOriginals};
 use crate::access::StoredLinks;
 use crate::fork::{ends, read, said};
 use crate::state::Shared;
 use crate::work::{TURN, Task};
 
 pub(crate) mod following;
+mod listed;
+mod looking;
+mod moving;
+mod turn;
 
 /// The tag of copies, by which the list finds them.
 const TAG: &str = "frozen-link";
-
-/// How often it is looked which copies are over.
-const EVERY: Duration = Duration::from_mins(1);
-
-/// How often it is looked whether a live copy goes on that another hub writes, or that could not be written.
-const SOON: Duration = Duration::from_secs(5);
-
-/// Most rows of the list that are read at once.
-const ROWS_AT_ONCE: usize = 500;
 
 /// What a link shows of the runs that go on when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +61,8 @@ pub(crate) struct Copies {
     gone: Notify,
     /// Those on which this hub writes.
     followers: Followers,
+    /// The conversations in memory of which it is known that their links are about them.
+    seen: SeenOriginals,
 }
 
 /// A copy whose link is being made. Dropping it lets the copy go, unless a link has it by then.
@@ -113,7 +110,7 @@ impl Copies {
 /// go on in a live one. Waits for its turn among the hub's expensive work and for the disk.
 ///
 /// Fails with `not_found` for a turn that is not there, with `bad_request` for a conversation without events and for a live copy of what does not run,
-/// with `too_many` without a turn.
+/// with `too_many` without a turn, with `log_failed` where the log cannot be read.
 pub(crate) async fn freeze<'a>(
     shared: &'a Shared,
     from: &Arc<Conversation>,
@@ -137,7 +134,7 @@ pub(crate) async fn freeze<'a>(
         let why = format!("the conversation has no message {:?}", only.name().unwrap_or_default());
         return Err(Refusal::new(ErrorCode::NotFound, why));
     }
-    if kind == CopyKind::Live && !view.runs.values().any(RunView::is_running) {
+    if kind == CopyKind::Live && !view.is_running() {
         let why = "turn: no run of this turn goes on, so there is nothing to follow: say \"frozen\": true";
         return Err(Refusal::new(ErrorCode::BadRequest, why));
     }
@@ -163,7 +160,7 @@ pub(crate) async fn freeze<'a>(
     event_log::blocking(|| finish(&mut envelopes, kind));
     let name = ConversationId::frozen(&clock::fresh_name());
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
-    let begins = shared.hub.read(from, 0, 1).await.ok().and_then(|page| begin(&page));
+    let begins = begins(shared.hub.read(from, 0, 1).await)?;
     // From here on nothing is waited for until the guard below takes the name out again.
     shared.copies.making.lock().insert(name.clone());
     let shows = FrozenShare { of: from.id().clone(), seq, turn, begins, live: kind == CopyKind::Live };
@@ -177,6 +174,16 @@ pub(crate) async fn freeze<'a>(
     let imported = shared.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
     imported.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(copy)
+}
+
+/// When the first event of a conversation was taken, in milliseconds since 1970; `None` if the log no longer has it. Fails if it cannot be read: without it nobody
+/// could tell the conversation from another one that takes its name.
+fn begins(page: Result<EventPage, LogError>) -> Result<Option<u64>, Refusal> {
+    match page {
+        Ok(page) => Ok(begin(&page)),
+        Err(LogError::Gone { .. }) => Ok(None),
+        Err(error) => Err(Refusal::new(error.code(), error.to_string())),
+    }
 }
 
 /// When the first event of a conversation was taken, in milliseconds since 1970, if `page` begins with it.
@@ -230,18 +237,17 @@ pub(crate) fn remove(
     pending
 }
 
-/// Removes links whose conversations are gone, and copies whose links are over, and goes on with live copies: every minute, when links go, and when a live one
-/// was made. Never returns.
+/// Removes links whose conversations are gone, and copies whose links are over, and goes on with live copies: every minute, when links go, when a live one
+/// was made, and sooner as long as another hub writes a copy whose runs go on. Never returns.
 pub(crate) async fn keep_up(shared: &Arc<Shared>) {
+    let mut pause = LookPause::default();
     loop {
         let its = Arc::clone(shared);
         let round = tokio::task::spawn_blocking(move || round(&its)).await;
-        let mut pause = EVERY;
+        let mut verdict = LookVerdict::Settled;
         match round {
             Ok(Ok(Round { pending, live })) => {
-                if following::keep(shared, live).await {
-                    pause = SOON;
-                }
+                verdict = following::keep(shared, live).await;
                 let level = Durability::Stored.min(shared.hub.log().durability());
                 for deletion in pending {
                     // A log that cannot write says so itself, and the next look finds the copy again.
@@ -252,8 +258,8 @@ pub(crate) async fn keep_up(shared: &Arc<Shared>) {
             Err(error) => tracing::error!(%error, "looking at copies of frozen links broke off"),
         }
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
-            () = shared.copies.gone.notified() => {}
+            () = tokio::time::sleep(pause.after(verdict)) => {}
+            () = shared.copies.gone.notified() => pause = LookPause::default(),
         }
     }
 }
@@ -263,14 +269,15 @@ pub(crate) async fn keep_up(shared: &Arc<Shared>) {
 struct Round {
     /// What to wait for until nothing is left of the copies that are over.
     pending: Vec<PendingDeletion>,
-    /// The links to turns that go on.
+    /// The links to turns of which a run may still go on.
     live: Vec<LiveLink>,
 }
 
 /// Looks once. Waits for the disk.
 fn round(shared: &Shared) -> Result<Round, LogError> {
     // In this order: a copy is among those that are being made until its link is stored.
-    let copies = all(shared)?;
+    let copies = listed::all(shared)?;
+    shared.copies.seen.forget_gone();
     let mut alive = shared.copies.making.lock().clone();
     let file = shared.config.log.file("shares.json");
     let folder = file.as_deref().and_then(Path::parent);
@@ -286,7 +293,8 @@ fn round(shared: &Shared) -> Result<Round, LogError> {
             }
             Ok(false) => {
                 alive.insert(conversation.clone());
-                if frozen.live {
+                // One without a row was made a moment ago.
+                if frozen.live && copies.get(&conversation) != Some(&CopyState::Ended) {
                     live.push(LiveLink { copy: conversation, shows: frozen, expires });
                 }
             }
@@ -317,13 +325,16 @@ fn round(shared: &Shared) -> Result<Round, LogError> {
         );
         return Ok(Round { live, ..Round::default() });
     }
-    let pending = remove(shared, copies.into_iter().filter(|copy| !alive.contains(copy)));
+    let pending = remove(shared, copies.into_keys().filter(|copy| !alive.contains(copy)));
     Ok(Round { pending, live })
 }
 
 /// Whether the conversation of a frozen link is there no more, or another one has its name.
 fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
     let found = shared.hub.in_memory(&frozen.of).filter(|found| found.head() > 0);
+    if found.as_ref().is_some_and(|found| shared.copies.seen.has(found, frozen.begins)) {
+        return Ok(false);
+    }
     let page = found.as_ref().and_then(|found| found.page(0, 1));
     match page.map_or_else(|| shared.hub.log().read(&frozen.of, 0, 1), Ok) {
         // What was said a moment ago may not be stored yet.
@@ -331,27 +342,12 @@ fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
         // Whether it has the events one by one does not matter.
         Err(LogError::Gone { .. }) => Ok(false),
         Err(error) => Err(error),
-        Ok(page) => Ok(begin(&page).zip(frozen.begins).is_some_and(|(now, then)| now != then)),
-    }
-}
-
-/// The names of all copies.
-fn all(shared: &Shared) -> Result<Vec<ConversationId>, LogError> {
-    let (mut copies, mut after) = (Vec::new(), None);
-    loop {
-        let query = ListQuery {
-            after,
-            state: None,
-            pinned: None,
-            archived: Some(true),
-            tag: Some(TAG.into()),
-            limit: ROWS_AT_ONCE,
-        };
-        let page = shared.hub.list(&query)?;
-        after = page.rows.last().map(|row| (row.at, row.conversation.clone()));
-        copies.extend(page.rows.into_iter().map(|row| row.conversation).filter(ConversationId::is_frozen));
-        if !page.more || after.is_none() {
-            return Ok(copies);
+        Ok(page) => {
+            let is_other = begin(&page).zip(frozen.begins).is_some_and(|(now, then)| now != then);
+            if let Some(found) = found.filter(|_| !is_other) {
+                shared.copies.seen.note(&found, frozen.begins);
+            }
+            Ok(is_other)
         }
     }
 }
@@ -359,4 +355,20 @@ fn all(shared: &Shared) -> Result<Vec<ConversationId>, LogError> {
 /// The copies of `links`.
 pub(crate) fn copies_of(links: &[Share]) -> impl Iterator<Item = ConversationId> {
     links.iter().filter(|link| link.frozen.is_some()).map(|link| link.conversation.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of when the first event of a conversation is not known.
+
+    use super::*;
+
+    #[test]
+    fn a_log_that_cannot_be_read_makes_no_link_without_a_beginning() {
+        let failed = begins(Err(LogError::Unreadable(Arc::from("the disk is gone")))).unwrap_err();
+        assert_eq!((failed.code, failed.code.status()), (ErrorCode::LogFailed, 503));
+        assert!(failed.why.contains("the disk is gone"));
+        assert_eq!(begins(Err(LogError::Gone { begins_after: 9 })).unwrap(), None, "it has the state alone");
+        assert_eq!(begins(Ok(EventPage { envelopes: Vec::new(), head: 0 })).unwrap(), None);
+    }
 }

@@ -85,7 +85,7 @@ fn counting(page: &mut Page, shared: &Shared) {
     }
     page.head(
         "fanlight_over_quota_total",
-        "How often a principal over its bytes was refused or slowed down.",
+        "How often a principal or an address over its bytes was refused or slowed down.",
         "counter",
     );
     for (way, (_, over)) in ways {

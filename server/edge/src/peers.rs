@@ -120,6 +120,10 @@ pub(crate) async fn owner_now(
     if matches!(looked, Ok(Ok(Owner::Here))) {
         // Sockets begin anew what was replaced.
         shared.sockets.wake_due(true);
+        if conversation.is_frozen() && purpose == Purpose::Make {
+            // Somebody watches the copy of a turn, which may go on here.
+            shared.copies.look();
+        }
     }
     let looked = looked.unwrap_or_else(|error| Err(LogError::Unreadable(Arc::from(error.to_string()))));
     match (&looked, &shared.peers) {
@@ -227,6 +231,10 @@ pub(crate) async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>
                 tracing::info!(conversation = %next.id(), "a conversation was taken over");
                 if conversation.is_over() {
                     shared.sockets.wake_due(true);
+                }
+                if conversation.id().is_frozen() {
+                    // The copy of a turn may go on here.
+                    shared.copies.look();
                 }
                 return shared.fanout.deliver(next.id());
             }

@@ -52,7 +52,7 @@ mod watching;
 
 pub use crate::slice::{Cursor, Delivery, Slice};
 pub use change_feeds::ChangeFeed;
-pub use conversation::{Conversation, Discontinuity, NotGivenUp, WITHHELD_MS};
+pub use conversation::{Conversation, CopyMark, Discontinuity, NotGivenUp, WITHHELD_MS};
 pub use copied::{CopyError, CopySummary, copy};
 pub use delete::PendingDeletion;
 pub(crate) use encoded_slice::{EncodedSlice, VIEWERS_PER_PUMP};

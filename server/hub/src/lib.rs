@@ -28,10 +28,10 @@ pub use fanout::{
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::blocking_log;
 pub use hub::{
-    AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Conversation, CopyError, CopySummary,
-    Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, FrameNumbering, History, Hub,
-    ImportError, ListPage, MemoryBounds, NotGivenUp, Numbers, OpenError, OrphanTimeouts, Orphans,
-    PendingDeletion, PendingTicket, Prices, Publication, PublishError, PublisherConnection, SeenRows, Slice,
-    Snapshot, SnapshotNeed, ViewerCountChanges, WITHHELD_MS, copy,
+    AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Conversation, CopyError, CopyMark,
+    CopySummary, Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, FrameNumbering,
+    History, Hub, ImportError, ListPage, MemoryBounds, NotGivenUp, Numbers, OpenError, OrphanTimeouts,
+    Orphans, PendingDeletion, PendingTicket, Prices, Publication, PublishError, PublisherConnection,
+    SeenRows, Slice, Snapshot, SnapshotNeed, ViewerCountChanges, WITHHELD_MS, copy,
 };
 pub use tally::{Counter, TALLY, Tally};

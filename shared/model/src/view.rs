@@ -52,6 +52,11 @@ pub struct View {
 const HEADLINE_CHARS_MAX: usize = 72;
 
 impl View {
+    /// Whether any of its runs goes on.
+    pub fn is_running(&self) -> bool {
+        self.runs.values().any(RunView::is_running)
+    }
+
     /// What the conversation is called: the title that somebody gave it, else that of its runs, else the first words that the user said,
     /// without what a client put around them; nothing where nobody has said any.
     pub fn headline(&self) -> Option<String> {

@@ -6,7 +6,7 @@ use crate::rows::Row;
 
 const USAGE: &str = "cargo bench -p tests --bench fanout -- [--rows hot,many,saturate,idle,late,slow] \
     [--arms floor,fanlight,fanlight-memory,fanlight-unredacted,\
-    fanlight-one-role,fanlight-five-roles,nats,nchan,mosquitto,ws,socketio] [--rounds 3] [--seconds 10]";
+    fanlight-known,fanlight-one-role,fanlight-five-roles,nats,nchan,mosquitto,ws,socketio] [--rounds 3] [--seconds 10]";
 
 /// The choices for one run.
 pub(crate) struct Args {

@@ -99,6 +99,7 @@ pub(crate) fn all() -> Vec<Box<dyn Arm>> {
         Box::new(fanlight::Fanlight::Default),
         Box::new(fanlight::Fanlight::Memory),
         Box::new(fanlight::Fanlight::Unredacted),
+        Box::new(roles::Guarded::without_roles()),
         Box::new(roles::Guarded::with_one_role()),
         Box::new(roles::Guarded::with_five_roles()),
         Box::new(nats::Nats),

@@ -8,7 +8,7 @@ use tests::wire::WebSocketWire;
 use super::jwt::{refused, settings};
 use crate::access::{get, tell, unauthenticated};
 
-fn too_many(answer: &reqwest::Response) -> bool {
+pub(super) fn too_many(answer: &reqwest::Response) -> bool {
     answer.status() == 429 && answer.headers().contains_key("retry-after")
 }
 
@@ -150,7 +150,7 @@ async fn i7_an_address_has_so_many_connections_open() {
 }
 
 /// Events with so many KiB of text in one body.
-fn events_of(kib: usize) -> String {
+pub(super) fn events_of(kib: usize) -> String {
     let text = "x".repeat(kib << 10);
     format!(
         "{{\"k\":\"run.start\",\"run\":\"r\"}}\n{{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p\",\"kind\":\"text\"}}\n\
@@ -170,7 +170,7 @@ pub(super) async fn tell_much(
 }
 
 /// How often somebody was refused or slowed down for bytes that went this way.
-async fn over(hub: &TestHub, token: &str, way: &str) -> u64 {
+pub(super) async fn over(hub: &TestHub, token: &str, way: &str) -> u64 {
     let page = get(hub, token, "/metrics").await.text().await.unwrap();
     let line = format!("fanlight_over_quota_total{{way=\"{way}\"}} ");
     page.lines().find_map(|it| it.strip_prefix(&line)?.parse().ok()).unwrap()
@@ -259,7 +259,7 @@ async fn i7_who_fetches_more_bytes_than_it_may_waits_and_others_do_not() {
 }
 
 /// The id of the next ack, past heartbeats.
-async fn acked(wire: &mut WebSocketWire) -> u64 {
+pub(super) async fn acked(wire: &mut WebSocketWire) -> u64 {
     loop {
         let said: Value = serde_json::from_str(&wire.text().await.unwrap()).unwrap();
         if said["t"] != "hb" {
@@ -324,16 +324,21 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         ("publishes_per_second", quotas.publishes_per_second),
         ("received_mib_per_minute", quotas.received_mib_per_minute),
         ("sent_mib_per_minute", quotas.sent_mib_per_minute),
+        ("received_mib_per_minute_per_address", quotas.received_mib_per_minute_per_address),
+        ("sent_mib_per_minute_per_address", quotas.sent_mib_per_minute_per_address),
     ] {
         let row = format!("| `{name}` | {}", grouped(number));
         assert!(table.contains(&row), "{row}");
     }
     let tests = [
         include_str!("limits.rs"),
+        include_str!("by_address.rs"),
         include_str!("../several_access.rs"),
         include_str!("../../../server/edge/src/access/bounds.rs"),
         include_str!("../../../server/edge/src/http/access/counted.rs"),
+        include_str!("../../../server/edge/src/frozen/moving.rs"),
         include_str!("../../../server/access/src/quota.rs"),
+        include_str!("../../../server/access/src/quota/bytes.rs"),
         include_str!("../../../server/access/src/sessions.rs"),
         include_str!("../../../server/access/src/oidc.rs"),
         include_str!("../../../server/log/src/postgres/tests/shared.rs"),

@@ -42,9 +42,9 @@ pub(crate) struct Counted {
     sockets: Arc<Mutex<UseCounts<CompactString>>>,
     /// Frames and requests with events, by principal.
     publishes: Mutex<Rates<CompactString>>,
-    /// Bytes that come from each principal: bodies and frames.
+    /// Bytes that come from each principal and each address: bodies and frames.
     pub(crate) received: Arc<Traffic>,
-    /// Bytes of bodies that each principal is sent.
+    /// Bytes of bodies that each principal and each address is sent.
     pub(crate) sent: Arc<Traffic>,
     /// Logins that failed, by address.
     failed: Mutex<Rates<IpAddr>>,
@@ -73,7 +73,7 @@ pub(super) fn seat<K: Ord + Clone>(among: &Arc<Mutex<UseCounts<K>>>, whose: K) -
 }
 
 /// Whom an address stands for: of IPv6 one household has all that begin with the same 64 bits.
-fn household(address: IpAddr) -> IpAddr {
+pub(super) fn household(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
             IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)))
@@ -99,8 +99,11 @@ impl Counted {
             requests: Arc::new(Mutex::new(UseCounts::new(quotas.requests_per_principal))),
             sockets: Arc::new(Mutex::new(UseCounts::new(quotas.sockets_per_principal))),
             publishes: Mutex::new(Rates::new(at_once, every_us)),
-            received: Arc::new(Traffic::new(quotas.received_mib_per_minute)),
-            sent: Arc::new(Traffic::new(quotas.sent_mib_per_minute)),
+            received: Arc::new(Traffic::new(
+                quotas.received_mib_per_minute,
+                quotas.received_mib_per_minute_per_address,
+            )),
+            sent: Arc::new(Traffic::new(quotas.sent_mib_per_minute, quotas.sent_mib_per_minute_per_address)),
             failed: Mutex::new(in_a_minute(quotas.failed_logins_per_minute)),
             begun: Mutex::new(in_a_minute(quotas.provider_logins_per_minute)),
             strangers: Semaphore::new(STRANGERS_AT_ONCE_MAX),

@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use access::audit::{Audited, AuditedAction};
 use access::cookie::{self, Channel};
-use access::{Admission, Denial, Need, Principal, Right, Shows, beginnings, offers, routes};
+use access::{Admission, Denial, Need, Principal, Right, Shows, routes};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
@@ -34,7 +34,6 @@ use model::{ConversationId, Envelope, Mask, PublisherId};
 
 use super::guard;
 use super::hubs::known::FromHub;
-use super::params::{self, Query};
 use super::problem::Problem;
 use crate::access::Seat;
 use crate::proxy::{self, KEYS};
@@ -50,14 +49,15 @@ mod opening;
 mod provider;
 mod proxied;
 mod shares;
+mod whoami;
 
-use counted::{Owing, counted};
 use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
 pub(crate) use opening::{follow, follow_anyway};
 pub(crate) use provider::{begin_login, end_login};
 pub(crate) use proxied::KeyPlace;
 pub(crate) use shares::{share, shares, unshare};
+pub(crate) use whoami::whoami;
 
 /// The header with the token of a call through the proxy.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
@@ -234,8 +234,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         Err(denial) => return refused(&shared, &parts, None, denial),
     };
     if is_open {
-        parts.extensions.insert(Greeting(admission.ok()));
-        return next.run(Request::from_parts(parts, body)).await;
+        return opened(&shared, (parts, body), admission.ok(), next).await;
     }
     let admission = match admission {
         Ok(admission) => admission,
@@ -251,10 +250,11 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     if let Err(denial) = is_met.and_then(|()| shows.serves(&principal)) {
         return refused(&shared, &parts, Some(&principal), denial);
     }
-    let (seat, body) = match fair::let_through(&shared, (need, shows), (&parts, body), &admission.principal) {
-        Ok(through) => through,
-        Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
-    };
+    let (seat, body) =
+        match fair::let_through(&shared, (need, shows), (&parts, body), Some(&*admission.principal)) {
+            Ok(through) => through,
+            Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
+        };
     let deed = routes::deed(need, parts.method.as_str());
     let told = deed.map(|deed| about(&parts, deed, Some(&principal), named.as_deref()));
     parts.extensions.insert(Caller(principal));
@@ -267,6 +267,22 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         blocking(|| shared.gate.audit(told));
     }
     response
+}
+
+/// Serves a request for which nobody need be known; its bytes are counted for its address alone.
+async fn opened(
+    shared: &Shared,
+    (mut parts, body): (Parts, Body),
+    admission: Option<Admission>,
+    next: Next,
+) -> Response {
+    let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), None);
+    let body = match fair::let_through(shared, (Need::Nothing, Shows::Nothing), (&parts, body), None) {
+        Ok((_no_seat, body)) => body,
+        Err(problem) => return problem.into_response(),
+    };
+    parts.extensions.insert(Greeting(admission));
+    fair::sent(counts, next.run(Request::from_parts(parts, body)).await)
 }
 
 /// For whom another hub asks, if it does: the principal that the other hub has admitted, checked by the token
@@ -303,8 +319,8 @@ async fn served(
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
     let uri = request.uri().clone();
     let told = |denial: Denial| proxy::told_to_anybody(&uri, denial.into()).into_response();
-    let is_passed_on = request.extensions().get::<FromHub>().is_some();
-    let counts = shared.gate.counted().filter(|_| !is_passed_on);
+    let counts =
+        fair::counted_for(shared, (request.headers(), request.extensions()), Some(&*admission.principal));
     // Set when the request's body is cut off. A handler only sees a broken body and blames the sender for it.
     let cut = Arc::new(OnceLock::new());
     let request = request.map(|body| {
@@ -324,11 +340,7 @@ async fn served(
     let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));
     // What is live is as much as others publish, and shared by all who watch it.
     let counts = counts.filter(|_| !is_events);
-    response.map(|body| {
-        let body = match counts {
-            Some(counts) => counted(body, &counts.sent, admission.principal.name(), Owing::GoesOn),
-            None => body,
-        };
+    fair::sent(counts, response).map(|body| {
         let over = over();
         let ending = Ending::wrap(body, async move {
             // The request goes on as long as its answer does.
@@ -444,55 +456,12 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
         Some(_) => proxy::told(shared, &parts.uri, problem),
         None => proxy::told_to_anybody(&parts.uri, problem),
     };
-    let mut response = problem.into_response();
+    let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), who);
+    let mut response = fair::sent(counts, problem.into_response());
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if response.status() == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response
-}
-
-/// The query of `GET /v1/access`.
-#[derive(Debug, serde::Deserialize)]
-pub(crate) struct AccessQuery {
-    /// The conversation in which the caller asks what they may do; it need not exist.
-    conversation: Option<String>,
-}
-
-/// `GET /v1/access`: whether access control is on, the caller's name and grants, the beginnings of names under
-/// which they may begin conversations, for a caller with a role the role and what it hides, and for one who follows a link the link. With
-/// `?conversation=C` also what they may do there, and the roles of links to it. Fails with `bad_conversation`.
-pub(crate) async fn whoami(
-    State(shared): State<Arc<Shared>>,
-    Caller(principal): Caller,
-    Query(AccessQuery { conversation }): Query<AccessQuery>,
-) -> Result<Response, Problem> {
-    let mut told = serde_json::json!({
-        "on": shared.gate.is_on(),
-        "principal": principal.name(),
-        "grants": principal.grants().iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "begins": beginnings(&principal),
-    });
-    if let (Some(conversation), Some(fields)) = (conversation, told.as_object_mut()) {
-        let conversation = params::conversation(&conversation)?;
-        let mut may = offers(&principal, conversation.as_str());
-        // Nobody writes to what a frozen link shows.
-        may.retain(|word| !conversation.is_frozen() || matches!(*word, "export" | "delete"));
-        let roles = shares::roles_of_links(&shared, &principal, conversation.as_str());
-        fields.extend(roles.map(|roles| ("roles".to_owned(), roles.into())));
-        fields.insert("may".to_owned(), may.into());
-    }
-    if let (Some(link), Some(fields)) = (principal.link(), told.as_object_mut()) {
-        fields.insert("link".to_owned(), shares::told_of(link, principal.mask().map(AsRef::as_ref)));
-    }
-    if let (Some(mask), Some(fields)) = (principal.mask(), told.as_object_mut()) {
-        let hides = mask.words().collect::<Vec<_>>();
-        let tools = mask.tools().collect::<Vec<_>>();
-        fields.insert("role".to_owned(), mask.name().into());
-        fields.insert("hides".to_owned(), hides.into());
-        fields.insert("hides_tools".to_owned(), tools.into());
-    }
-    let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
-    Ok((headers, Body::from(told.to_string())).into_response())
 }

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 
 use super::SocketKind;
 use super::connection::Connection;
+use crate::access::CountedFor;
 use crate::http::access::fair;
 use event_log::clock;
 
@@ -100,32 +101,37 @@ impl Connection {
         false
     }
 
-    /// Counts what came for the principal, if it is at least `least` bytes. Nothing is read as long as it owes.
+    /// Counts what came for the address, and for the principal once it is known, if it is at least `least` bytes. Nothing is read as long as they owe.
     pub(super) fn count_received(&mut self, least: u32) {
-        let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else { return };
         // What another hub passes on was counted there.
-        if self.kind == SocketKind::Hub {
+        let Some(counted) = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client) else {
             return;
-        }
+        };
         let Some(bytes) = self.inlet.came(least) else { return };
-        if !counted.received.count(admission.principal.name(), bytes.into()).is_zero() {
-            let owed = counted.received.owes(admission.principal.name());
-            self.rest(Instant::now(), owed);
+        let whose = self.counted_for();
+        if !counted.received.count(&whose, bytes.into()).is_zero() {
+            let owed = counted.received.owes(&whose);
+            self.rest(Instant::now(), owed.map_or(Duration::ZERO, |(owed, _)| owed));
         }
     }
 
-    /// Whether nothing is read since the principal owes.
+    /// For whom its bytes are counted.
+    fn counted_for(&self) -> CountedFor {
+        let principal = self.admission.as_ref().map(|admission| admission.principal.name());
+        CountedFor::new(principal, self.address)
+    }
+
+    /// Whether nothing is read since the principal or the address owes.
     pub(super) fn is_resting(&self) -> bool {
         self.inlet.rests_until != 0
     }
 
-    /// The same, and until when. Once that is over it is looked at again, since others with the same name may have sent more meanwhile.
+    /// The same, and until when. Once that is over it is looked at again, since others with the same name or address may have sent more meanwhile.
     pub(super) fn rests_until(&mut self, now: Instant) -> Option<Instant> {
         let until = |at: u32| self.opened + Duration::from_millis(at.into());
         if self.is_resting() && until(self.inlet.rests_until) <= now {
-            let (counted, admission) = (self.shared.gate.counted()?, self.admission.as_ref()?);
-            let owed = counted.received.owes(admission.principal.name());
-            self.rest(now, owed);
+            let owed = self.shared.gate.counted()?.received.owes(&self.counted_for());
+            self.rest(now, owed.map_or(Duration::ZERO, |(owed, _)| owed));
         }
         self.is_resting().then(|| self.opened + Duration::from_millis(self.inlet.rests_until.into()))
     }

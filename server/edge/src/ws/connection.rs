@@ -49,7 +49,7 @@ const ANSWERS_BYTES_MAX: usize = 64 << 10;
 /// Most frames that are read before other tasks get their turn.
 const FRAMES_AT_ONCE: usize = 64;
 
-/// So many bytes that came are counted for their principal at once.
+/// So many bytes that came are counted for their principal and address at once.
 const COUNTED_BYTES: u32 = 16 << 10;
 
 /// How long a socket that the hub has closed waits for the peer's close.
@@ -77,7 +77,7 @@ pub(super) struct Connection {
     pub(super) subscriptions: Vec<Arc<Subscription>>,
     /// Subscriptions that no pump serves at present.
     pub(super) behind: Feed,
-    /// The address that logins which fail are counted for, if they are.
+    /// The address that logins which fail and bytes are counted for, if they are.
     pub(super) address: Option<IpAddr>,
     /// The place among the sockets of its principal.
     pub(super) seat: Option<Seat<CompactString>>,

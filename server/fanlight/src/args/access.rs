@@ -58,6 +58,10 @@ pub(crate) struct LimitSettings {
     pub(crate) received_mib_per_minute: Option<NonZeroU32>,
     /// MiB that the hub sends one principal in a minute.
     pub(crate) sent_mib_per_minute: Option<NonZeroU32>,
+    /// MiB that the hub receives from one address in a minute.
+    pub(crate) received_mib_per_minute_per_address: Option<NonZeroU32>,
+    /// MiB that the hub sends one address in a minute.
+    pub(crate) sent_mib_per_minute_per_address: Option<NonZeroU32>,
 }
 
 impl LimitSettings {
@@ -65,6 +69,8 @@ impl LimitSettings {
     pub(crate) fn quotas(self) -> Quotas {
         let usual = Quotas::default();
         let of = |set: Option<NonZeroU32>, usual: u32| set.map_or(usual, NonZeroU32::get);
+        let received = of(self.received_mib_per_minute, usual.received_mib_per_minute);
+        let sent = of(self.sent_mib_per_minute, usual.sent_mib_per_minute);
         Quotas {
             connections_per_address: of(self.connections_per_address, usual.connections_per_address),
             failed_logins_per_minute: of(self.failed_logins_per_minute, usual.failed_logins_per_minute),
@@ -72,8 +78,17 @@ impl LimitSettings {
             requests_per_principal: of(self.requests_per_principal, usual.requests_per_principal),
             sockets_per_principal: of(self.sockets_per_principal, usual.sockets_per_principal),
             publishes_per_second: of(self.publishes_per_second, usual.publishes_per_second),
-            received_mib_per_minute: of(self.received_mib_per_minute, usual.received_mib_per_minute),
-            sent_mib_per_minute: of(self.sent_mib_per_minute, usual.sent_mib_per_minute),
+            received_mib_per_minute: received,
+            sent_mib_per_minute: sent,
+            // Unless said, an address has no less than a principal may have that is there alone.
+            received_mib_per_minute_per_address: of(
+                self.received_mib_per_minute_per_address,
+                usual.received_mib_per_minute_per_address.max(received),
+            ),
+            sent_mib_per_minute_per_address: of(
+                self.sent_mib_per_minute_per_address,
+                usual.sent_mib_per_minute_per_address.max(sent),
+            ),
         }
     }
 }
@@ -184,4 +199,24 @@ pub(crate) struct RevokeArgs {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) folder: FolderArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    //! Tests of the limits that count.
+
+    use super::*;
+
+    #[test]
+    fn an_address_may_have_no_less_than_one_principal_unless_the_settings_say_so() {
+        let quotas = |text: &str| {
+            let quotas = toml::from_str::<LimitSettings>(text).expect("settings").quotas();
+            [quotas.received_mib_per_minute_per_address, quotas.sent_mib_per_minute_per_address]
+        };
+        assert_eq!(quotas(""), [16_384, 32_768]);
+        assert_eq!(quotas("received_mib_per_minute = 100\nsent_mib_per_minute = 100"), [16_384, 32_768]);
+        assert_eq!(quotas("received_mib_per_minute = 20000\nsent_mib_per_minute = 40000"), [20_000, 40_000]);
+        let set = "received_mib_per_minute_per_address = 5\nsent_mib_per_minute_per_address = 6\n";
+        assert_eq!(quotas(&format!("{set}received_mib_per_minute = 20000")), [5, 6]);
+    }
 }

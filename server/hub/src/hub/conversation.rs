@@ -34,6 +34,7 @@ mod withheld;
 
 pub use followed::{Discontinuity, NotGivenUp};
 pub(super) use import::FoldedHistory;
+pub use original::CopyMark;
 pub(super) use rest::ConversationUse;
 pub use withheld::WITHHELD_MS;
 use withheld::WithheldPublication;

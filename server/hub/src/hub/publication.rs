@@ -7,7 +7,7 @@ use model::anomaly::{Anomaly, AnomalyCode};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
-use model::{Envelope, Kind, Position, RunId, Seq};
+use model::{Envelope, Kind, Position, RunId};
 
 use super::orphans::attendance::PublisherConnection;
 use super::publishers::FrameNumbering;
@@ -37,15 +37,15 @@ pub struct Publication {
 
 /// Whether events come from outside or from the hub. What the hub acts on later (its own runs, what was asked
 /// and answered in them) counts only if the hub itself has said it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum EventOrigin {
     /// From outside, over whatever door. Such events cannot name runs of the hub's own agents.
     #[default]
     Outside,
     /// From the hub itself: its agents, its forks, and what it says of runs that nobody attends.
     Hub,
-    /// From the original of a copy that goes on with one turn of it: the events of that turn up to this seq of the original, as they are logged there.
-    Original(Seq),
+    /// From the original of a copy that goes on with one turn of it: the events of that turn up to this position of the original, as they are logged there.
+    Original(Position),
 }
 
 impl Publication {

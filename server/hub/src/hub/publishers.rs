@@ -121,9 +121,10 @@ impl Publishers {
             .collect()
     }
 
-    /// The last number of `publisher` that was taken in its newest epoch; `None` for one that is not known.
-    pub(crate) fn progress_of(&self, publisher: &PublisherId) -> Option<u64> {
-        self.last.get(publisher).map(|progress| progress.seq)
+    /// Of the publishers that `is_it` is true for the one that was heard last, and the last number of it that was taken in its newest epoch.
+    pub(crate) fn newest(&self, is_it: impl Fn(&PublisherId) -> bool) -> Option<(PublisherId, u64)> {
+        let found = self.last.iter().rev().find(|(publisher, _)| is_it(publisher));
+        found.map(|(publisher, progress)| (publisher.clone(), progress.seq))
     }
 
     /// Decides what to do with a frame, without changing anything.

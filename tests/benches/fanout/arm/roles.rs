@@ -1,5 +1,5 @@
-//! Our hub with access control, whose viewers have one role or five: what the second, third, fourth and fifth mask of a
-//! conversation cost. Besides the tokens it is driven as [`Fanlight`] is.
+//! Our hub with access control, whose viewers have no role, one or five: what the quotas of principals and addresses cost, which are counted and never
+//! reached here, and what the second, third, fourth and fifth mask of a conversation cost. Besides the tokens it is driven as [`Fanlight`] is.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -19,10 +19,11 @@ use crate::websocket::{Socket, TEXT};
 /// What each role hides.
 const HIDDEN: [&str; 5] = ["thinking", "costs", "results", "arguments", "users"];
 
-/// The hub with access control, by the number of roles that its viewers have.
+/// The hub with access control, by the roles that its viewers have.
 #[derive(Debug)]
 pub(crate) struct Guarded {
-    roles: usize,
+    /// What its viewers are, in turn: of a role, or of none.
+    roles: Vec<Option<&'static str>>,
     name: &'static str,
     /// The tokens of the server that runs: that of the publisher, then one for each role.
     tokens: Mutex<Vec<String>>,
@@ -31,17 +32,22 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
+    /// No viewer has a role.
+    pub(crate) fn without_roles() -> Self {
+        Self::new(vec![None], "fanlight-known")
+    }
+
     /// All viewers have one role.
     pub(crate) fn with_one_role() -> Self {
-        Self::new(1, "fanlight-one-role")
+        Self::new(vec![Some(HIDDEN[0])], "fanlight-one-role")
     }
 
     /// A fifth of the viewers has each role.
     pub(crate) fn with_five_roles() -> Self {
-        Self::new(HIDDEN.len(), "fanlight-five-roles")
+        Self::new(HIDDEN.map(Some).to_vec(), "fanlight-five-roles")
     }
 
-    fn new(roles: usize, name: &'static str) -> Self {
+    fn new(roles: Vec<Option<&'static str>>, name: &'static str) -> Self {
         Self { roles, name, tokens: Mutex::default(), joined: AtomicUsize::new(0) }
     }
 
@@ -69,7 +75,8 @@ fn token(place: &Path, name: &str, grant: &str, role: Option<&str>) -> Outcome<S
 fn settings() -> String {
     let roles = HIDDEN.iter().map(|hidden| format!("[access.roles.{hidden}]\nhide = [\"{hidden}\"]\n"));
     let limits = "[access.limits]\nconnections_per_address = 100000\nsockets_per_principal = 100000\n\
-                  requests_per_principal = 100000\npublishes_per_second = 100000\n";
+                  requests_per_principal = 100000\npublishes_per_second = 100000\n\
+                  received_mib_per_minute = 4000000\nsent_mib_per_minute = 4000000\n";
     format!("[access]\nmode = \"tokens\"\n{limits}{}", roles.collect::<String>())
 }
 
@@ -82,8 +89,8 @@ impl Arm for Guarded {
         let file = place.join("fanlight.toml");
         std::fs::write(&file, settings())?;
         let mut tokens = vec![token(place, "publisher", "publish:*", None)?];
-        for hidden in HIDDEN.iter().take(self.roles) {
-            tokens.push(token(place, hidden, "view:*", Some(hidden))?);
+        for role in &self.roles {
+            tokens.push(token(place, role.unwrap_or("viewer"), "view:*", *role)?);
         }
         *self.tokens.lock().map_err(|_poisoned| "the tokens are lost")? = tokens;
         let mut command = Command::new(binary());
@@ -98,7 +105,7 @@ impl Arm for Guarded {
     }
 
     fn subscribe(&self, conversation: u64) -> Vec<(u8, Vec<u8>)> {
-        let role = self.joined.fetch_add(1, Ordering::Relaxed) % self.roles;
+        let role = self.joined.fetch_add(1, Ordering::Relaxed) % self.roles.len();
         let mut frames = Fanlight::Default.subscribe(conversation);
         if let Some((_, hello)) = frames.first_mut() {
             *hello = self.hello(role + 1);

@@ -1,11 +1,11 @@
-//! Bodies whose bytes are counted for their principal, in lumps.
+//! Bodies whose bytes are counted for their principal and address, in lumps.
 //!
 //! ```text
 //! body ── frames ──▶ CountedBody ── frames ──▶ handler, or connection
-//!                        └─ every 64 KiB, and at the end ──▶ Traffic: does the principal owe?
+//!                        └─ every 64 KiB, and at the end ──▶ Traffic: do they owe?
 //! ```
 //!
-//! A body that comes in waits when its principal owes, so that its sender becomes slower. One that goes out goes on: what has begun is finished,
+//! A body that comes in waits when they owe, so that its sender becomes slower. One that goes out goes on: what has begun is finished,
 //! and the next request is refused.
 
 use std::future::Future as _;
@@ -15,11 +15,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use compact_str::CompactString;
 use hyper::body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
-use crate::access::Traffic;
+use crate::access::{CountedFor, Traffic};
 
 /// So many bytes are counted at once.
 const LUMP_BYTES: u64 = 64 << 10;
@@ -27,7 +26,7 @@ const LUMP_BYTES: u64 = 64 << 10;
 /// The longest wait between two frames of a body that comes in: shorter than handlers wait for a byte ([`model::limits::BODY_IDLE_MS`]).
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// What becomes of a body whose principal owes.
+/// What becomes of a body whose principal or address owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owing {
     /// It waits.
@@ -41,7 +40,7 @@ pub(super) enum Owing {
 struct CountedBody {
     body: Body,
     traffic: Arc<Traffic>,
-    principal: CompactString,
+    whose: CountedFor,
     owing: Owing,
     /// Bytes that passed and are not counted yet.
     uncounted: u64,
@@ -49,18 +48,18 @@ struct CountedBody {
     wait: Option<Pin<Box<Sleep>>>,
 }
 
-/// `body` of `principal`, which is counted in `traffic` as it passes. What is small and whole is counted at once.
-pub(super) fn counted(body: Body, traffic: &Arc<Traffic>, principal: &str, owing: Owing) -> Body {
+/// `body`, which is counted in `traffic` as it passes. What is small and whole is counted at once.
+pub(super) fn counted(body: Body, traffic: &Arc<Traffic>, whose: CountedFor, owing: Owing) -> Body {
     match HttpBody::size_hint(&body).exact() {
         Some(0) => body,
         Some(bytes) if bytes <= LUMP_BYTES => {
-            traffic.count(principal, bytes);
+            traffic.count(&whose, bytes);
             body
         }
         _ => Body::new(CountedBody {
             body,
             traffic: Arc::clone(traffic),
-            principal: principal.into(),
+            whose,
             owing,
             uncounted: 0,
             wait: None,
@@ -71,10 +70,10 @@ pub(super) fn counted(body: Body, traffic: &Arc<Traffic>, principal: &str, owing
 impl CountedBody {
     /// Counts what passed since the last time.
     fn count(&mut self) {
-        let owed = self.traffic.count(&self.principal, std::mem::take(&mut self.uncounted));
+        let owed = self.traffic.count(&self.whose, std::mem::take(&mut self.uncounted));
         if self.owing == Owing::Waits && !owed.is_zero() {
-            let owed = self.traffic.owes(&self.principal).min(WAIT_MAX);
-            self.wait = Some(Box::pin(sleep(owed)));
+            let owed = self.traffic.owes(&self.whose);
+            self.wait = owed.map(|(owed, _)| Box::pin(sleep(owed.min(WAIT_MAX))));
         }
     }
 }
@@ -112,7 +111,7 @@ impl HttpBody for CountedBody {
 impl Drop for CountedBody {
     fn drop(&mut self) {
         if self.uncounted > 0 {
-            self.traffic.count(&self.principal, self.uncounted);
+            self.traffic.count(&self.whose, self.uncounted);
         }
     }
 }
@@ -135,6 +134,11 @@ mod tests {
         Counted::new(Quotas { received_mib_per_minute: 1, ..Quotas::default() }).received
     }
 
+    /// A principal whose address is not known.
+    fn whose(principal: &str) -> CountedFor {
+        CountedFor::new(Some(principal), None)
+    }
+
     /// A body of so many pieces of 64 KiB.
     fn pieces(count: usize) -> Body {
         let piece = || Ok::<_, Infallible>(Bytes::from(vec![b'x'; 64 << 10]));
@@ -149,7 +153,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn i7_a_body_over_the_quota_waits_and_another_principal_s_does_not() {
         let (traffic, began) = (traffic(), Instant::now());
-        let of = |count: usize, who: &str| counted(pieces(count), &traffic, who, Owing::Waits);
+        let of = |count: usize, who: &str| counted(pieces(count), &traffic, whose(who), Owing::Waits);
         assert_eq!(read(of(16, "ann")).await, 1 << 20);
         assert_eq!(began.elapsed(), Duration::ZERO, "a minute's worth");
         // Three sixteenths of a minute.
@@ -164,13 +168,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_goes_out_goes_on_and_is_counted_to_its_last_byte() {
         let (traffic, began) = (traffic(), Instant::now());
-        let body = counted(pieces(40), &traffic, "ann", Owing::GoesOn);
+        let body = counted(pieces(40), &traffic, whose("ann"), Owing::GoesOn);
         assert_eq!(read(body).await, 40 << 16);
         assert_eq!((began.elapsed(), traffic.totals().0), (Duration::ZERO, 40 << 16));
-        assert!(!traffic.owes("ann").is_zero() && traffic.owes("bob").is_zero());
-        let small = counted(Body::from("small"), &traffic, "bob", Owing::GoesOn);
+        assert!(traffic.owes(&whose("ann")).is_some() && traffic.owes(&whose("bob")).is_none());
+        let small = counted(Body::from("small"), &traffic, whose("bob"), Owing::GoesOn);
         assert_eq!((read(small).await, traffic.totals().0), (5, (40 << 16) + 5));
-        drop(counted(pieces(1), &traffic, "bob", Owing::GoesOn));
+        drop(counted(pieces(1), &traffic, whose("bob"), Owing::GoesOn));
         assert_eq!(traffic.totals().0, (40 << 16) + 5, "what did not pass does not count");
     }
 }

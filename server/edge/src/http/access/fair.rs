@@ -3,18 +3,18 @@
 //! numbers are those of `[access.limits]`; without access control nothing is counted.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
-use access::{Denial, Need, Principal, Right, Shows};
+use access::{Debtor, Denial, Need, Principal, Right, Shows};
 use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, header};
+use axum::response::Response;
 use compact_str::CompactString;
 use model::format::counted as counted_with_noun;
 
 use super::counted::{Owing, counted};
 use super::{Peer, TOKEN};
-use crate::access::{Counted, Seat};
+use crate::access::{Counted, CountedFor, Seat};
 use crate::http::hubs::known::FromHub;
 use crate::http::problem::Problem;
 use crate::state::Shared;
@@ -90,34 +90,61 @@ fn seat(
     seat.map(Some).ok_or_else(|| Problem::busy(format!("this principal already has {open} open")))
 }
 
-/// A place for a request, and its body, which is counted as it comes. Fails with `too_many` as [`seat`] does, and if the principal owes bytes: of what it sent,
-/// for a request with a body, commands aside, since who stops something must get through; or of what it was sent, for one that wants to see
-/// something.
+/// A place for a request, and its body, which is counted as it comes; `principal` is `None` for who is not admitted and has none. Fails with `too_many` as
+/// [`seat`] does, and if the principal or its address owes bytes: of what they sent, for a request with a body, commands aside, since who stops something
+/// must get through; or of what they were sent, for one that wants to see something.
 pub(super) fn let_through(
     shared: &Shared,
     (need, shows): (Need, Shows),
     (parts, body): (&Parts, Body),
-    principal: &Principal,
+    principal: Option<&Principal>,
 ) -> Result<(Option<Seat<CompactString>>, Body), Problem> {
-    let seat = seat(shared, need, parts, principal)?;
-    // What another hub passes on was counted there.
-    let is_passed_on = parts.extensions.get::<FromHub>().is_some();
-    let Some(counts) = shared.gate.counted().filter(|_| !is_passed_on) else { return Ok((seat, body)) };
+    let seat = principal.map(|principal| seat(shared, need, parts, principal)).transpose()?.flatten();
+    let Some((counts, whose)) = counted_for(shared, (&parts.headers, &parts.extensions), principal) else {
+        return Ok((seat, body));
+    };
     let is_command = matches!(need, Need::OnNamed([Right::Control]));
     let brings = !body.is_end_stream() && !is_command;
     let wants = matches!(parts.method, Method::GET | Method::HEAD) && shows != Shows::Nothing;
+    let quotas = counts.quotas;
+    let received = [quotas.received_mib_per_minute, quotas.received_mib_per_minute_per_address];
+    let sent = [quotas.sent_mib_per_minute, quotas.sent_mib_per_minute_per_address];
     for (is_it, traffic, (did, instead), mib) in [
-        (brings, &counts.received, ("sent", "send less"), counts.quotas.received_mib_per_minute),
-        (wants, &counts.sent, ("fetched", "ask for less"), counts.quotas.sent_mib_per_minute),
+        (brings, &counts.received, ("sent", "send less"), received),
+        (wants, &counts.sent, ("fetched", "ask for less"), sent),
     ] {
-        let owed = if is_it { traffic.owes(principal.name()) } else { Duration::ZERO };
-        if !owed.is_zero() {
+        if let Some((owed, debtor)) = is_it.then(|| traffic.owes(&whose)).flatten() {
+            let [of_principal, of_address] = mib;
+            let (who, mib) = match debtor {
+                Debtor::Principal => ("principal", of_principal),
+                Debtor::Address => ("address", of_address),
+            };
             let detail =
-                format!("this principal has {did} more than {mib} MiB within a minute: wait, or {instead}");
+                format!("this {who} has {did} more than {mib} MiB within a minute: wait, or {instead}");
             return Err(Problem::busy_for(owed, detail));
         }
     }
-    Ok((seat, counted(body, &counts.received, principal.name(), Owing::Waits)))
+    Ok((seat, counted(body, &counts.received, whose, Owing::Waits)))
+}
+
+/// The counts, and for whom the bytes of a request and its answer are counted; `None` where none are: without access control, and for what another hub passes
+/// on, which was counted there.
+pub(super) fn counted_for<'a>(
+    shared: &'a Shared,
+    (headers, extensions): (&HeaderMap, &Extensions),
+    principal: Option<&Principal>,
+) -> Option<(&'a Counted, CountedFor)> {
+    let counts = shared.gate.counted().filter(|_| extensions.get::<FromHub>().is_none())?;
+    let whose = CountedFor::new(principal.map(Principal::name), address(shared, headers, extensions));
+    Some((counts, whose))
+}
+
+/// An answer whose body is counted as it goes out, where it is.
+pub(super) fn sent(counts: Option<(&Counted, CountedFor)>, response: Response) -> Response {
+    match counts {
+        Some((counts, whose)) => response.map(|body| counted(body, &counts.sent, whose, Owing::GoesOn)),
+        None => response,
+    }
 }
 
 /// What somebody hears who publishes too fast, over HTTP or a socket.

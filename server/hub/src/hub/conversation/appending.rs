@@ -38,7 +38,7 @@ impl Conversation {
             if state.reserved {
                 return Err(AppendError::Reserved);
             }
-            if self.id.is_frozen() && !state.goes_on_with(publication.by) {
+            if self.id.is_frozen() && !state.goes_on_with(&publication.by) {
                 return Err(AppendError::Frozen);
             }
             if self.is_followed() {
@@ -147,7 +147,7 @@ impl Conversation {
             self.unattended.store(true, Ordering::Relaxed);
         }
         let mark = publication.mark.take().or_else(|| {
-            let copied = original::numbering(publication.by);
+            let copied = original::numbering(&publication.by);
             let numbering = publication.numbering.as_ref().or(copied.as_ref());
             numbering.map(|numbering| state.publishers.take(numbering))
         });

@@ -4,25 +4,53 @@
 //! imported: the turn up to a seq of the original ─▶ goes on: the rest, each event once ─▶ no run of it runs: nobody writes any more
 //! ```
 //!
-//! How far the original was copied is kept as the progress of a publisher of the copy, so the log stores it together with the events.
+//! How far the original was copied is kept as the progress of a publisher of the copy, so the log stores it together with the events. The name of that
+//! publisher has the epoch of the original: in another epoch the same seq may be another event.
 
 use std::sync::Arc;
 
 use model::event::Kind;
-use model::{ConversationId, Envelope, PublisherId, Seq, View};
+use model::{ConversationId, Envelope, Epoch, Position, PublisherId, Seq};
 
 use super::{Conversation, ConversationState};
 use crate::hub::publication::{AppendError, EventOrigin, Publication, PublishError};
 use crate::hub::publishers::{FrameNumbering, Numbers};
 use crate::hub::{Hub, outsize};
 
-/// The publisher of a copy whose progress is the seq of the original. Only events of the hub have it.
+/// How the name of the publisher of a copy begins whose progress is the seq of the original; the epoch of the original follows after a dot. Older versions
+/// stored no epoch. Only events of the hub have it.
 const ORIGINAL: &str = "fanlight.original";
 
+/// Up to where the original of a copy was copied into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyMark {
+    /// The seq of the last event that was copied.
+    pub seq: Seq,
+    /// The publisher of the copy that stands for the epoch.
+    publisher: PublisherId,
+}
+
+impl CopyMark {
+    /// Whether `seq` is one of another epoch of the original than this one. False where an older version stored no epoch.
+    pub fn is_of_another(&self, epoch: &Epoch) -> bool {
+        self.publisher.as_str() != ORIGINAL && self.publisher != publisher(epoch)
+    }
+}
+
+/// The publisher of a copy that stands for this epoch of its original.
+fn publisher(epoch: &Epoch) -> PublisherId {
+    PublisherId::new(&format!("{ORIGINAL}.{epoch}"))
+}
+
+/// Whether a publisher of a copy stands for an epoch of its original.
+fn is_original(publisher: &PublisherId) -> bool {
+    publisher.as_str().strip_prefix(ORIGINAL).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// What notes that events of `by` were copied; `None` if they are no copy.
-pub(super) fn numbering(by: EventOrigin) -> Option<FrameNumbering> {
-    let EventOrigin::Original(seq) = by else { return None };
-    Some(FrameNumbering { publisher: PublisherId::new(ORIGINAL), epoch: 0, numbers: Numbers::Frame(seq) })
+pub(super) fn numbering(by: &EventOrigin) -> Option<FrameNumbering> {
+    let EventOrigin::Original(Position { epoch, seq }) = by else { return None };
+    Some(FrameNumbering { publisher: publisher(epoch), epoch: 0, numbers: Numbers::Frame(*seq) })
 }
 
 impl ConversationState {
@@ -35,7 +63,7 @@ impl ConversationState {
             self.clock = self.clock.max(std::mem::take(&mut envelope.at));
             let ends = matches!(envelope.event.kind, Kind::RunEnd(_));
             logged.extend(self.add(envelope, None));
-            if ends && !is_on(&self.view) {
+            if ends && !self.view.is_running() {
                 break;
             }
         }
@@ -44,35 +72,36 @@ impl ConversationState {
     }
 
     /// Whether a copy takes events of `by`: those of its original, as long as a run of it goes on.
-    pub(super) fn goes_on_with(&self, by: EventOrigin) -> bool {
-        matches!(by, EventOrigin::Original(_)) && is_on(&self.view)
+    pub(super) fn goes_on_with(&self, by: &EventOrigin) -> bool {
+        matches!(by, EventOrigin::Original(_)) && self.view.is_running()
     }
 }
 
 impl Conversation {
-    /// The seq up to which its original was copied into it since it was made; `None` if nothing was.
-    pub fn copied_up_to(&self) -> Option<Seq> {
-        self.state.lock().publishers.progress_of(&PublisherId::new(ORIGINAL))
+    /// Up to where its original was copied into it since it was made; `None` if nothing was.
+    pub fn copied_up_to(&self) -> Option<CopyMark> {
+        let newest = self.state.lock().publishers.newest(is_original);
+        newest.map(|(publisher, seq)| CopyMark { seq, publisher })
     }
 
     /// Whether a run of it goes on.
     pub fn is_on(&self) -> bool {
-        is_on(&self.state.lock().view)
+        self.state.lock().view.is_running()
     }
 }
 
 impl Hub {
-    /// Appends to the copy `id` what its original has of the turn up to `seq`, with whole results, and says whether a run of the copy still goes on. Its
+    /// Appends to the copy `id` what its original has of the turn up to the position `up_to`, with whole results, and says whether a run of the copy still goes on. Its
     /// viewers see the events once [`crate::fanout::Fanout::deliver`] is called. Fails with `Frozen` for a copy of which no run goes on, and with `Retired`
     /// for one that is not there.
     pub fn copy_on(
         &self,
         id: &ConversationId,
         mut events: Vec<Envelope>,
-        seq: Seq,
+        up_to: Position,
     ) -> Result<bool, PublishError> {
         let attachments = events.iter_mut().flat_map(|it| outsize::take_apart(&mut it.event)).collect();
-        let by = EventOrigin::Original(seq);
+        let by = EventOrigin::Original(up_to);
         let mut publication = Publication { by, attachments, ..Publication::beside(events) };
         loop {
             let copy = self.find(id)?.ok_or(AppendError::Retired)?;
@@ -90,7 +119,5 @@ impl Hub {
     }
 }
 
-/// Whether a run of `view` goes on.
-fn is_on(view: &View) -> bool {
-    view.runs.values().any(model::view::RunView::is_running)
-}
+#[cfg(test)]
+mod tests;
