@@ -53,6 +53,7 @@ pub use access::AccessConfig;
 pub use balance::Overload;
 pub use config::{Config, LogChoice};
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_WITHOUT_AGENT_NAME, DoorSettings, HangUp};
+pub use http::help::help_texts;
 pub use http::page::PageFiles;
 pub use redaction::Redaction;
 pub use retention::Retain;

@@ -76,6 +76,16 @@ pub(crate) enum CliCommand {
     Erase(EraseArgs),
     /// Turn a stream from stdin into one of another dialect, as it comes. Needs no hub
     Convert(ConvertArgs),
+    /// Print a document of the built-in help, or list all of them. Needs no hub
+    Docs(DocsArgs),
+}
+
+/// See [`CliCommand::Docs`].
+#[derive(Debug, clap::Args)]
+pub(crate) struct DocsArgs {
+    /// The name of the document; without it all are listed
+    #[arg(value_name = "DOCUMENT")]
+    pub(crate) document: Option<String>,
 }
 
 /// See [`CliCommand::Alongside`].

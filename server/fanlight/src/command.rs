@@ -16,6 +16,7 @@ mod alongside;
 mod ask;
 mod audit;
 mod convert;
+mod docs;
 mod doctor;
 mod export;
 mod fold;
@@ -122,6 +123,7 @@ pub(crate) fn run(args: Args) -> ExitCode {
         CliCommand::Scan(args) => stored::scan(&args, output),
         CliCommand::Erase(args) => stored::erase(&args, output),
         CliCommand::Convert(args) => convert::run(&args, std::io::stdin().lock(), output),
+        CliCommand::Docs(args) => docs::run(&args, output),
         CliCommand::Alongside(args) => alongside::run(&args),
         CliCommand::Fold(args) => fold::run(&args, std::io::stdin().lock(), output),
     };

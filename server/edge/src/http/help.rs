@@ -98,7 +98,7 @@ pub(super) struct Document {
 fn pages() -> &'static BTreeMap<String, Document> {
     static PAGES: OnceLock<BTreeMap<String, Document>> = OnceLock::new();
     PAGES.get_or_init(|| {
-        let texts = texts();
+        let texts = help_texts();
         let mut pages: BTreeMap<_, _> = texts
             .iter()
             .map(|(name, text)| {
@@ -130,7 +130,7 @@ fn is_picture(name: &str) -> bool {
 }
 
 /// The Markdown of all documents by their names: the path under `docs/` without `.md`.
-fn texts() -> BTreeMap<String, String> {
+pub fn help_texts() -> BTreeMap<String, String> {
     let named = |path: &str| path.strip_suffix(".md").map(str::to_lowercase);
     let files = Documents::iter().filter_map(|path| {
         let file = Documents::get(&path)?;

@@ -263,7 +263,7 @@ async fn only_agent(address: &HubAddress) -> Result<String, CommandError> {
         [name] => Ok(name.clone()),
         [] => Err(CommandError::new(
             "the hub has no agent that can be asked",
-            "agents are tables [agents.NAME] of the settings file: see docs/integrations/agents.md",
+            "agents are tables [agents.NAME] of the settings file: see `fanlight docs integrations/agents`",
         )),
         names => Err(CommandError::Usage {
             what: format!("the hub has {} agents", names.len()),

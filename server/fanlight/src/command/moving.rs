@@ -32,7 +32,7 @@ pub(crate) fn run(args: &MoveArgs, mut output: ResultOutput) -> Result<(), Comma
     if from == to || from == LogChoice::Memory || to == LogChoice::Memory {
         return Err(CommandError::Usage {
             what: String::from("--from and --to must be two logs that last"),
-            mend: String::from("docs/operations.md says how a log is moved"),
+            mend: String::from("`fanlight docs operations` says how a log is moved"),
         });
     }
     let (from, to) = (open(&from, "--from")?, open(&to, "--to")?);
@@ -78,8 +78,9 @@ async fn copy_all(
     output: &mut ResultOutput,
 ) -> Result<Sum, CommandError> {
     let (mut sum, mut query) = (Sum::default(), ListQuery { limit: PAGE, ..ListQuery::default() });
-    let unreadable =
-        |error: LogError| CommandError::new(format!("--from: {error}"), "see docs/operations.md, repair");
+    let unreadable = |error: LogError| {
+        CommandError::new(format!("--from: {error}"), "see `fanlight docs operations`, repair")
+    };
     loop {
         let rows = event_log::blocking(|| from.list(&query)).map_err(unreadable)?;
         let Some(last) = rows.last() else { return Ok(sum) };

@@ -58,12 +58,12 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
     let sinks = sinks.map_err(|what| CommandError::Usage {
         what: format!("a sink does not fit: {what}"),
-        mend: String::from("docs/operations.md says what a sink looks like"),
+        mend: String::from("`fanlight docs operations` says what a sink looks like"),
     })?;
     let upstreams = settings.upstreams.iter().map(|(name, upstream)| upstream.upstream(name));
     let upstreams = upstreams.collect::<Result<Vec<_>, _>>().map_err(|what| CommandError::Usage {
         what,
-        mend: String::from("docs/integrations/proxy.md says what an upstream looks like"),
+        mend: String::from("`fanlight docs integrations/proxy` says what an upstream looks like"),
     })?;
     access::keys_are_for_tokens(settings)?;
     let (agents, tools) = agents(settings, &upstreams)?;
@@ -113,7 +113,7 @@ fn overload(settings: &ServeSettings) -> Result<Overload, CommandError> {
     if percent > 100 {
         return Err(CommandError::Usage {
             what: format!("hub_overload is a share of the CPU limit from 0 to 100 percent, not {percent}"),
-            mend: String::from("docs/several-hubs.md says what an overloaded hub does"),
+            mend: String::from("`fanlight docs several-hubs` says what an overloaded hub does"),
         });
     }
     Ok(Overload { percent, after: Duration::from_secs(settings.hub_overload_after) })
@@ -126,7 +126,7 @@ fn redaction(settings: &ServeSettings) -> Result<Option<Redaction>, CommandError
     let checked = redaction.as_ref().map(|redaction| redaction.redactor(&LogChoice::Memory)).transpose();
     checked.map(|_| redaction).map_err(|error| CommandError::Usage {
         what: format!("in the settings, at redact.patterns: {error}"),
-        mend: String::from("docs/redaction.md says what a pattern looks like"),
+        mend: String::from("`fanlight docs redaction` says what a pattern looks like"),
     })
 }
 
@@ -135,7 +135,7 @@ fn prices(settings: &ServeSettings) -> Result<Prices, CommandError> {
     let prices = settings.prices.iter().map(|(model, price)| Ok((CompactString::new(model), price.price()?)));
     let prices = prices.collect::<Result<Vec<_>, String>>().map_err(|what| CommandError::Usage {
         what,
-        mend: String::from("docs/integrations/runner.md says what a price looks like"),
+        mend: String::from("`fanlight docs integrations/runner` says what a price looks like"),
     })?;
     Ok(Prices::new(prices))
 }
@@ -148,7 +148,7 @@ fn compat(settings: &ServeSettings) -> Result<BTreeMap<CompactString, DoorSettin
     });
     doors.collect::<Result<_, _>>().map_err(|what| CommandError::Usage {
         what,
-        mend: String::from("docs/integrations/clients.md says what the table [compat] looks like"),
+        mend: String::from("`fanlight docs integrations/clients` says what the table [compat] looks like"),
     })
 }
 
@@ -185,7 +185,7 @@ fn dialects(settings: &ServeSettings) -> Result<Vec<UserDialect>, CommandError> 
     for path in &settings.dialects {
         let wrong = |what: String| CommandError::Usage {
             what,
-            mend: String::from("docs/dialects/user-defined.md says what such a file looks like"),
+            mend: String::from("`fanlight docs dialects/user-defined` says what such a file looks like"),
         };
         let dialect = described(path).map_err(wrong)?;
         if DECODED.contains(&dialect.name()) {
@@ -206,7 +206,7 @@ fn agents(
 ) -> Result<(Vec<AgentConfig>, Vec<ToolServer>), CommandError> {
     let wrong = |what: String| CommandError::Usage {
         what,
-        mend: String::from("docs/integrations/runner.md says what an agent looks like"),
+        mend: String::from("`fanlight docs integrations/runner` says what an agent looks like"),
     };
     let servers = settings.mcp.iter().map(|(name, server)| server.server(name));
     let servers = servers.collect::<Result<_, _>>().map_err(wrong)?;

@@ -288,7 +288,7 @@ fn open(stored: &StoredArgs) -> Result<ClosedLog, CommandError> {
 fn unreadable(error: &LogError) -> CommandError {
     let mend = match error {
         LogError::Unknown => "`fanlight scan` and the list of the page have the names",
-        _ => "the log may be damaged; see docs/operations.md",
+        _ => "the log may be damaged; see `fanlight docs operations`",
     };
     CommandError::new(error.to_string(), mend)
 }

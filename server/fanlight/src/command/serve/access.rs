@@ -47,7 +47,7 @@ fn without_access() -> CommandError {
         what: String::from(
             "a trusted proxy is named, and without access control it makes no difference who somebody is",
         ),
-        mend: String::from("add --access tokens, and rules for its users: docs/access.md"),
+        mend: String::from("add --access tokens, and rules for its users: `fanlight docs access`"),
     }
 }
 
@@ -59,7 +59,7 @@ pub(super) fn keys_are_for_tokens(settings: &ServeSettings) -> Result<(), Comman
                 "the hub has a key for the upstream {name:?}, and without access control it is lent to nobody"
             ),
             mend: String::from(
-                "add --access tokens, and make tokens with --upstream: docs/integrations/proxy.md",
+                "add --access tokens, and make tokens with --upstream: `fanlight docs integrations/proxy`",
             ),
         }),
         _ => Ok(()),

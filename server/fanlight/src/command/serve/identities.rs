@@ -15,7 +15,7 @@ use crate::command::CommandError;
 fn wrong(table: &str, what: impl std::fmt::Display) -> CommandError {
     CommandError::Usage {
         what: format!("in the settings, {table}: {what}"),
-        mend: String::from("docs/access.md has examples that work"),
+        mend: String::from("`fanlight docs access` has examples that work"),
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn choice(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Resu
 fn postgres(log: &str, data_dir: &Path, max_bytes: Option<u64>) -> Result<LogChoice, CommandError> {
     let wrong = |what: String| CommandError::Usage {
         what,
-        mend: String::from("docs/operations.md says what the URL of a log in PostgreSQL looks like"),
+        mend: String::from("`fanlight docs operations` says what the URL of a log in PostgreSQL looks like"),
     };
     if max_bytes.is_some() {
         return Err(wrong(String::from("log_max_bytes bounds a log on disk, not one in PostgreSQL")));

@@ -13,7 +13,7 @@ pub(super) fn peers(settings: &ServeSettings, log: &LogChoice) -> Result<Option<
     let wrong = |what: String| CommandError::Usage {
         what,
         mend: String::from(
-            "give both --hub-address http://HOST:PORT and --hub-secret-file FILE, with --log postgres://…; docs/several-hubs.md says more",
+            "give both --hub-address http://HOST:PORT and --hub-secret-file FILE, with --log postgres://…; `fanlight docs several-hubs` says more",
         ),
     };
     let (address, file) = match (&settings.hub_address, &settings.hub_secret_file) {
