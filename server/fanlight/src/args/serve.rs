@@ -73,7 +73,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", env = "FANLIGHT_RETAIN_CONVERSATIONS")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retain_conversations: Option<u64>,
-    /// A TOML file with settings; its keys are in the column `in the file` of docs/commands.md
+    /// A TOML file with settings; its keys are in the column `in the file` of `fanlight docs commands`
     #[arg(long, value_name = "FILE", env = "FANLIGHT_CONFIG")]
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
