@@ -297,6 +297,7 @@ async fn a_hub_that_does_not_search_says_itself_why() {
     page.painted(head).await;
     page.text_until("not-elsewhere", |text| {
         text.starts_with("Not searched. The hub says: the log in memory is not searched")
+            && text.contains("Help")
     })
     .await;
     // A pattern travels with the link.

@@ -224,9 +224,16 @@ async fn a_hub_without_a_search_says_so_and_lists_lead_to_the_page() {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/search?q=needle")).await;
     page.text_until("search-trouble", |text| {
-        text.contains("the log in memory is not searched") && text.contains("Try again")
+        text.contains("the log in memory is not searched")
+            && text.contains("Try again")
+            && !text.contains("/help")
     })
     .await;
+    // What the help says of the code is a click away, in the documents of this hub.
+    let help = page.run("return document.querySelector('[data-t=search-trouble] [data-t=help]').href").await;
+    let (document, code) = help.as_str().and_then(|address| address.split_once('#')).unwrap();
+    let text = reqwest::get(document).await.unwrap().text().await.unwrap();
+    assert!(document.ends_with("/help/protocol") && text.contains(&format!("id=\"{code}\"")), "{help}");
     for (place, field) in [("/c/c", "filter"), ("/wall", "wall-filter"), ("/runs", "filter")] {
         page.goto(&hub.url(place)).await;
         page.holds(&format!("return !!document.getElementById('{field}')")).await;

@@ -51,6 +51,7 @@ mod palette;
 mod panel;
 mod rating;
 mod recording;
+pub(crate) mod refused;
 mod rename;
 mod replay;
 mod run;

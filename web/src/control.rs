@@ -15,6 +15,7 @@ use model::{ConversationId, MessageId, RunId, ToolCallId};
 use serde::Deserialize;
 
 use crate::attaching;
+use crate::search::with_help;
 
 mod turns;
 
@@ -284,7 +285,8 @@ fn words(code: ErrorCode, message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();
     let message = first.chain(letters).collect::<String>();
-    if advice.is_empty() { format!("{message}.") } else { format!("{message}. {advice}") }
+    let why = if advice.is_empty() { format!("{message}.") } else { format!("{message}. {advice}") };
+    with_help(why, code.as_str())
 }
 
 /// The prefix of the ids of calls that are questions of a remote agent.

@@ -96,11 +96,27 @@ fn pieces(text: &str, marks: &[Value]) -> Vec<String> {
     pieces
 }
 
-/// The hub's refusal of a request, for the reader: the `detail` of its answer, or the status if it has none.
+/// The hub's refusal of a request, for the reader: the `detail` of its answer, or the status if it has none. A second line has the
+/// address of the help about its code: [`help_of`].
 pub fn refusal(status: u16, answer: &str) -> String {
-    let why = serde_json::from_str::<Value>(answer).ok();
-    let why = why.and_then(|why| Some(why.get("detail")?.as_str()?.to_owned()));
-    why.map_or_else(|| format!("The hub answered {status}."), |why| format!("The hub says: {why}"))
+    let problem = serde_json::from_str::<Value>(answer).unwrap_or_default();
+    let text = |name: &str| problem.get(name).and_then(Value::as_str);
+    let Some(why) = text("detail") else { return format!("The hub answered {status}.") };
+    with_help(format!("The hub says: {why}"), text("code").unwrap_or_default())
+}
+
+/// How the address of the help about a code begins.
+const HELP: &str = "\n/help/protocol#code-";
+
+/// `why` with the address of the help about `code`.
+pub fn with_help(why: String, code: &str) -> String {
+    why + HELP + code
+}
+
+/// A refusal for the reader, and the address of the help about its code if it has one.
+pub fn help_of(why: &str) -> (&str, Option<&str>) {
+    let at = why.rfind(HELP).unwrap_or(why.len());
+    (why.get(..at).unwrap_or(why), why.get(at.saturating_add(1)..).filter(|help| !help.is_empty()))
 }
 
 #[cfg(test)]
@@ -137,9 +153,12 @@ mod tests {
 
     #[test]
     fn the_hub_says_itself_why_it_does_not_search() {
-        let said = r#"{"title":"bad query","status":400,"detail":"the log in memory is not searched"}"#;
-        assert_eq!(refusal(400, said), "The hub says: the log in memory is not searched");
+        let said = r#"{"code":"bad_request","status":400,"detail":"the log in memory is not searched"}"#;
+        let why = refusal(400, said);
+        let read = "The hub says: the log in memory is not searched";
+        assert_eq!(help_of(&why), (read, Some("/help/protocol#code-bad_request")));
         assert_eq!(refusal(502, "<html>"), "The hub answered 502.");
+        assert_eq!(help_of("The hub answered 502."), ("The hub answered 502.", None));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use leptos::task::spawn_local;
 use model::event::{FileKind, MessageFile};
 
 use super::icon::icon;
+use super::refused::refused;
 use crate::attaching;
 use crate::browser;
 use crate::route;
@@ -43,7 +44,7 @@ pub(super) fn Attached() -> impl IntoView {
     };
     view! {
         {files}
-        {move || store.attach.problem.get().map(|why| view! { <p class="err trouble" role="alert" data-t="not-attached">{why}</p> })}
+        {move || store.attach.problem.get().map(|why| view! { <p class="err trouble" role="alert" data-t="not-attached">{refused(&why)}</p> })}
     }
 }
 

@@ -24,6 +24,7 @@ use super::aligned::AlignedSteps;
 use super::aside::Aside;
 use super::dialog::Dialog;
 use super::message::Message;
+use super::refused::refused;
 use super::run::Run;
 use crate::browser;
 use crate::compare::{self, Tally};
@@ -112,7 +113,7 @@ pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
                     <button type="button" class="plain" data-act="end-compare" on:click=move |_| store.end_compare()>"Close"</button>
                 </h2>
                 <p class="meta num tally">{move || tally(beside)}</p>
-                {move || problem.get().map(|why| view! { <p class="err trouble" role="status">{why}</p> })}
+                {move || problem.get().map(|why| view! { <p class="err trouble" role="status">{refused(&why)}</p> })}
                 <Other beside=beside same=same />
             </section>
         </div>

@@ -16,6 +16,7 @@ use model::RunId;
 
 use super::attached::{AttachButton, Attached};
 use super::icon::icon;
+use super::refused::refused;
 use super::shared::shared_line;
 use crate::control::At;
 use crate::link::{Status, ending};
@@ -201,7 +202,7 @@ fn Trouble(going: Memo<Option<RunId>>) -> impl IntoView {
             .read(|control| places.find_map(|at| control.trouble(&at).map(|why| ("err", why.to_owned()))))
     });
     move || {
-        words.get().map(|(class, words)| view! { <span class=format!("trouble {class}") role="status" data-t="trouble">{words}</span> })
+        words.get().map(|(class, words)| view! { <span class=format!("trouble {class}") role="status" data-t="trouble">{refused(&words)}</span> })
     }
 }
 

@@ -17,6 +17,7 @@ use model::digest::digest;
 use model::event::ToolState;
 
 use super::call::{Head, Ids};
+use super::refused::refused;
 use crate::control::{self, At, edited};
 use crate::forms::Form;
 use crate::preview;
@@ -169,7 +170,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
                         {move || (!is_asked.get() && !is_waiting.get()).then(|| view! {
                             <p class="meta" role="status">"It was decided meanwhile: " {head.with(Head::word)} "."</p>
                         })}
-                        {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{why}</p> })}
+                        {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{refused(&why)}</p> })}
                     </div>
                 }
             })

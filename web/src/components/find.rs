@@ -11,6 +11,7 @@ use leptos::task::spawn_local;
 use model::ConversationId;
 
 use super::icon::icon;
+use super::refused::refused;
 use crate::browser;
 use crate::dom::highlight;
 use crate::find::{Finder, Found, HITS_MAX, Hit, Sought};
@@ -175,7 +176,7 @@ fn Elsewhere() -> impl IntoView {
             view! {
                 <h3 class="grp">"Other conversations "
                     <a class="link" data-t="all-hits" href=move || search_address(&store.reading.query.get())>"Search page"</a></h3>
-                {(!said.is_empty()).then(|| view! { <p class="meta pad" data-t="not-elsewhere">{said}</p> })}
+                {(!said.is_empty()).then(|| view! { <p class="meta pad" data-t="not-elsewhere">{refused(&said)}</p> })}
                 {rows}
             }
         })

@@ -10,6 +10,7 @@ use web_sys::KeyboardEvent;
 
 use super::dialog::Dialog;
 use super::icon::icon;
+use super::refused::refused;
 use crate::control::At;
 use crate::rights::ReaderAction;
 use crate::store::use_store;
@@ -47,7 +48,7 @@ pub(super) fn Order() -> impl IntoView {
     view! {
         <Dialog title="Order">
             {rows}
-            {move || trouble().map(|why| view! { <p class="err pad" role="alert" data-t="label-trouble">{why}</p> })}
+            {move || trouble().map(|why| view! { <p class="err pad" role="alert" data-t="label-trouble">{refused(&why)}</p> })}
             {move || label.with(|label| label.by.clone()).map(|by| view! {
                 <p class="meta pad">"Changed last by " {by.to_string()}</p>
             })}
@@ -134,7 +135,7 @@ fn Tags(label: Memo<Label>) -> impl IntoView {
             <input id="label-tag" node_ref=field placeholder="Add a tag" autocomplete="off" on:keydown=hear on:change=move |_| add() />
         </div>
         <ul class="chips tags pad" aria-label="Tags" data-t="label-tags">{shown}</ul>
-        {move || refused.get().map(|why| view! { <p class="err pad" role="alert" data-t="tag-trouble">{why}</p> })}
+        {move || refused.get().map(|why| view! { <p class="err pad" role="alert" data-t="tag-trouble">{super::refused::refused(&why)}</p> })}
     }
 }
 

@@ -4,6 +4,7 @@ use leptos::html;
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
 
+use super::refused::refused;
 use crate::control::{At, Rated};
 use crate::store::use_store;
 
@@ -76,7 +77,7 @@ pub(super) fn Rating(of: Rated) -> impl IntoView {
                     <input node_ref=field data-t="rating-why" aria-label="Why" placeholder="Why? Enter" autocomplete="off" on:keydown=hear />
                 })}
                 {move || why().map(|why| view! { <span class="meta" data-t="rating-said">{why}</span> })}
-                {move || trouble().map(|why| view! { <span class="err meta" role="alert">{why}</span> })}
+                {move || trouble().map(|why| view! { <span class="err meta" role="alert">{refused(&why)}</span> })}
             </span>
         })
     }

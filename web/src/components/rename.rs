@@ -11,6 +11,7 @@ use model::event::LabelChange;
 use web_sys::KeyboardEvent;
 
 use super::icon::icon;
+use super::refused::refused;
 use crate::browser;
 use crate::control::At;
 use crate::store::use_store;
@@ -40,7 +41,7 @@ pub(super) fn Title(text: Memo<String>) -> impl IntoView {
                 <button type="button" class="icon hide of-conversation" id=BUTTON aria-label="Rename" title="Rename (g r)"
                     on:click=move |_| store.control.renaming.set(true)>{icon("#pen", "")}</button>
             })}
-            {move || trouble().map(|why| view! { <span class="err hide" role="alert" data-t="rename-trouble">{why}</span> })}
+            {move || trouble().map(|why| view! { <span class="err hide" role="alert" data-t="rename-trouble">{refused(&why)}</span> })}
         }
         .into_any()
     }

@@ -7,6 +7,7 @@ use model::MessageId;
 
 use super::copy::Copy;
 use super::dialog::Dialog;
+use super::refused::refused;
 use crate::rights::{self, ReaderAction};
 use crate::sharing::{self, LIVES, LinkRequest, SharedLink, Shown, VIEWS};
 use crate::store::{Store, use_store};
@@ -176,7 +177,7 @@ fn Form() -> impl IntoView {
         <div class="setting"><span class="meta">"Anyone with the link can read this, but not change it."</span>
             <button type="button" class="act primary" data-act="share-now" disabled=move || busy.get() on:click=make>
                 {move || if busy.get() { "Creating…" } else { "Create link" }}</button></div>
-        {move || trouble.get().map(|why| view! { <p class="err pad" role="alert" data-t="share-trouble">{why}</p> })}
+        {move || trouble.get().map(|why| view! { <p class="err pad" role="alert" data-t="share-trouble">{refused(&why)}</p> })}
         <Made draft=draft />
     }
 }
@@ -278,7 +279,7 @@ fn Row(link: SharedLink) -> impl IntoView {
             {revocable.then(|| view! {
                 <button type="button" class="chip" data-act="revoke" aria-label=label on:click=revoke>"Revoke"</button>
             })}
-            {move || trouble.get().map(|why| view! { <p class="err" role="alert">{why}</p> })}
+            {move || trouble.get().map(|why| view! { <p class="err" role="alert">{refused(&why)}</p> })}
         </li>
     }
 }

@@ -15,6 +15,7 @@ use model::view::RunView;
 use model::{MessageId, RunId};
 
 use super::icon::icon;
+use super::refused::refused;
 use crate::control::{self, At};
 use crate::exports;
 use crate::fleet;
@@ -69,7 +70,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
                 })}
             </span>
         </div>
-        {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{why}</p> })}
+        {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{refused(&why)}</p> })}
     }
 }
 
@@ -203,7 +204,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
                             on:click=move |_| id.with_value(|id| store.stop_run(id))>"Stop " <kbd>"."</kbd></button>
                     })}
                     <span class="meta num trouble" data-t="retry">{left}</span>
-                    {move || trouble().map(|why| view! { <span class="err trouble" role="status" data-t="trouble">{why}</span> })}
+                    {move || trouble().map(|why| view! { <span class="err trouble" role="status" data-t="trouble">{refused(&why)}</span> })}
                 </div>
             }
         })

@@ -4,6 +4,7 @@ use model::event::RunStatus;
 use model::{Envelope, Position};
 
 use super::*;
+use crate::search::help_of;
 
 fn view(lines: &[&str]) -> View {
     let mut view = View::default();
@@ -80,7 +81,9 @@ fn what_is_refused_is_told_where_it_was_given_and_the_text_comes_back() {
     control.keep_draft(Some(&c), "and more");
     let came = control.take(&refused("1", ErrorCode::UnknownAgent));
     assert_eq!(came, Some(CommandOutcome { at: at.clone(), done: None }));
-    assert_eq!(control.trouble(&at), Some("No agent is named that. Choose another agent."));
+    let told = control.trouble(&at).unwrap();
+    let words = "No agent is named that. Choose another agent.";
+    assert_eq!(help_of(told), (words, Some("/help/protocol#code-unknown_agent")));
     assert_eq!(control.draft(Some(&c)), "Hello\n\nand more");
     assert_eq!(control.unheard(&c, &View::default()), Vec::<String>::new());
     control.give(at.clone(), c.clone(), "2", say("Hello"), &View::default());
@@ -88,7 +91,7 @@ fn what_is_refused_is_told_where_it_was_given_and_the_text_comes_back() {
     let run = At::Run(RunId::new("r"));
     control.give(run.clone(), c, "3", CommandAction::Stop { run: None }, &View::default());
     control.take(&refused("3", ErrorCode::Internal));
-    assert_eq!(control.trouble(&run), Some("No agent is named that."));
+    assert_eq!(control.trouble(&run).map(|told| help_of(told).0), Some("No agent is named that."));
     control.give(run.clone(), conversation("c"), "4", CommandAction::Stop { run: None }, &View::default());
     control.take(&refused("4", ErrorCode::ConsentMismatch));
     assert_eq!(control.trouble(&run), Some("The arguments changed; look again."));

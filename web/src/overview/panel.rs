@@ -19,6 +19,7 @@ use super::chart::{self, Bar, Chart, ChartLine, told};
 use super::dashboard::DashboardState;
 use super::figures::{HOUR_MS, Line, PanelSpec, Series, Shape, Unit};
 use crate::browser;
+use crate::components::refused::refused;
 
 /// Milliseconds of a day.
 const DAY_MS: u64 = 24 * HOUR_MS;
@@ -147,7 +148,7 @@ pub(super) fn Panel(look: DashboardState, spec: PanelSpec) -> impl IntoView {
     let body = move || {
         picture.with(|picture| match picture {
             None => view! { <p class="meta">"Loading…"</p> }.into_any(),
-            Some(Err(why)) => view! { <p class="meta err" role="status">{why.clone()}</p> }.into_any(),
+            Some(Err(why)) => view! { <p class="meta err" role="status">{refused(why)}</p> }.into_any(),
             Some(Ok(picture)) if picture.lines.is_empty() => {
                 view! { <p class="meta none">"No data in this period."</p> }.into_any()
             }

@@ -10,6 +10,7 @@ use super::bulk::{self, AT_ONCE, PendingRequest};
 use super::runs::Table;
 use crate::browser::{self, Deletion};
 use crate::components::go_round;
+use crate::components::refused::refused;
 use crate::deleting::{GOES_MANY, STAYS};
 use crate::{fleet, route};
 
@@ -80,7 +81,7 @@ pub(super) fn Question(
                     <p role="alert" data-t="question-runs">{still_running(stops.get())}
                         " Agents of this hub can be stopped; if others publish more, the conversation begins anew."</p>
                 })}
-                {move || trouble.get().map(|why| view! { <p class="err" role="alert" data-t="question-trouble">{why}</p> })}
+                {move || trouble.get().map(|why| view! { <p class="err" role="alert" data-t="question-trouble">{refused(&why)}</p> })}
                 <div class="answers">
                     <button type="button" class="chip" node_ref=cancel on:click=move |_| close()>"Cancel"</button>
                     <button type="button" class="chip" data-act="delete-now" aria-disabled=move || busy.with(Option::is_some).to_string()

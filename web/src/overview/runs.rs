@@ -16,6 +16,7 @@ use super::grid::Grid;
 use super::selected::Selected;
 use super::table::{Column, RowSums, SortedRows, Wanted};
 use crate::components::icon;
+use crate::components::refused::refused;
 use crate::{browser, fleet, format};
 
 /// The rows of the table, as they stand.
@@ -254,7 +255,7 @@ fn Trouble(table: Table) -> impl IntoView {
     move || {
         words
             .get()
-            .map(|words| view! { <p class="meta slow" role="status" data-t="filter-trouble">{words}</p> })
+            .map(|words| view! { <p class="meta slow" role="status" data-t="filter-trouble">{refused(&words)}</p> })
     }
 }
 

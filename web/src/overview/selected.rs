@@ -12,6 +12,7 @@ use super::bulk::{self, AT_ONCE, PendingRequest};
 use super::question::Question;
 use super::runs::Table;
 use crate::components::icon;
+use crate::components::refused::refused;
 use crate::exports::{self, EXPORTS};
 use crate::rights::{self, Access};
 use crate::route::{self, Looks};
@@ -80,7 +81,7 @@ pub(super) fn Selected(table: Table) -> impl IntoView {
     view! {
         {bar}
         {move || (asking.get() && is_some.get()).then(|| view! { <Question table=table is_open=asking told=told /> })}
-        <p class="meta told" role="status" data-t="told">{move || told.get()}</p>
+        <p class="meta told" role="status" data-t="told">{move || told.get().map(|why| refused(&why))}</p>
     }
 }
 

@@ -14,6 +14,7 @@ use model::{ConversationId, MessageId, RunId, View};
 use crate::control::{Agent, At, CommandOutcome, Control};
 use crate::forms::{Form, Forms};
 use crate::latency::CallKey;
+use crate::search::help_of;
 
 /// A handle; all copies refer to the same store, which lives as long as the page.
 #[derive(Clone, Copy)]
@@ -81,7 +82,8 @@ impl ControlStore {
         let came = self.control.try_update_value(|control| control.take(frame)).flatten()?;
         self.forms.update(|forms| forms.hear(&came));
         self.changed.notify();
-        let trouble = self.control.with_value(|control| control.trouble(&came.at).map(str::to_owned));
+        let trouble =
+            self.control.with_value(|control| control.trouble(&came.at).map(|why| help_of(why).0.to_owned()));
         Some((came, trouble))
     }
 

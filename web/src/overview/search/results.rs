@@ -5,6 +5,7 @@ use model::ConversationId;
 use web_sys::KeyboardEvent;
 
 use super::{FIELD, SearchState, Step, focus_hit, focus_hit_of};
+use crate::components::refused::refused;
 use crate::components::{StateIcon, shape_of};
 use crate::link::Status;
 use crate::overview::hits::{self, HITS_OF_ONE, SearchFound};
@@ -73,7 +74,7 @@ fn Told(state: SearchState) -> impl IntoView {
             };
             view! { " " <button type="button" class="link" data-t="search-again" on:click=again>"Try again"</button> }
         });
-        Some(view! { <p class="err" role="alert" data-t="search-trouble">{said} {again}</p> })
+        Some(view! { <p class="err" role="alert" data-t="search-trouble">{refused(&said)} {again}</p> })
     };
     view! {
         <div class="told">
