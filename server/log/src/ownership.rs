@@ -54,6 +54,10 @@ pub(crate) struct LifeRow {
     pub(crate) ended_well: bool,
     /// How other hubs reach it; nothing for one that is alone.
     pub(crate) address: Option<Arc<str>>,
+    /// The timeline of the database on which it ended well or gave the conversation up; nothing where that is not known.
+    pub(crate) left_on: Option<i64>,
+    /// The timeline of the database now; nothing where the database does not say. Each promotion of a standby begins a new one.
+    pub(crate) timeline: Option<i64>,
 }
 
 /// What becomes of a claim to own a conversation.
@@ -77,9 +81,9 @@ pub(crate) enum OwnershipDecision {
 /// What is known of a conversation's past when it gets a new owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handover {
-    /// Its last owner has written all that it had shown.
+    /// Its last owner has written all that it had shown, and nobody has had it since.
     Whole,
-    /// Its last owner may have shown what is not stored: it goes on in a new epoch.
+    /// Somebody may have shown what is not stored: it goes on in a new epoch.
     Torn,
 }
 
@@ -89,7 +93,10 @@ pub(crate) fn decide_ownership(me: i64, owner: &LifeRow) -> OwnershipDecision {
         return OwnershipDecision::Held;
     }
     if owner.is_over {
-        let past = if owner.ended_well { Handover::Whole } else { Handover::Torn };
+        // After a promotion nobody knows whether somebody had it in between: a standby that lacked the claim lacked what was shown, too. A database
+        // that never says its timeline is taken to have had none, or nothing could ever be handed over in the same epoch there.
+        let is_whole = owner.ended_well && owner.left_on == owner.timeline;
+        let past = if is_whole { Handover::Whole } else { Handover::Torn };
         return OwnershipDecision::Take { ends: None, past };
     }
     if owner.is_expired {

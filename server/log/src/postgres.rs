@@ -20,7 +20,8 @@
 //!
 //! # Epochs (invariant I9)
 //! As on disk: viewers see an event before it is stored, so after a life that did not end well a conversation goes on in a new
-//! epoch, with all its events.
+//! epoch, with all its events. So it does where a standby was promoted since its last owner left it: another one may have claimed it and shown
+//! events since, of which the standby had nothing. The timeline of the database says so, which is noted with each good end.
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -140,7 +141,7 @@ pub enum PostgresError {
 pub struct PostgresLog {
     shared: WriterShared,
     threads: Mutex<PostgresThreads>,
-    /// The last life before this one that did not end well; 0 for none.
+    /// The last life before this one that did not end well, or after which a standby was promoted; 0 for none.
     last_unsound: i64,
 }
 

@@ -32,9 +32,10 @@ use world::{Tally, World};
 /// Seeds that every run of the tests tries.
 const SEEDS: u64 = 150;
 
-/// Seeds whose histories showed a fault once: what is said again after a conversation came back waited for a transaction that was lost (5262), and
-/// the log expected events that a promotion had lost (7604).
-const SEEDS_OF_FAULTS: [u64; 2] = [5_262, 7_604];
+/// Seeds whose histories showed a fault once: what is said again after a conversation came back waited for a transaction that was lost (5262),
+/// the log expected events that a promotion had lost (7604), and a conversation that nobody had went on in an epoch of which a promotion had lost
+/// what was shown (9849).
+const SEEDS_OF_FAULTS: [u64; 3] = [5_262, 7_604, 9_849];
 
 /// Seeds within which each flaw must be found.
 const SEEDS_FOR_A_FLAW: u64 = 60;

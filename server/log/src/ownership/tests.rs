@@ -80,6 +80,8 @@ impl Tables {
             is_expired: life.expires_at <= now,
             ended_well: life.ended_well,
             address: Some(Arc::from("http://hub")),
+            left_on: Some(1),
+            timeline: Some(1),
         }
     }
 
@@ -186,6 +188,8 @@ fn a_hub_that_lives_is_followed_and_one_that_died_is_taken_over() {
         is_expired,
         ended_well,
         address: Some(Arc::from("http://a")),
+        left_on: Some(1),
+        timeline: Some(1),
     };
     assert_eq!(decide_ownership(1, &row(false, true, false)), OwnershipDecision::Held);
     assert_eq!(
@@ -209,4 +213,28 @@ fn a_hub_that_lives_is_followed_and_one_that_died_is_taken_over() {
         OwnershipDecision::Closed
     );
     assert_eq!(renewal(0), LeaseRenewal::StepsDown);
+}
+
+#[test]
+fn i2_what_was_left_well_is_whole_on_the_timeline_on_which_it_was_left() {
+    let past = |left_on, timeline| {
+        let row = LifeRow {
+            number: 1,
+            is_over: true,
+            is_expired: true,
+            ended_well: true,
+            address: Some(Arc::from("http://a")),
+            left_on,
+            timeline,
+        };
+        match decide_ownership(2, &row) {
+            OwnershipDecision::Take { ends: None, past } => past,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(past(Some(1), Some(1)), Handover::Whole);
+    assert_eq!(past(Some(1), Some(2)), Handover::Torn, "a standby was promoted since");
+    assert_eq!(past(None, Some(2)), Handover::Torn, "an older version left it");
+    assert_eq!(past(Some(2), None), Handover::Torn, "it was left on another database");
+    assert_eq!(past(None, None), Handover::Whole, "this database never says");
 }

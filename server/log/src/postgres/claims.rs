@@ -26,7 +26,7 @@ pub(super) struct Claims {
     life: i64,
     /// The lease of that life, in milliseconds.
     lease: i64,
-    /// The last life before this one that did not end well; 0 for none.
+    /// The last life before this one that did not end well, or after which a standby was promoted; 0 for none.
     last_unsound: i64,
     /// The conversations that this life knows to have claimed, each with what is known of its past until it is loaded.
     claimed: Mutex<HashMap<ConversationId, Option<Handover>>>,
@@ -248,13 +248,15 @@ pub(super) enum ClaimResult {
 /// Takes a conversation that nobody has. $3: also one that does not exist yet.
 const TAKE_FREE: &str = "INSERT INTO owner (conversation, life) SELECT $1::text, l.number FROM life l WHERE l.number = $2 AND NOT l.over \
                          AND ($3 OR EXISTS (SELECT 1 FROM conversation WHERE id = $1::text)) ON CONFLICT (conversation) DO NOTHING";
-/// The query for who has a conversation. A lease counts as run out where life $2 has renewed its own, of $3 milliseconds, in time
+/// The query for who has a conversation, with the timeline on which it was left and that of now, which is asked for only where it matters. Life 0 is
+/// [`life::WHOLE_LIFE`]. A lease counts as run out where life $2 has renewed its own, of $3 milliseconds, in time
 /// again and again for as long: when the database was away, all leases have run out and nobody is dead.
 macro_rules! who {
     () => {
         "SELECT l.number, l.over, l.expires_at <= clock_timestamp() AND EXISTS (SELECT 1 FROM life me WHERE me.number = $2 \
          AND me.expires_at > clock_timestamp() + $3::bigint * interval '1 millisecond' / 3 \
-         AND me.steady_since <= clock_timestamp() - $3::bigint * interval '1 millisecond'), l.ended_well, l.address \
+         AND me.steady_since <= clock_timestamp() - $3::bigint * interval '1 millisecond'), l.ended_well, l.address, \
+         CASE WHEN o.life = 0 THEN o.timeline ELSE l.timeline END, CASE WHEN l.ended_well THEN fanlight_timeline() END \
          FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1"
     };
 }
@@ -345,5 +347,7 @@ fn owner(row: &Row) -> Result<LifeRow, tokio_postgres::Error> {
         is_expired: row.try_get(2)?,
         ended_well: row.try_get(3)?,
         address: row.try_get::<_, Option<&str>>(4)?.map(Arc::from),
+        left_on: row.try_get(5)?,
+        timeline: row.try_get(6)?,
     })
 }

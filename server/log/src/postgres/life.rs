@@ -30,14 +30,15 @@ use crate::queue::{LogLifecycle, Queue};
 pub(super) const FORGET_LIFE: &str = "UPDATE conversation SET life = 0 WHERE id = ANY($1) \
                            AND EXISTS (SELECT 1 FROM life WHERE number = $2 AND NOT over)";
 
-/// The life that has what its owners have given up: it ended well before all others began, so whoever asks may claim it, and all of it is stored.
+/// The life that has what its owners have given up: it ended well before all others began, so whoever asks may claim it, and all of it is stored. On
+/// which timeline it was given up stands in the row of the owner.
 pub(super) const WHOLE_LIFE: i64 = 0;
 
 /// A life that has begun.
 #[derive(Debug)]
 pub(super) struct PostgresLife {
     pub(super) number: i64,
-    /// The last one before it that did not end well; 0 for none.
+    /// The last one before it that did not end well, or after which a standby was promoted; 0 for none.
     pub(super) last_unsound: i64,
     /// How many conversations there are.
     pub(super) conversations: u64,
@@ -105,7 +106,8 @@ pub(super) async fn begin(
     let version = env!("CARGO_PKG_VERSION");
     let number: i64 =
         transaction.query_one(insert, &[&version, &millis(lease), &address]).await?.try_get(0)?;
-    let unsound = "SELECT coalesce(max(number), 0)::bigint FROM life WHERE NOT ended_well AND number < $1";
+    let unsound = "SELECT coalesce(max(number), 0)::bigint FROM life WHERE number < $1 \
+                   AND (NOT ended_well OR timeline IS DISTINCT FROM (SELECT fanlight_timeline()))";
     let last_unsound = transaction.query_one(unsound, &[&number]).await?.try_get(0)?;
     let count: i64 = transaction.query_one("SELECT count(*) FROM conversation", &[]).await?.try_get(0)?;
     transaction.commit().await?;

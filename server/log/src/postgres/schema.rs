@@ -5,7 +5,7 @@ use tokio_postgres::error::SqlState;
 use super::{PostgresError, Session};
 
 /// How the schema came to be: the version of a database is how many of these it has seen. Never change one that was released.
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -15,6 +15,7 @@ const MIGRATIONS: [&str; 9] = [
     include_str!("schema/7.sql"),
     include_str!("schema/8.sql"),
     include_str!("schema/9.sql"),
+    include_str!("schema/10.sql"),
 ];
 
 /// Where the version stands. The row is the lock of those who start at the same moment.

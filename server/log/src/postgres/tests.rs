@@ -304,4 +304,6 @@ fn i8_while_the_database_is_away_events_are_taken_and_the_reason_is_said() {
 }
 
 mod limited;
+mod older;
+mod promoted;
 mod shared;

@@ -11,8 +11,8 @@ pub(super) const NAMED_FENCE: &str = concat!(
 );
 /// Which of these conversations the life has.
 pub(super) const OWNED: &str = "SELECT 1 FROM owner WHERE conversation = ANY($1) AND life = $2";
-/// Gives conversations of life $2 to the life $3, which nobody lives.
-pub(super) const RELEASE: &str = "UPDATE owner SET life = $3, epoch = epoch + 1, claimed_at = clock_timestamp() \
+/// Gives conversations of life $2 to the life $3, which nobody lives, and notes on which timeline.
+pub(super) const RELEASE: &str = "UPDATE owner SET life = $3, epoch = epoch + 1, claimed_at = clock_timestamp(), timeline = fanlight_timeline() \
                      WHERE conversation = ANY($1) AND life = $2";
 /// Where an import stands: as a row of `gone` with its number, so that it is deleted if nobody adopts it.
 pub(super) const STAGE: &str = "INSERT INTO gone (key, import, life, bytes, head) \

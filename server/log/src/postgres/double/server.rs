@@ -75,7 +75,7 @@ pub(super) enum ModelRefusal {
 impl ModelDatabase {
     /// An empty primary, whose commits wait for a standby that has everything. `flaw` is left out.
     pub fn new(flaw: Option<ModelFlaw>) -> Arc<Self> {
-        let mut tables = ModelTables::default();
+        let mut tables = ModelTables { timeline: 1, ..ModelTables::default() };
         tables.lives.insert(WHOLE_LIFE, ModelLife::whole());
         let server = ModelServer {
             now: 1_000_000,
@@ -144,7 +144,10 @@ impl ModelDatabase {
         server.now += later;
         server.promotions += 1;
         (server.is_full, server.is_away) = (false, false);
+        let timeline = server.tables.timeline + 1;
+        server.tables.timeline = timeline;
         let Some(tables) = server.behind.take() else { return BTreeSet::new() };
+        let tables = ModelTables { timeline, ..tables };
         server.losses += 1;
         let before = std::mem::replace(&mut server.tables, tables);
         let heads = before.conversations.iter().map(|(id, found)| (id, found.head));
@@ -198,22 +201,18 @@ impl ModelServer {
         self.numbers
     }
 
-    /// Begins a life, which ends those of the same address. Returns its number, and the last one before it that did not end well.
+    /// Begins a life, which ends those of the same address. Returns its number, and the last one before it that did not end well or after which a
+    /// standby was promoted.
     pub(super) fn begin(&mut self, address: &str, lease_ms: u64) -> (i64, i64) {
         let (number, now) = (self.number(), self.now);
         for life in self.tables.lives.values_mut().filter(|life| *life.address == *address) {
             life.is_over = true;
         }
-        let unsound = self.tables.lives.iter().filter(|(_, life)| !life.ended_well).map(|(of, _)| *of);
+        let timeline = Some(self.tables.timeline);
+        let is_unsound = |life: &ModelLife| !life.ended_well || life.left_on != timeline;
+        let unsound = self.tables.lives.iter().filter(|(_, life)| is_unsound(life)).map(|(of, _)| *of);
         let last_unsound = unsound.max().unwrap_or(0);
-        let life = ModelLife {
-            address: Arc::from(address),
-            commits: 0,
-            expires_at: now + lease_ms,
-            steady_since: now,
-            is_over: false,
-            ended_well: false,
-        };
+        let life = ModelLife { expires_at: now + lease_ms, ..ModelLife::begun(address, now) };
         self.tables.lives.insert(number, life);
         (number, last_unsound)
     }
@@ -246,7 +245,7 @@ impl ModelServer {
             if !makes && !self.tables.conversations.contains_key(id) {
                 return Ok(ClaimResult::Unowned);
             }
-            self.tables.owners.insert(id.clone(), me);
+            self.tables.take(id, me);
             return Ok(ClaimResult::First);
         };
         let (ends, past) = match decide_ownership(me, &owner) {
@@ -263,7 +262,7 @@ impl ModelServer {
         if let Some(life) = ends.and_then(|ends| self.tables.lives.get_mut(&ends)) {
             life.is_over = true;
         }
-        self.tables.owners.insert(id.clone(), me);
+        self.tables.take(id, me);
         Ok(ClaimResult::Taken(past))
     }
 

@@ -20,10 +20,21 @@ use crate::{LogError, PublisherMark, views};
 pub(super) struct ModelTables {
     /// The lives of hubs, by number.
     pub(super) lives: BTreeMap<i64, ModelLife>,
-    /// Which life has which conversation.
-    pub(super) owners: BTreeMap<ConversationId, i64>,
+    /// Who has which conversation.
+    pub(super) owners: BTreeMap<ConversationId, ModelOwner>,
     /// The conversations by name.
     pub(super) conversations: BTreeMap<ConversationId, ModelConversation>,
+    /// The timeline of the server that has them: not a row, and raised with each promotion.
+    pub(super) timeline: i64,
+}
+
+/// A row of `owner`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ModelOwner {
+    /// The life that has the conversation.
+    pub(super) life: i64,
+    /// The timeline on which it was given up last.
+    pub(super) left_on: Option<i64>,
 }
 
 /// A row of `life`. Times are those of the database, in milliseconds.
@@ -41,6 +52,8 @@ pub(super) struct ModelLife {
     pub(super) is_over: bool,
     /// Whether it had written everything when it ended.
     pub(super) ended_well: bool,
+    /// The timeline on which it ended well.
+    pub(super) left_on: Option<i64>,
 }
 
 /// A conversation with all rows that belong to it.
@@ -70,8 +83,21 @@ struct ModelBlock {
 impl ModelLife {
     /// The life that nobody lives, which has what was given up.
     pub(super) fn whole() -> Self {
-        let address = Arc::from("");
-        Self { address, commits: 0, expires_at: 0, steady_since: 0, is_over: true, ended_well: true }
+        let life = Self::begun("", 0);
+        Self { is_over: true, ended_well: true, ..life }
+    }
+
+    /// A life that begins at `now`, has no lease yet, and is reached under `address`.
+    pub(super) fn begun(address: &str, now: u64) -> Self {
+        Self {
+            address: Arc::from(address),
+            commits: 0,
+            expires_at: now,
+            steady_since: now,
+            is_over: false,
+            ended_well: false,
+            left_on: None,
+        }
     }
 
     /// Renews the lease for so many milliseconds from `now`, as each commit of the life does.
@@ -86,7 +112,7 @@ impl ModelLife {
 impl ModelTables {
     /// The owner of a conversation as life `me`, whose lease is so long, sees it; nothing if nobody has it.
     pub(super) fn owner(&self, (me, lease_ms): (i64, u64), now: u64, id: &ConversationId) -> Option<LifeRow> {
-        let number = *self.owners.get(id)?;
+        let ModelOwner { life: number, left_on } = *self.owners.get(id)?;
         let owner = self.lives.get(&number)?;
         let is_steady = self.lives.get(&me).is_some_and(|me| {
             me.expires_at > now + lease_ms / 3 && me.steady_since.saturating_add(lease_ms) <= now
@@ -97,6 +123,8 @@ impl ModelTables {
             is_expired: owner.expires_at <= now && is_steady,
             ended_well: owner.ended_well,
             address: Some(Arc::clone(&owner.address)),
+            left_on: if number == WHOLE_LIFE { left_on } else { owner.left_on },
+            timeline: Some(self.timeline),
         })
     }
 
@@ -107,13 +135,24 @@ impl ModelTables {
 
     /// The first conversation that `plan` changes and that the life does not have.
     pub(super) fn not_owned(&self, plan: &Plan, life: i64) -> Option<ConversationId> {
-        let owned = |id: &ConversationId| self.owners.get(id) == Some(&life);
+        let owned = |id: &ConversationId| self.has(id, life);
         plan.changes.values().map(|change| &change.id).chain(&plan.released).find(|id| !owned(id)).cloned()
     }
 
     /// Whether one of `names` is not the life's.
     pub(super) fn lost(&self, names: &[ConversationId], life: i64) -> bool {
-        names.iter().any(|id| self.owners.get(id) != Some(&life))
+        names.iter().any(|id| !self.has(id, life))
+    }
+
+    /// Whether the life has the conversation.
+    fn has(&self, id: &ConversationId, life: i64) -> bool {
+        self.owners.get(id).is_some_and(|owner| owner.life == life)
+    }
+
+    /// Makes the life the owner of the conversation.
+    pub(super) fn take(&mut self, id: &ConversationId, life: i64) {
+        let owner = self.owners.entry(id.clone()).or_insert(ModelOwner { life, left_on: None });
+        owner.life = life;
     }
 
     /// The statement of [`super::super::batch`] that would find other rows than it names.
@@ -130,7 +169,7 @@ impl ModelTables {
     /// Carries a plan out whose statements all fit.
     pub(super) fn apply(&mut self, plan: &Plan) {
         for id in &plan.released {
-            self.owners.insert(id.clone(), WHOLE_LIFE);
+            self.owners.insert(id.clone(), ModelOwner { life: WHOLE_LIFE, left_on: Some(self.timeline) });
         }
         self.conversations.retain(|_, found| !plan.removed.contains(&found.key));
         for (key, change) in &plan.changes {

@@ -79,8 +79,10 @@ impl ModelLog {
                 found.life = 0;
             }
         }
+        let timeline = server.tables.timeline;
         if let Some(life) = server.tables.lives.get_mut(&self.life) {
             (life.is_over, life.ended_well) = (true, !has_lost && life.commits >= certain);
+            life.left_on = Some(timeline);
         }
     }
 

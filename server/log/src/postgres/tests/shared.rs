@@ -6,15 +6,15 @@ use crate::{
     STORED_SPENDING_MS, StoredLogin, StoredSession, StoredSetting, StoredShare, StoredSpending,
 };
 
-const A: &str = "http://127.0.0.1:1";
-const B: &str = "http://127.0.0.1:2";
+pub(super) const A: &str = "http://127.0.0.1:1";
+pub(super) const B: &str = "http://127.0.0.1:2";
 
 fn elsewhere(address: &str) -> Owner {
     Owner::Elsewhere(Arc::from(address))
 }
 
 /// Claims until the conversation is here: the other hub must be found dead first.
-fn taken(log: &PostgresLog, name: &str) {
+pub(super) fn taken(log: &PostgresLog, name: &str) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while log.claim(&id(name), Purpose::Make).unwrap() != Owner::Here {
         assert!(Instant::now() < deadline, "{name} was not taken over");
@@ -212,7 +212,7 @@ fn i9_a_hub_whose_claim_a_promotion_has_lost_steps_down_though_it_writes_nothing
 }
 
 /// Gives a conversation up for the hub under `to`.
-fn give_up(log: &PostgresLog, name: &str, to: &str) {
+pub(super) fn give_up(log: &PostgresLog, name: &str, to: &str) {
     let ticket = log.release(&id(name), &Arc::from(to)).unwrap();
     assert_eq!(
         log.claim(&id(name), Purpose::Make).unwrap(),

@@ -6,6 +6,11 @@ use super::super::failure::said;
 use super::super::{life, sweep};
 use super::{PAUSE_MAX, PostgresWriter};
 
+/// Ends life $1, and notes whether it ended well: the database has as many of its transactions as it knows, $2. On which timeline that was noted says
+/// later whether a standby was promoted since.
+const END_WELL: &str = "UPDATE life SET ended_well = commits >= $2, over = true, timeline = fanlight_timeline() \
+                        WHERE number = $1 AND NOT over";
+
 impl PostgresWriter {
     /// Deletes some rows of conversations that went. Does nothing without a connection: the next commit makes
     /// one.
@@ -34,12 +39,7 @@ impl PostgresWriter {
         let client = &session.client;
         let closed = self.runtime.block_on(async {
             client.execute(life::FORGET_LIFE, &[&holed, &life]).await?;
-            client
-                .execute(
-                    "UPDATE life SET ended_well = commits >= $2, over = true WHERE number = $1 AND NOT over",
-                    &[&life, &certain],
-                )
-                .await
+            client.execute(END_WELL, &[&life, &certain]).await
         });
         if let Err(error) = closed {
             tracing::warn!(error = said(&error), "the log could not note that it ended well");
