@@ -99,15 +99,13 @@ impl Orphans {
     /// Takes over a conversation that was read back from the log: whatever runs in it is attended by nobody
     /// from now on.
     pub(super) fn adopt(&self, conversation: Conversation) -> Conversation {
-        let now = clock::now_ms();
-        if conversation.adopt(now) {
-            self.unattended(&conversation, now);
-        }
+        self.adopt_known(&conversation);
         conversation
     }
 
-    /// Takes over a conversation that was followed: whatever runs in it is attended by nobody from now on.
-    pub(super) fn adopt_promoted(&self, conversation: &Conversation) {
+    /// Takes over a conversation that is in memory already, since it was followed or imported: whatever runs in it is attended by nobody
+    /// from now on.
+    pub(super) fn adopt_known(&self, conversation: &Conversation) {
         let now = clock::now_ms();
         if conversation.adopt(now) {
             self.unattended(conversation, now);
