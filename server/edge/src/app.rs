@@ -85,6 +85,7 @@ pub(crate) async fn run(
         tokio::spawn(async move { shared.gate.follow_sessions(|| shared.sockets.wake_due(true)).await })
     };
     let unfinished = shared.hub.read_back();
+    proxy::lose_runs(&shared, &unfinished);
     sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
     shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
     let retention =
