@@ -104,14 +104,17 @@ async fn calls_end_with_the_hub_that_is_killed_and_others_are_waited_for() {
     let answer = call.send().await.unwrap();
     let begins = |summary: &Value| summary["runs"][0]["text"] == "Because of";
     hub.json_until("/v1/conversations/answering?summary", begins).await;
-    let begun = r#"{"k":"run.start","run":"r1"}"#;
-    let posted = hub.request("POST", "/v1/conversations/other/events").body(begun).send().await.unwrap();
-    assert_eq!(posted.status(), 200);
     // What is over stays what it was.
     let short = hub.request("POST", "/proxy/x/~over/v1/chat/completions");
     let short = short.body(json!({"model": "gpt-5", "messages": with_results(&said)}).to_string());
     assert_eq!(short.send().await.unwrap().status(), 200);
     hub.json_until("/v1/conversations/over?summary", |it| it["runs"][0]["status"] == "complete").await;
+    let begun = r#"{"k":"run.start","run":"r1"}"#;
+    // What is stored last is stored with all that came before.
+    let posted =
+        hub.request("POST", "/v1/conversations/other/events").header("fanlight-durability", "stored");
+    let posted = posted.body(begun).send().await.unwrap();
+    assert_eq!(posted.status(), 200);
     hub.restart().await;
     drop(answer);
     let lost = |summary: &Value| summary["runs"][0]["error"]["code"] == "publisher_lost";
