@@ -87,26 +87,26 @@ impl OpenRuns {
         conversation: &ConversationId,
         events: &[Envelope],
         is_it: impl Fn(&Kind) -> bool,
-        note: impl Fn(&mut NotedRuns, String),
+        note: impl Fn(&mut NotedRuns, &str),
     ) {
         let Some(noted) = &self.noted else { return };
         for envelope in events.iter().filter(|envelope| is_it(&envelope.event.kind)) {
-            note(&mut noted.lock(), hash(conversation, &envelope.event.run));
+            note(&mut noted.lock(), &hash(conversation, &envelope.event.run));
         }
     }
 }
 
 impl NotedRuns {
-    fn begin(&mut self, hash: String) {
-        if self.open.len() < NOTED_MAX && !self.open.contains(&hash) {
-            self.line('+', &hash);
-            self.open.insert(hash);
+    fn begin(&mut self, hash: &str) {
+        if self.open.len() < NOTED_MAX && !self.open.contains(hash) {
+            self.line('+', hash);
+            self.open.insert(hash.to_owned());
         }
     }
 
-    fn end(&mut self, hash: String) {
-        if self.open.remove(&hash) {
-            self.line('-', &hash);
+    fn end(&mut self, hash: &str) {
+        if self.open.remove(hash) {
+            self.line('-', hash);
         }
     }
 
@@ -125,7 +125,7 @@ impl NotedRuns {
 
     /// Writes a file with the open runs alone, and goes on in it.
     fn write_anew(&mut self) {
-        let text: String = self.open.iter().map(|hash| format!("+{hash}\n")).collect();
+        let text = self.open.iter().map(|hash| format!("+{hash}\n")).collect::<Vec<_>>().concat();
         self.lines = self.open.len();
         self.file = match fresh(&self.path, &text) {
             Ok(file) => Some(file),
