@@ -116,3 +116,45 @@ async fn what_ran_when_the_hub_died_is_ended_by_the_next_one() {
     viewer.until(|view| is(view, |run| run.status == RunStatus::Complete)).await;
     assert_eq!(run(viewer.view()).unwrap().answer(), "Once more");
 }
+
+/// Imports [`BEGINS`] as the conversation `c`, as `fanlight import` does.
+async fn import(hub: &TestHub) {
+    let header = r#"{"fanlight":"native","version":1,"conversation":"c"}"#.to_owned();
+    let events = BEGINS.lines().map(str::trim).filter(|line| !line.is_empty());
+    let numbered = events.enumerate().map(|(number, event)| {
+        event.replacen('{', &format!("{{\"seq\":{},\"at\":1795300000000,", number + 1), 1)
+    });
+    let body = std::iter::once(header).chain(numbered).collect::<Vec<_>>().join("\n");
+    let answer = hub.request("PUT", "/v1/conversations/c/events").body(body).send().await.unwrap();
+    assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
+}
+
+#[tokio::test]
+async fn what_runs_in_an_imported_conversation_is_stalled_and_ended_without_a_restart() {
+    let hub = hub("1", "2").await;
+    import(&hub).await;
+    let mut viewer = hub.view("c").await;
+    viewer.until(|view| is(view, |run| run.stalled_at.is_some())).await;
+    assert_eq!(run(viewer.view()).unwrap().stalled_at, Some(1_795_300_000_000), "since its last event");
+    viewer.until(|view| is(view, |run| run.loss.is_some())).await;
+    // Whoever publishes to it goes on with it.
+    hub.publisher("c").await.says(GOES_ON).await;
+    viewer.until(|view| is(view, |run| run.status == RunStatus::Complete)).await;
+    assert_eq!(run(viewer.view()).unwrap().answer(), "Once more");
+}
+
+#[tokio::test]
+async fn who_goes_on_with_an_imported_conversation_is_waited_for() {
+    let hub = hub("1", "0").await;
+    import(&hub).await;
+    let mut publisher = hub.publisher("c").await;
+    publisher.says(r#"{"k":"status","run":"r","text":"on it"}"#).await;
+    // Another one that vanishes later is stalled before anything is said of the first.
+    hub.publisher("gone").await.says(BEGINS).await;
+    hub.view("gone").await.until(|view| is(view, |run| run.stalled_at.is_some())).await;
+    let mut viewer = hub.view("c").await;
+    viewer.until(|view| is(view, |run| run.stalled_at.is_none() && run.is_running())).await;
+    publisher.says(GOES_ON).await;
+    viewer.until(|view| is(view, |run| run.status == RunStatus::Complete)).await;
+    assert!(!viewer.view().runs.values().any(|run| run.loss.is_some()));
+}

@@ -76,6 +76,61 @@ async fn a_loop_goes_on_in_its_conversation_after_the_hub_was_stopped() {
     assert_eq!(hub.json("/v1/conversations").await["total"], 1);
 }
 
+/// The state of the only run of `conversation`, and the code of its error.
+async fn state_of(hub: &TestHub, conversation: &str) -> (Value, Value) {
+    let run = hub.summary(conversation).await["runs"][0].clone();
+    (run["status"].clone(), run["error"]["code"].clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_end_with_the_hub_that_is_killed_and_others_are_waited_for() {
+    let actor = actor::start().await;
+    let origin = ScriptedServer::start(|_| {
+        vec![
+            ServerStep::begin("200 OK", &STREAM),
+            ServerStep::piece(&piece("Because of")),
+            ServerStep::Silence,
+        ]
+    })
+    .await;
+    let upstreams = [actor.named("x"), origin.named("slow")];
+    let options = ["--upstream", &upstreams[0], "--upstream", &upstreams[1]];
+    // The hub waits for other publishers for as long as this test takes.
+    let patience = ["--stalled-after", "0", "--interrupted-after", "3600"];
+    let mut hub = TestHub::start_with(&[&options[..], &patience].concat()).await;
+    let said = ask(&hub, &question()).await;
+    hub.json_until("/v1/conversations/c?summary", |summary| all_are(summary, "executing")).await;
+    let call = hub.request("POST", "/proxy/slow/~answering/v1/chat/completions").body(super::proxy::ASKS);
+    let answer = call.send().await.unwrap();
+    let begins = |summary: &Value| summary["runs"][0]["text"] == "Because of";
+    hub.json_until("/v1/conversations/answering?summary", begins).await;
+    // What is over stays what it was.
+    let short = hub.request("POST", "/proxy/x/~over/v1/chat/completions");
+    let short = short.body(json!({"model": "gpt-5", "messages": with_results(&said)}).to_string());
+    assert_eq!(short.send().await.unwrap().status(), 200);
+    hub.json_until("/v1/conversations/over?summary", |it| it["runs"][0]["status"] == "complete").await;
+    let begun = r#"{"k":"run.start","run":"r1"}"#;
+    // What is stored last is stored with all that came before.
+    let posted =
+        hub.request("POST", "/v1/conversations/other/events").header("fanlight-durability", "stored");
+    let posted = posted.body(begun).send().await.unwrap();
+    assert_eq!(posted.status(), 200);
+    hub.restart().await;
+    drop(answer);
+    let lost = |summary: &Value| summary["runs"][0]["error"]["code"] == "publisher_lost";
+    for conversation in ["c", "answering"] {
+        hub.json_until(&format!("/v1/conversations/{conversation}?summary"), lost).await;
+        assert_eq!(state_of(&hub, conversation).await.0, "interrupted");
+    }
+    assert_eq!(state_of(&hub, "other").await, (json!("running"), Value::Null));
+    assert_eq!(state_of(&hub, "over").await.0, "complete");
+    // The client whose tools were at work meanwhile goes on with its run.
+    assert_eq!(ask(&hub, &with_results(&said)).await["content"], ANSWER);
+    let over = |summary: &Value| summary["runs"][0]["status"] == "complete" && all_are(summary, "complete");
+    let summary = hub.json_until("/v1/conversations/c?summary", over).await;
+    assert_eq!(summary["runs"].as_array().unwrap().len(), 1, "{summary:#}");
+}
+
 /// What the conversation `c` has as messages.
 fn said(summary: &Value) -> Vec<&str> {
     summary["messages"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect()

@@ -85,7 +85,7 @@ pub(crate) async fn run(
         let shared = Arc::clone(&shared);
         tokio::spawn(async move { shared.gate.follow_sessions(|| shared.sockets.wake_due(true)).await })
     };
-    let unfinished = shared.hub.read_back();
+    let unfinished = proxy::read_back(&shared);
     sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
     shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
     let retention =

@@ -13,7 +13,7 @@
 //! in the recording alone. Keys are passed on and never stored.
 //!
 //! Reading order: `target`, `headers` and `browser` (what may pass), `call` and `copied` (passing on),
-//! `lent` (calls with the hub's own key), `calls` (what all calls share), `tape` and `record` (the recording), `order` and `quiet` (when recorders
+//! `lent` (calls with the hub's own key), `calls` (what all calls share), `tape` and `record` (the recording), `open_runs` (what a crash ends), `order` and `quiet` (when recorders
 //! run), `secrets` (removal of keys), `inflate`, `socket` (`WebSockets`), `home` (which of several hubs records a call).
 
 mod browser;
@@ -24,6 +24,7 @@ mod headers;
 mod home;
 mod inflate;
 mod lent;
+mod open_runs;
 mod order;
 mod quiet;
 mod record;
@@ -37,5 +38,6 @@ pub(crate) use call::{call, told, told_to_anybody};
 pub(crate) use calls::{COPIES_LOST, PROXIED, Proxy};
 pub(crate) use headers::{KEYS, keys};
 pub(crate) use home::home;
-pub(crate) use record::{close, keep_up};
+pub(crate) use open_runs::{FILE as OPEN_RUNS_FILE, OpenRuns};
+pub(crate) use record::{close, keep_up, read_back};
 pub(crate) use socket::{open_there, wants_socket};

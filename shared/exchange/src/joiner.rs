@@ -117,6 +117,8 @@ pub enum PlacementReason {
     Retold,
     /// It is the same request again.
     Retry,
+    /// It is the last request of the loop again, with the failure of a tool behind it that the loop's last answer called.
+    ToolFailed,
     /// Its history is that of another conversation up to a point, after which that conversation went on
     /// differently.
     Fork,

@@ -70,6 +70,13 @@ impl ComparedWords {
         &self.text
     }
 
+    /// The same files with another text.
+    pub(super) fn with_text(&self, text: &str) -> Self {
+        let mut words = Self { files: self.files.clone(), ..Self::default() };
+        words.text(text);
+        words
+    }
+
     fn file(&mut self, file: &OmittedFile) {
         let mut hasher = Fingerprint::default();
         hasher.write(file.kind.as_bytes());

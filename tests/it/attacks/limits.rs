@@ -95,6 +95,21 @@ async fn i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not
     .await;
 }
 
+/// Publishes frames, one after the other and as fast as they are answered, until one is refused because there were too many.
+async fn too_fast(wire: &mut WebSocketWire) {
+    for number in 0_u64.. {
+        let frame = format!(
+            r#"{{"t":"pub","id":{number},"conv":"c","durability":"memory","events":[{{"k":"status","run":"r","text":"x"}}]}}"#
+        );
+        wire.send_text(frame).await;
+        let said = wire.text().await.unwrap();
+        if said.contains("too_many") {
+            assert!(said.contains("more than 1 frame or request a second: wait"), "{said}");
+            return;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn i7_who_publishes_too_fast_is_told_so_and_others_are_not() {
     let settings = settings();
@@ -103,36 +118,38 @@ async fn i7_who_publishes_too_fast_is_told_so_and_others_are_not() {
     let bob = hub.token_for("bob", &["view,publish:*"]).await;
     let mut wire = greeted(&hub, &ann).await;
     assert!(wire.text().await.unwrap().contains("welcome"));
-    let mut refused = 0;
-    for number in 0..30 {
-        let frame = format!(
-            r#"{{"t":"pub","id":{number},"conv":"c","durability":"memory","events":[{{"k":"status","run":"r","text":"x"}}]}}"#
-        );
-        wire.send_text(frame).await;
-        let said = wire.text().await.unwrap();
-        refused += usize::from(
-            said.contains("too_many") && said.contains("more than 1 frame or request a second: wait"),
-        );
+    // Fewer requests over HTTP than may come at once, so it is the frames before that use up what is left. On a busy machine a second may
+    // pass between the refusal of a frame and the request behind it, and then one more is taken.
+    let mut is_barred = false;
+    for _ in 0..9 {
+        within("a frame that is refused", too_fast(&mut wire)).await;
+        is_barred = too_many(&tell(&hub, &ann, "c", "x").await);
+        if is_barred {
+            break;
+        }
     }
-    assert!(refused > 0, "ten at once and one a second");
-    assert!(too_many(&tell(&hub, &ann, "c", "x").await), "over HTTP it is the same principal");
+    assert!(is_barred, "over HTTP it is the same principal");
     assert!(tell(&hub, &bob, "c", "x").await.status().is_success());
+}
+
+/// Whether the hub answers a request on a connection; it ends one that is over the bound without a word.
+async fn is_answered(stream: &mut tokio::net::TcpStream) -> bool {
+    let request = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n";
+    let mut byte = [0];
+    // What is written to a connection that has ended may fail, or be lost.
+    tokio::io::AsyncWriteExt::write_all(stream, request).await.is_ok()
+        && tokio::io::AsyncReadExt::read(stream, &mut byte).await.is_ok_and(|count| count > 0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn i7_an_address_has_so_many_connections_open() {
     let settings = settings();
     let hub = settings.hub("[access.limits]\nconnections_per_address = 4\n", &[]).await;
-    let connect = || tokio::net::TcpStream::connect(hub.address());
     let mut open = Vec::new();
     let closed = within("a connection that is closed at once", async {
         loop {
-            let mut stream = connect().await.unwrap();
-            // The hub says nothing before it is asked; a connection over the bound ends.
-            let mut byte = [0];
-            let read = tokio::io::AsyncReadExt::read(&mut stream, &mut byte);
-            let ended = tokio::time::timeout(std::time::Duration::from_millis(300), read).await;
-            if matches!(ended, Ok(Ok(0) | Err(_))) {
+            let mut stream = tokio::net::TcpStream::connect(hub.address()).await.unwrap();
+            if !is_answered(&mut stream).await {
                 return open.len();
             }
             open.push(stream);

@@ -1,7 +1,9 @@
-//! Publishing more than one was let: in the name of another publisher, events of other kinds, by another door.
+//! Publishing more than one was let: in the name of another publisher, events of other kinds, by another door; and what becomes of a run
+//! whose end its publisher may not say.
 
 use serde_json::{Value, json};
 use tests::TestHub;
+use tests::wait::until;
 use tests::wire::WebSocketWire;
 
 use crate::access::{get, guarded, refusal, tell};
@@ -130,4 +132,55 @@ async fn attack_publishing_what_was_not_granted_by_another_door() {
         let import = hub.request("PUT", "/v1/conversations/ci-1/events").bearer_auth(token).body("{}");
         assert_eq!(refusal(import.send().await.unwrap()).await, (403, "forbidden".to_owned()), "as a file");
     }
+}
+
+/// A piece of an answer in OpenAI's words.
+fn words(delta: &Value) -> String {
+    let choice = json!({"index": 0, "delta": delta, "finish_reason": null});
+    let chunk = json!({"id": "a", "object": "chat.completion.chunk", "model": "m", "choices": [choice]});
+    format!("data: {chunk}\n\n")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_whose_stream_breaks_off_ends_at_once_though_its_publisher_may_not_say_so() {
+    let hub = guarded().await;
+    let reader = hub.token_for("reader", &["view:*"]).await;
+    let kinds = hub.token_for("kinds", &["publish(kind=run.start|part.*):*"]).await;
+    let bearer = format!("Bearer {kinds}");
+    // By default the hub waits 15 s before it calls such a run stalled, and 5 min before it ends it.
+    let run = async |conversation: &str, is: &dyn Fn(&Value) -> bool| {
+        let path = format!("/v1/conversations/{conversation}?summary");
+        until("the run", async || {
+            let summary: Value = get(&hub, &reader, &path).await.json().await.ok()?;
+            Some(summary["runs"][0].clone()).filter(|run| is(run))
+        })
+        .await
+    };
+    let begun = async |conversation: &str, run_named: Option<&str>| {
+        let mut headers = vec![("authorization", bearer.as_str())];
+        headers.extend(run_named.map(|name| ("fanlight-run", name)));
+        let mut body = hub.ingest_with("openai-chat", conversation, &headers);
+        body.write(words(&json!({"role": "assistant", "content": "Once upon"}))).await;
+        run(conversation, &|run| run["text"] == "Once upon").await;
+        body
+    };
+    let lost = |run: &Value| run["status"] == "interrupted" && run["error"]["code"] == "publisher_lost";
+    begun("breaks-off", None).await.abort().await;
+    run("breaks-off", &lost).await;
+    // The same where a kind that comes is refused, be it in the middle or at the end.
+    let mut refused = begun("refused", None).await;
+    let call =
+        json!({"index": 0, "id": "t", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    refused.write(words(&json!({"tool_calls": [call]}))).await;
+    assert_eq!(refused.finish().await.1["code"], "publish_not_granted");
+    run("refused", &lost).await;
+    let mut whole = begun("whole", None).await;
+    whole.write("data: [DONE]\n\n").await;
+    assert_eq!(whole.finish().await.1["code"], "publish_not_granted");
+    run("whole", &lost).await;
+    // A run with a name may go on in another body: it is waited for.
+    let mut named = begun("named", Some("r")).await;
+    named.write("data: [DONE]\n\n").await;
+    assert_eq!(named.finish().await.1["code"], "publish_not_granted");
+    run("named", &|run| run["status"] == "running").await;
 }

@@ -16,6 +16,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use dialects::custom::UserDialect;
+use dialects::fanlight::NAME as NATIVE;
 use dialects::text_calls::TextForm;
 use dialects::{Decode, DecodeOptions, Decoded, decoder};
 use event_log::{Ticket, reached, room};
@@ -64,6 +65,8 @@ pub(crate) async fn ingest(
     params::plain(request.headers())?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
     let mut options = options(request.headers())?;
+    // Another body may continue a run that has a name of its own, and each run of native events.
+    let may_go_on = options.run_goes_on || dialect == NATIVE;
     options.text_calls = has_flag(request.uri().query(), "text_calls").then(TextForm::default);
     let own = shared.config.dialects.iter().find(|own| own.name() == dialect);
     let decoder = match own {
@@ -93,6 +96,7 @@ pub(crate) async fn ingest(
         durability,
         ticket,
         is_withheld: false,
+        may_go_on,
     };
     // A task of its own: if the connection breaks, this request is dropped, and the run must still be ended.
     let done = tasks.spawn(stream.run(request.into_body())).await;
@@ -142,6 +146,8 @@ struct Stream {
     ticket: Ticket,
     /// Whether the newest of it is withheld, since it may end within a secret.
     is_withheld: bool,
+    /// Whether another body may continue its runs.
+    may_go_on: bool,
 }
 
 /// How a body ended.
@@ -158,10 +164,20 @@ impl Stream {
     /// Reads the body to its end, ends the run, and waits for the durability. The decoder decides how a run
     /// ends whose stream has no end.
     async fn run(mut self, body: Body) -> Result<Taken, Problem> {
-        let end = self.read(body).await?;
-        let mut out = Decoded::default();
-        self.decoder.end(&mut out);
-        self.publish(out)?;
+        let mut ended = self.read(body).await;
+        if ended.is_ok() {
+            let mut out = Decoded::default();
+            self.decoder.end(&mut out);
+            ended = self.publish(out).and(ended);
+        }
+        let end = match ended {
+            // What is refused may be the end of the run: then the hub says that its publisher is gone.
+            Err(refused) if refused.code() == ErrorCode::PublishNotGranted.as_str() && !self.may_go_on => {
+                self.attendant.lose_runs();
+                return Err(refused);
+            }
+            ended => ended?,
+        };
         if self.is_withheld {
             self.ticket = self.shared.fanout.release_withheld(&self.conversation);
         }

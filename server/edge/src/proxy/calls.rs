@@ -13,6 +13,7 @@ use upstream::{Egress, Sender, TlsError, Upstream};
 
 use super::copied::RequestBody;
 use super::headers::Fingerprints;
+use super::open_runs::OpenRuns;
 use super::order::{Order, PublishLocks, Waiting};
 use super::quiet::QuietWait;
 use super::seats::Sockets;
@@ -52,6 +53,8 @@ pub(crate) struct Proxy {
     pub(super) waiting: Waiting,
     /// Bounds the number of open `WebSockets`.
     pub(super) sockets: Sockets,
+    /// Which runs are open, for the hub's next life.
+    pub(crate) open_runs: OpenRuns,
 }
 
 /// Most recordings that may block on the disk at the same time; others wait for them.
@@ -75,8 +78,9 @@ struct UpstreamEntry {
 }
 
 impl Proxy {
-    /// Makes the state for the known upstreams and those in `named`, which are reached through `egress`.
-    pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>) -> Self {
+    /// Makes the state for the known upstreams and those in `named`, which are reached through `egress`; `open_runs` has what the life
+    /// before left.
+    pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>, open_runs: OpenRuns) -> Self {
         let places = Upstream::all(named).into_iter();
         let places = places.map(|upstream| {
             (CompactString::new(upstream.name()), UpstreamEntry { upstream, sender: OnceLock::new() })
@@ -93,6 +97,7 @@ impl Proxy {
             publish_locks: PublishLocks::default(),
             waiting: Waiting::default(),
             sockets: Sockets::default(),
+            open_runs,
         }
     }
 

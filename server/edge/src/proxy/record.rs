@@ -15,8 +15,8 @@ use std::sync::Arc;
 use dialects::Decoded;
 use event_log::{blocking, room};
 use exchange::{AnswerReader, AnswerSummary, ModelRequest, Placement, RequestDigest};
-use model::ConversationId;
 use model::limits::PROXY_REQUEST_BYTES_MAX;
+use model::{ConversationId, Kind, RunId};
 use tokio::sync::oneshot;
 
 use super::copied::Recorded;
@@ -27,7 +27,7 @@ use super::tape::{End, Reading, RequestState, Tape};
 use crate::peers;
 use crate::state::Shared;
 use event_log::clock;
-use hub::{Attendant, Publication};
+use hub::{Attendant, Conversation, Publication};
 
 mod decoder;
 mod facts;
@@ -276,9 +276,14 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
     if publication.events.is_empty() {
         return;
     }
+    let open_runs = &shared.proxy.open_runs;
+    let ends: Vec<_> =
+        publication.events.iter().filter(|it| matches!(it.event.kind, Kind::RunEnd(_))).cloned().collect();
+    open_runs.begin(conversation, &publication.events);
     if let Err(error) = peers::publish(shared, conversation, publication) {
         tracing::warn!(%conversation, %error, "a part of a call was not recorded");
     }
+    open_runs.end(conversation, &ends);
 }
 
 /// Ends runs that have waited too long for results, in each round of upkeep (the setting `upkeep`). Never
@@ -294,6 +299,17 @@ pub(crate) async fn keep_up(shared: Arc<Shared>) {
             shared.gate.save_spending();
         });
     }
+}
+
+/// Reads back the conversations in which runs were going on when the hub stopped, and ends those whose calls ended with the process that
+/// passed them on. Others may still publish, and are waited for.
+pub(crate) fn read_back(shared: &Shared) -> Vec<Arc<Conversation>> {
+    let unfinished = shared.hub.read_back();
+    for conversation in &unfinished {
+        let is_over = |run: &RunId| shared.proxy.open_runs.has_left(conversation.id(), run);
+        shared.hub.lose_runs(conversation, is_over);
+    }
+    unfinished
 }
 
 /// Ends all runs that wait for results, because the hub stops.

@@ -159,6 +159,9 @@ impl Hub {
         reached(self.log(), adopted, self.log().durability()).await?;
         import.keep();
         seat.conversation.arrive(arrival, adopted);
+        if history.by == EventOrigin::Outside {
+            self.orphans.adopt_known(&seat.conversation);
+        }
         self.touch(&seat.conversation);
         Ok(imported(&seat.conversation, events))
     }

@@ -9,6 +9,9 @@
 //!     └───────────── anything else of that run ◀───────────────── error, run.end (lost)
 //! ```
 //!
+//! A run whose publisher is known not to come back is lost at once: that of a stream in the dialect of another program that was refused,
+//! and that of calls through the proxy of this hub's life before.
+//!
 //! Each conversation keeps who attends what ([`attendance`]). Here is the one timer for all of them; it has
 //! at most one time to look for each conversation.
 
@@ -18,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use model::ConversationId;
+use model::{ConversationId, RunId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -99,15 +102,13 @@ impl Orphans {
     /// Takes over a conversation that was read back from the log: whatever runs in it is attended by nobody
     /// from now on.
     pub(super) fn adopt(&self, conversation: Conversation) -> Conversation {
-        let now = clock::now_ms();
-        if conversation.adopt(now) {
-            self.unattended(&conversation, now);
-        }
+        self.adopt_known(&conversation);
         conversation
     }
 
-    /// Takes over a conversation that was followed: whatever runs in it is attended by nobody from now on.
-    pub(super) fn adopt_promoted(&self, conversation: &Conversation) {
+    /// Takes over a conversation that is in memory already, since it was followed or imported: whatever runs in it is attended by nobody
+    /// from now on.
+    pub(super) fn adopt_known(&self, conversation: &Conversation) {
         let now = clock::now_ms();
         if conversation.adopt(now) {
             self.unattended(conversation, now);
@@ -156,6 +157,14 @@ impl Hub {
     pub fn with_patience(mut self, patience: OrphanTimeouts) -> Self {
         self.orphans = Orphans::new(patience);
         self
+    }
+
+    /// Ends those running runs of `conversation` that `is_over` names as lost, without waiting for their publishers, unless somebody
+    /// attends them.
+    pub fn lose_runs(&self, conversation: &Conversation, is_over: impl Fn(&RunId) -> bool) {
+        if conversation.lose_runs(is_over) {
+            self.orphans.look_at(conversation.id(), clock::now_ms());
+        }
     }
 
     /// The timer for runs whose publishers are gone, for its figures.
@@ -230,6 +239,19 @@ impl Attendant {
             self.last = Some(conversation.clone());
         }
         PublisherConnection::Connection(self.number)
+    }
+
+    /// Ends the connection of a publisher that does not come back: the runs that nobody else attends are ended as lost, without waiting.
+    pub fn lose_runs(mut self) {
+        let now = clock::now_ms();
+        for id in std::mem::take(&mut self.conversations) {
+            let known = self.hub.conversations.get(&id).map(|found| Arc::clone(&found));
+            if let Some(conversation) = known
+                && conversation.unattend_for_good(self.number, now)
+            {
+                self.hub.orphans.look_at(&id, now);
+            }
+        }
     }
 }
 

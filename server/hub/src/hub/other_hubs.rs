@@ -155,7 +155,7 @@ impl Hub {
             if let Some(stored) = &stored
                 && self.goes_on(followed, stored)
             {
-                self.orphans.adopt_promoted(followed);
+                self.orphans.adopt_known(followed);
                 self.touch(followed);
                 return Ok(Arc::clone(followed));
             }

@@ -7,7 +7,8 @@
 //! 5. a loop that failed, by the same evidence as in 3
 //! 6. a loop whose last answer is the end of this history (`tail`)
 //! 7. a loop whose history this is but for its last answer, which comes back in other words (`retold`)
-//! 8. a point after which a loop went on differently (`fork`)
+//! 8. a loop whose last request this is with an error behind it, which names a tool that was called there (`failed_tool`)
+//! 9. a point after which a loop went on differently (`fork`)
 //!
 //! Loops are looked up by hash, so the time does not depend on how many other conversations are known. Rule 7 compares texts, of all loops that
 //! were asked the same, up to a bound in bytes.
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 
 use super::asked::{RequestDigest, hash};
 use super::memory::{AgentLoop, LoopKey, LoopMemory, LoopPoint, LoopPosition, LoopState};
-use super::retold::RetoldText;
+use super::retold::{RetoldText, ToolFailure, last_of_user};
 use super::{CallContext, PlacementReason};
 use crate::request::{MessagePiece, ModelRequest};
 use crate::turns::{TurnSide, after, is_telling};
@@ -111,6 +112,7 @@ impl LoopSearch<'_> {
             .or_else(|| self.joined(asked, |state| state == LoopState::Failed))
             .or_else(|| self.tail(asked))
             .or_else(|| self.retold(asked))
+            .or_else(|| self.failed_tool(asked))
             .or_else(|| self.fork(asked))
             .unwrap_or(LoopMatch::Nothing)
     }
@@ -282,6 +284,23 @@ impl LoopSearch<'_> {
         };
         let id = self.alone(asked, key, is_ours).filter(|_| text.is_compared())?;
         Some(LoopMatch::Join { id, from: asked.news, why: PlacementReason::Retold })
+    }
+
+    /// The loop whose last request this is, but for what a framework put behind its last words: that a tool failed which the loop's last answer
+    /// called. The same must hold as for an answer in other words.
+    fn failed_tool(self, asked: &RequestDigest) -> Option<LoopMatch> {
+        let text = last_of_user(asked, self.request)?;
+        let failure = ToolFailure::of(&text)?;
+        let turn = asked.turns.last()?;
+        let before = asked.prefix(asked.turns.len().saturating_sub(1))?;
+        let print = turn.words.with_text(failure.before).print(TurnSide::User);
+        let is_ours = |known: &AgentLoop| {
+            known.system == Some(asked.system)
+                && known.tools == asked.tools
+                && known.awaited.iter().any(|awaited| awaited.call.name == failure.tool)
+        };
+        let id = self.alone(asked, LoopKey::Answered(after(before, print)), is_ours)?;
+        Some(LoopMatch::Join { id, from: asked.turns.len(), why: PlacementReason::ToolFailed })
     }
 
     /// The only loop that `mark` finds, or the only one of several that has the same instructions.

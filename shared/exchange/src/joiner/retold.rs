@@ -9,7 +9,7 @@ use std::hash::Hasher as _;
 use super::asked::{RequestDigest, piece};
 use super::memory::{AgentLoop, AwaitedCall};
 use crate::request::{MessagePiece, ModelRequest};
-use crate::turns::{ComparedTurn, ComparedWords, without_thinking};
+use crate::turns::{ComparedTurn, ComparedWords, TurnSide, without_thinking};
 use model::limits::TEXT_CALL_BYTES_MAX;
 use model::print::Fingerprint;
 
@@ -18,6 +18,11 @@ const OBSERVATION: &str = "Observation:";
 
 /// What smolagents writes before the calls of an answer.
 const CALLS: &str = "Calling tools:";
+
+/// What smolagents puts behind the last words of the user in the place of an answer whose tool failed, each with what stands behind the name of
+/// the tool. The answer itself is left out.
+const TOOL_FAILED: [(&str, char); 2] =
+    [("\nError:\nError executing tool '", '\''), ("\nError:\nUnknown tool ", ',')];
 
 /// Most bytes that are compared for one request, with all loops together: beyond, none counts as found. Requests are placed one after the other, so
 /// one that is made to look like many answers must not hold up the others.
@@ -120,6 +125,34 @@ pub(super) fn appended(
     let text = text_of(request, asked.turns.get(at)?);
     let rest = letters.rest_of(&text)?.trim_start_matches(|c: char| !c.is_alphanumeric()).trim_end();
     (!rest.is_empty()).then(|| rest.to_owned())
+}
+
+/// What a framework tells of a tool that failed, in the place of the answer that called it.
+pub(super) struct ToolFailure<'t> {
+    /// What the user had said before.
+    pub(super) before: &'t str,
+    /// The name of the tool.
+    pub(super) tool: &'t str,
+    /// All that is told of the failure.
+    pub(super) told: &'t str,
+}
+
+impl<'t> ToolFailure<'t> {
+    /// What `text`, the last turn of the user, tells of a failure at its end.
+    pub(super) fn of(text: &'t str) -> Option<Self> {
+        let (at, begin, end) =
+            TOOL_FAILED.iter().filter_map(|(begin, end)| Some((text.rfind(begin)?, begin, end))).max()?;
+        let (before, told) = text.split_at_checked(at)?;
+        let (tool, _) = told.get(begin.len()..)?.split_once(*end)?;
+        let told = told.trim_start().strip_prefix("Error:\n").unwrap_or(told).trim_end();
+        Some(Self { before, tool, told })
+    }
+}
+
+/// The text of the last turn of a request, if it is the user's and short enough to be compared as a whole.
+pub(super) fn last_of_user(asked: &RequestDigest, request: &ModelRequest) -> Option<String> {
+    let turn = asked.turns.last().filter(|turn| turn.side == TurnSide::User)?;
+    Some(text_of(request, turn)).filter(|text| text.len() <= TEXT_CALL_BYTES_MAX)
 }
 
 /// Whether a turn of the user is only what a tool gave back.

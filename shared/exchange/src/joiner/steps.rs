@@ -203,11 +203,14 @@ impl<'a> PlacementStep<'a> {
         let waited = known.awaited.len();
         let awaited: Vec<_> = known.awaited.iter().map(|awaited| awaited.call.name.clone()).collect();
         let mut teller = self.teller();
-        let is_retold = why == PlacementReason::Retold;
+        let is_failed = why == PlacementReason::ToolFailed;
+        let is_retold = is_failed || why == PlacementReason::Retold;
         let ends = known.awaited.iter().any(|awaited| known.ask.outputs.is_named(&awaited.call.name));
         let answer = self.asked.news.saturating_sub(1);
         let appended = is_retold.then(|| appended(known, self.asked, self.request, answer)).flatten();
-        let answered = if is_retold {
+        let answered = if is_failed {
+            teller.failure_in_words(known, self.call.at)
+        } else if is_retold {
             teller.results_in_words(known, self.call.at)
         } else {
             teller.results(known, from, self.call.at)

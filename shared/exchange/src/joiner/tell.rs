@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::ForkPoint;
 use super::asked::{RequestDigest, piece};
 use super::memory::{AgentLoop, AwaitedCall, LoopState};
+use super::retold::{ToolFailure, last_of_user};
 use crate::request::{MessagePiece, ModelRequest, OfferedTool, RequestRole};
 use crate::turns::{ComparedTurn, TurnSide};
 use dialects::Decoded;
@@ -200,6 +201,28 @@ impl<'a> RequestRecorder<'a> {
             self.out.push(&known.run, Kind::ToolState(change));
         }
         answered
+    }
+
+    /// Appends that the call failed of which the last words of the request tell so. Others of the same answer become interrupted: the client
+    /// says nothing of them any more. Returns how many calls are over.
+    pub(super) fn failure_in_words(&mut self, known: &mut AgentLoop, at: u64) -> usize {
+        let mut open = std::mem::take(&mut known.awaited);
+        let count = open.len();
+        let text = last_of_user(self.asked, self.request).unwrap_or_default();
+        let failure = ToolFailure::of(&text);
+        let failed = failure.and_then(|failure| {
+            let place = open.iter().position(|awaited| awaited.call.name == failure.tool)?;
+            Some((open.remove(place), failure.told))
+        });
+        if let Some((AwaitedCall { call, since }, told)) = failed {
+            let exec_ms = (!call.asks).then(|| at.saturating_sub(since));
+            let result = ToolResult { exec_ms, ..ToolResult::new(call.tool, Json::string(told), true) };
+            self.out.push(&known.run, Kind::ToolResult(result));
+        }
+        for AwaitedCall { call, .. } in open {
+            state(&known.run, call.tool, ToolState::Interrupted, &mut self.out);
+        }
+        count
     }
 
     /// Appends what the client put behind the answer before, as a message of its tools.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use event_log::EventLog;
 use model::event::{Kind, RunStart};
-use model::{Envelope, Event};
+use model::{Envelope, Event, RunId};
 use redact::Redactor;
 
 use super::{Conversation, ConversationState};
@@ -20,6 +20,19 @@ impl Conversation {
         let mut state = self.state.lock();
         let now = state.at.max(now);
         state.attendance.leave(number, now)
+    }
+
+    /// Notes that the connection `number` is gone and that its publisher does not come back. True if the timer must look now.
+    pub(in crate::hub) fn unattend_for_good(&self, number: u64, now: u64) -> bool {
+        let mut state = self.state.lock();
+        let now = state.at.max(now);
+        state.attendance.leave_for_good(number, now)
+    }
+
+    /// Notes that the publishers of those runs that `is_over` names do not come back. True if nobody attends one of them and the timer
+    /// must look now.
+    pub(in crate::hub) fn lose_runs(&self, is_over: impl Fn(&RunId) -> bool) -> bool {
+        self.state.lock().attendance.lose_runs(is_over)
     }
 
     /// Begins to wait for the publishers of all running runs, after the conversation was read back. True if

@@ -79,11 +79,14 @@ struct RunAttendance {
     heard: u64,
     /// Whether the hub has called it stalled since.
     is_stalled: bool,
+    /// Whether its publisher is known not to come back: it is ended without waiting, unless somebody publishes to it first.
+    is_gone: bool,
 }
 
 impl RunAttendance {
     /// Adds a connection, in the place of the oldest one beyond the limit.
     fn attend(&mut self, number: u64) {
+        self.is_gone = false;
         if self.connections.contains(&number) {
             return;
         }
@@ -131,6 +134,7 @@ impl Attendance {
         let Some((_, attended)) = self.runs.get_index_mut(place) else { return false };
         attended.last = attended.last.max(now);
         attended.heard = attended.last;
+        attended.is_gone = false;
         // An ephemeral event is not stored, so it does not take back by itself what is.
         let was_stalled = std::mem::take(&mut attended.is_stalled) && event.kind.class() == Class::Ephemeral;
         if envelope.publisher.is_some() && attended.publisher != envelope.publisher {
@@ -173,6 +177,29 @@ impl Attendance {
         is_alone && !std::mem::replace(&mut self.is_due, true)
     }
 
+    /// Notes that the publishers of those runs that `is_over` names, and that nobody attends, do not come back. True if there are any, and
+    /// the timer must be told to look.
+    pub(crate) fn lose_runs(&mut self, is_over: impl Fn(&RunId) -> bool) -> bool {
+        let mut is_any = false;
+        for (_, attended) in self.runs.iter_mut().filter(|(id, it)| it.connections.is_empty() && is_over(id))
+        {
+            attended.is_gone = true;
+            is_any = true;
+        }
+        is_any
+    }
+
+    /// Notes that the connection `number` has ended and that its publisher does not come back: what nobody else attends is over. True
+    /// if the timer must be told to look.
+    pub(crate) fn leave_for_good(&mut self, number: u64, now: u64) -> bool {
+        let mut is_over = false;
+        for attended in self.runs.values_mut().filter(|it| it.connections == [number]) {
+            attended.is_gone = true;
+            is_over = true;
+        }
+        self.leave(number, now) || is_over
+    }
+
     /// Begins with the running runs of `view`, which nobody attends yet. Their publishers are waited for from `now` on, but were
     /// last heard with the newest event, which came at `newest`; 0 if that is unknown. Both are in milliseconds since 1970. True if
     /// the timer must be told to look.
@@ -207,7 +234,7 @@ impl Attendance {
             let since = attended.last;
             let due = |after: Option<u64>| after.map(|after| since.saturating_add(after));
             let (stalls, ends) = (due(patience.stalled_after), due(patience.interrupted_after));
-            if ends.is_some_and(|at| at <= now) {
+            if attended.is_gone || ends.is_some_and(|at| at <= now) {
                 events.extend(loss(id, now.saturating_sub(attended.heard)));
                 lost.insert(id.clone());
                 interrupted += 1;

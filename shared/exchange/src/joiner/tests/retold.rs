@@ -190,3 +190,72 @@ fn i7_so_much_is_compared_for_one_request_and_no_more() {
         assert_eq!(next.why, why, "{count}");
     }
 }
+
+/// What smolagents' `ToolCallingAgent` puts behind the last words in the place of an answer whose tool raised an exception.
+fn raised(before: &str, tool: &str, city: &str) -> String {
+    format!(
+        "{before}\nError:\nError executing tool '{tool}' with arguments {{'city': '{city}'}}: ValueError: no such city\nPlease try again or use another tool\nNow let's retry: take care not to repeat previous errors!\n"
+    )
+}
+
+#[test]
+fn a_tool_that_raised_has_failed_and_its_run_goes_on() {
+    let mut world = World::default();
+    let first = world.chat(&json!([system("s"), user("New task:\nWeather?")]));
+    world.answer(first, &calls(&[PARIS]));
+    world.wait(300);
+    let grown = raised("New task:\nWeather?", "weather", "Paris");
+    let second = world.chat(&json!([system("s"), user(&grown)]));
+    assert_eq!((second.why, second.is_new), (PlacementReason::ToolFailed, false));
+    let tool = tools(world.only())[0].1.clone();
+    assert_eq!((tool.state, tool.latency_ms()), (ToolState::Error, Some(300)));
+    let told = tool.result.as_ref().unwrap().to_text().into_owned();
+    assert!(told.starts_with("Error executing tool 'weather'") && told.contains("no such city"), "{told}");
+    // It fails again, and then a call brings its result as text.
+    let again = ("call_c6hL4pS7zNw2", "weather", r#"{"city": "Oslo"}"#);
+    world.answer(second, &calls(&[again]));
+    let grown = raised(&grown, "weather", "Oslo");
+    let third = world.chat(&json!([system("s"), user(&grown)]));
+    assert_eq!(third.why, PlacementReason::ToolFailed);
+    world.answer(third, &calls(&[ROME]));
+    let text = format!("Calling tools:\n[{{'id': '{}', 'function': {{'name': 'weather'}}}}]", ROME.0);
+    let history = json!([system("s"), user(&grown), assistant(&text), user("Observation:\nrain")]);
+    let fourth = world.chat(&history);
+    assert_eq!(fourth.why, PlacementReason::Retold);
+    world.answer(fourth, &says("rain"));
+    let view = world.only();
+    let states: Vec<_> = tools(view).iter().map(|(_, tool)| tool.state).collect();
+    assert_eq!(states, [ToolState::Error, ToolState::Error, ToolState::Complete]);
+    assert_eq!((runs(view).len(), runs(view)[0].status), (1, RunStatus::Complete));
+    let said: Vec<_> = messages(view).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(said, ["s", "New task:\nWeather?", "Observation:\nrain"]);
+    assert_eq!(view.anomalies.total, 0, "{:?}", view.anomalies);
+}
+
+#[test]
+fn a_request_that_grew_is_another_loop_unless_it_names_a_tool_that_was_called_there() {
+    let begin = || json!([system("s"), user("Weather?")]);
+    for (grown, instructions) in [
+        ("Weather?\nAnd Rome?".to_owned(), "s"),
+        (raised("Weather?", "look_up", "Paris"), "s"),
+        (raised("Weather? Now!", "weather", "Paris"), "s"),
+        (raised("Weather?", "weather", "Paris"), "others"),
+    ] {
+        let mut world = World::default();
+        let first = world.chat(&begin());
+        world.answer(first, &calls(&[PARIS]));
+        let second = world.chat(&json!([system(instructions), user(&grown)]));
+        assert_eq!(second.why, PlacementReason::New, "{grown}");
+    }
+    // Two that wait for the same tool cannot be told apart, and of an answer without calls no tool can have failed.
+    let mut world = World::default();
+    let (one, two) = (world.chat(&begin()), world.chat(&begin()));
+    world.answer(one, &calls(&[PARIS]));
+    world.answer(two, &calls(&[ROME]));
+    let grown = json!([system("s"), user(&raised("Weather?", "weather", "Paris"))]);
+    assert_eq!(world.chat(&grown).why, PlacementReason::New);
+    let mut world = World::default();
+    let first = world.chat(&begin());
+    world.answer(first, &says("sunny"));
+    assert_eq!(world.chat(&grown).why, PlacementReason::New);
+}

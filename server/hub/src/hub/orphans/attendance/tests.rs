@@ -156,6 +156,46 @@ fn what_is_taken_over_is_waited_for_from_then_on_and_silent_since_its_last_event
 }
 
 #[test]
+fn whose_publisher_does_not_come_back_is_lost_without_waiting() {
+    let patience = OrphanTimeouts { stalled_after: None, interrupted_after: None };
+    let mut attendance = begun(PublisherConnection::Connection(1));
+    assert!(attendance.leave_for_good(1, 10));
+    let ended = attendance.judge(&running(), &patience, 10);
+    assert_eq!((kinds(&ended), ended.interrupted), (vec!["error".to_owned(), "run.end".to_owned()], 1));
+    // A word of it takes that back, as of every run that was lost.
+    assert!(attendance.hear(PublisherConnection::Passing, &status(), 11));
+    assert_eq!(attendance.judge(&running(), &patience, u64::MAX), OrphanVerdict::default());
+    // What others attend goes on, and so does what is published to before it is said.
+    let mut attendance = begun(PublisherConnection::Connection(1));
+    attendance.hear(PublisherConnection::Connection(2), &status(), 1);
+    assert!(!attendance.leave_for_good(1, 10));
+    let mut heard = begun(PublisherConnection::Connection(1));
+    assert!(heard.leave_for_good(1, 10));
+    heard.hear(PublisherConnection::Passing, &status(), 10);
+    for attendance in [&mut attendance, &mut heard] {
+        assert_eq!(attendance.judge(&running(), &patience, u64::MAX), OrphanVerdict::default());
+    }
+}
+
+#[test]
+fn of_what_was_read_back_only_those_that_are_named_are_lost_without_waiting() {
+    let others = folded(&logged(events(
+        "{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"run.start\",\"run\":\"other\"}",
+    )));
+    let mut attendance = Attendance::default();
+    attendance.adopt(&others, 0, 1_000);
+    assert!(!attendance.lose_runs(|id| id.as_str() == "nobody's"));
+    assert!(attendance.lose_runs(|id| *id == run()));
+    let ended = attendance.judge(&others, &PATIENCE, 1_000);
+    assert_eq!((ended.interrupted, ended.next), (1, Some(16_000)), "the other is waited for");
+    // Who publishes to it again attends it.
+    let mut attendance = Attendance::default();
+    attendance.adopt(&running(), 0, 1_000);
+    attendance.hear(PublisherConnection::Connection(1), &status(), 1_000);
+    assert!(!attendance.lose_runs(|_| true));
+}
+
+#[test]
 fn patience_may_be_without_end() {
     let patience = OrphanTimeouts { stalled_after: None, interrupted_after: None };
     assert_eq!(patience.first_ms(), u64::MAX);
