@@ -194,6 +194,23 @@ async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_cal
     );
     assert!(calls[1].as_str().unwrap().starts_with("make_chart"), "{calls}");
     page.screenshot("wall-stream-light").await;
+    // Under the pointer it has the newest steps, and its words are as plain.
+    publisher
+        .says(
+            r#"{"k":"part.start","run":"r","part":"q","kind":"text"}
+            {"k":"part.delta","run":"r","part":"q","text":"The **import** ran **twice**, by `sync`."}"#,
+        )
+        .await;
+    let enters = |event: &str| {
+        format!(
+            "document.querySelector('[data-t=tile][data-conversation=one]').dispatchEvent(new PointerEvent('{event}'))"
+        )
+    };
+    page.run(&enters("pointerenter")).await;
+    page.holds("return document.querySelector('[data-subscribed]')?.dataset.conversation === 'one'").await;
+    let plain = "\nThe import ran twice, by sync.";
+    page.run_until(&text_of("one", ".says"), |it| it.as_str().is_some_and(|it| it.ends_with(plain))).await;
+    page.run(&enters("pointerleave")).await;
     // The filter is that of the list.
     page.run("const it = document.querySelector('#wall-filter'); it.value = 'tool:run_sql'; it.dispatchEvent(new Event('input', {bubbles: true}))").await;
     page.run_until(TILES, |tiles| tiles == &json!(["one"])).await;

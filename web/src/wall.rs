@@ -96,12 +96,13 @@ fn line(run: &RunView, item: &Item) -> Option<String> {
             } else {
                 preview::one_line(&part.body.text)
             };
-            let text = text.trim();
+            // A publisher's words may be Markdown, and a tile has plain lines.
+            let text = preview::plain_words(&text).collect::<Vec<_>>().join(" ");
             match part.kind {
                 _ if text.is_empty() => None,
                 PartKind::Thinking => Some(format!("thinks: {text}")),
                 PartKind::File => Some("a file".to_owned()),
-                PartKind::Text | PartKind::Refusal => Some(text.to_owned()),
+                PartKind::Text | PartKind::Refusal => Some(text),
             }
         }
         Item::Tool(id) => {

@@ -1485,6 +1485,8 @@ export interface ToolView {
   approved?: boolean;
   /** The arguments as the model wrote them; JSON in most dialects. */
   arguments: Streamed;
+  /** When it last began to wait for a person. Views of older versions do not say. */
+  asked_at?: number;
   /** Things to embed that came with the result. */
   embeds: unknown;
   /** When it was over. */

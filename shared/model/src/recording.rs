@@ -68,7 +68,7 @@ impl DecodedRecording {
         }
         for (id, run) in &mut self.view.runs {
             for tool in run.tools.values_mut() {
-                tool.pending_at = None;
+                (tool.pending_at, tool.asked_at) = (None, None);
                 tool.executing_at = None;
             }
             changed(ViewChange::Run(id.clone()));

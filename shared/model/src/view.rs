@@ -300,6 +300,9 @@ pub struct ToolView {
     pub started_at: u64,
     /// When it was written.
     pub pending_at: Option<u64>,
+    /// When it last began to wait for a person. Views of older versions do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<u64>,
     /// When it began to execute.
     pub executing_at: Option<u64>,
     /// When it was over.

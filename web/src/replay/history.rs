@@ -210,7 +210,7 @@ fn step(view: &mut View, envelope: &Envelope, changed: &mut dyn FnMut(ViewChange
     });
     let tool = untimed.and_then(|(run, tool)| view.runs.get_mut(&run)?.tools.get_mut(&tool));
     if let Some(tool) = tool {
-        (tool.pending_at, tool.executing_at) = (None, None);
+        (tool.pending_at, tool.asked_at, tool.executing_at) = (None, None, None);
     }
 }
 

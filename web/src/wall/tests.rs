@@ -72,3 +72,32 @@ fn a_tile_that_is_looked_at_says_the_newest_steps() {
     view.runs.insert(RunId::new("r"), run);
     assert_eq!(lines(&view), ["run_sql · executing", "The answer begins"]);
 }
+
+#[test]
+fn a_tile_that_is_looked_at_has_no_marks_of_markdown() {
+    let part = |text: &str, kind, ended_at| PartView {
+        kind,
+        agent: None,
+        body: Streamed { text: text.into(), ..Streamed::default() },
+        started_at: 1,
+        ended_at,
+        duration_ms: None,
+        hidden: false,
+        signature: None,
+    };
+    let said = |part| {
+        let mut run = RunView::default();
+        run.parts.insert(PartId::new("p"), part);
+        run.items = vec![Item::Part(PartId::new("p"))];
+        let mut view = View::default();
+        view.runs.insert(RunId::new("r"), run);
+        lines(&view).concat()
+    };
+    let growing = format!("{} **EMEA** fell by `5.1 %`, and **AP", "word ".repeat(20));
+    let newest = said(part(&growing, PartKind::Text, None));
+    assert!(newest.starts_with('…') && newest.ends_with("word EMEA fell by 5.1 %, and AP"), "{newest}");
+    let cut = said(part(&format!("{}**end", "**x** ".repeat(33)), PartKind::Text, Some(2)));
+    assert!(cut.starts_with("x x ") && cut.ends_with('…') && !cut.contains('*'), "{cut}");
+    assert_eq!(said(part("# Why\n\n- it *is*", PartKind::Thinking, Some(2))), "thinks: Why - it is");
+    assert_eq!(said(part("**", PartKind::Text, None)), "");
+}

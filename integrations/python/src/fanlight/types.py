@@ -1710,6 +1710,8 @@ class ToolView(_ToolView, total=False):
 
     approved: bool
     """A person was asked and has agreed to it."""
+    asked_at: int
+    """When it last began to wait for a person. Views of older versions do not say."""
     given_id: str
     """The id that the source gives it, where another call of the run had that id before."""
     rejected: bool

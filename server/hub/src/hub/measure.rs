@@ -194,7 +194,8 @@ fn facts_of_call(run: &RunView, call: &ToolView) -> Vec<Measurement> {
     let mut facts = Vec::new();
     let began = call.executing_at.or(call.ended_at);
     if let Some(at) = began.filter(|_| call.approved || call.rejected) {
-        let waited = at.saturating_sub(call.pending_at.unwrap_or(call.started_at));
+        let asked = call.asked_at.or(call.pending_at).unwrap_or(call.started_at);
+        let waited = at.saturating_sub(asked);
         facts.push(fact(Metric::Waits, at, "", 1));
         facts.push(fact(Metric::WaitMs, at, "", i64::try_from(waited).unwrap_or(i64::MAX)));
     }

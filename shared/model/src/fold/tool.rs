@@ -128,6 +128,9 @@ fn advance(tool: &mut ToolView, state: ToolState, at: u64) {
     if state >= ToolState::Pending {
         tool.pending_at.get_or_insert(at);
     }
+    if state == ToolState::Approval {
+        tool.asked_at = Some(at);
+    }
     if state == ToolState::Executing {
         tool.executing_at.get_or_insert(at);
     }

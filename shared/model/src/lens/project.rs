@@ -205,6 +205,7 @@ impl Lens {
             is_error: tool.is_error,
             started_at: tool.started_at,
             pending_at: tool.pending_at,
+            asked_at: tool.asked_at,
             executing_at: tool.executing_at,
             ended_at: tool.ended_at,
             queued_ms: tool.queued_ms,

@@ -41,7 +41,7 @@ pub(super) fn tell_late(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut
             out.push(run, agent, at, Kind::ToolOutput { tool: id.clone(), off: None, text: nothing });
         }
     }
-    if tool.pending_at.is_none() && tool.question.is_some() {
+    if tool.question.is_some() && !is_asked(tool) && tool.executing_at.is_none() {
         let ask = Kind::ApprovalRequest { tool: id.clone(), text: tool.question.clone() };
         out.push(run, agent, at, ask);
     }
@@ -83,9 +83,8 @@ fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents)
         let (queued_ms, exec_ms) = (tool.queued_ms, tool.exec_ms);
         Kind::ToolState(ToolStateChange { tool: id.clone(), state, queued_ms, exec_ms })
     };
-    if tool.pending_at.is_some()
-        && (tool.question.is_some() || tool.approved || tool.state == ToolState::Approval)
-    {
+    if is_asked(tool) {
+        let at = tool.asked_at.unwrap_or(at);
         let ask = Kind::ApprovalRequest { tool: id.clone(), text: tool.question.clone() };
         out.push(run, agent, at, ask);
         // One that waits for its turn was agreed to, also where older views do not say so.
@@ -96,14 +95,26 @@ fn work(run: &RunId, id: &ToolCallId, tool: &ToolView, out: &mut UnfoldedEvents)
     }
     if let Some(at) = tool.executing_at {
         out.push(run, agent, at, change(ToolState::Executing));
+        if tool.question.is_some() && !is_asked(tool) {
+            // The question changes nothing any more.
+            let ask = Kind::ApprovalRequest { tool: id.clone(), text: tool.question.clone() };
+            out.push(run, agent, at, ask);
+        }
         print(run, id, tool, at, out);
     } else if tool.approved && tool.state == ToolState::Approval {
         // It waits again, as a state said after the answer.
-        out.push(run, agent, at, change(ToolState::Approval));
+        out.push(run, agent, tool.asked_at.unwrap_or(at), change(ToolState::Approval));
     } else if timed && tool.result.is_none() {
         // Changes nothing but the times.
         out.push(run, agent, at, change(ToolState::Writing));
     }
+}
+
+/// Whether a person was asked before the end of a call; a view of an older version does not say when.
+fn is_asked(tool: &ToolView) -> bool {
+    let may_be = tool.question.is_some() && tool.state == ToolState::Pending;
+    tool.asked_at.is_some()
+        || tool.pending_at.is_some() && (may_be || tool.approved || tool.state == ToolState::Approval)
 }
 
 /// Tells the output of a call.

@@ -169,10 +169,13 @@ fn a_person_took_from_the_question_to_the_answer_whether_it_was_yes_or_no() {
         {"k":"approval.answer","tool":"t","approved":false,"run":"r1"}
         {"k":"tool.state","tool":"t","state":"cancelled","run":"r1"}
     "#;
-    // The call is written 5 s after the run began, and asked for at once; the person answers after 90 s, and it executes for 30 s.
+    // The call is written 5 s after the run began, and asked for at once or 20 s later; the person answers after 90 s, and it executes
+    // for 30 s.
     for (then, times, waited) in [
         (yes, [0, 5_000, 5_000, 95_000, 95_000, 125_000].as_slice(), 90_000),
+        (yes, &[0, 5_000, 25_000, 115_000, 115_000, 145_000], 90_000),
         (no, &[0, 5_000, 5_000, 45_000, 45_000], 40_000),
+        (no, &[0, 5_000, 25_000, 65_000, 65_000], 40_000),
     ] {
         let mut events = testkit::logged(testkit::events(&format!("{begin}{then}")));
         assert_eq!(events.len(), times.len());
@@ -182,6 +185,26 @@ fn a_person_took_from_the_question_to_the_answer_whether_it_was_yes_or_no() {
         let (_, sums) = told(&events);
         assert_eq!((total(&sums, Metric::Waits), total(&sums, Metric::WaitMs)), (1, waited), "{then}");
     }
+}
+
+#[test]
+fn a_person_who_is_asked_again_took_from_the_last_question() {
+    let mut events = testkit::logged(testkit::events(
+        r#"
+        {"k":"run.start","run":"r1"}
+        {"k":"tool.call","tool":"t","name":"rm","arguments":"{}","run":"r1"}
+        {"k":"approval.request","tool":"t","run":"r1"}
+        {"k":"approval.answer","tool":"t","approved":true,"run":"r1"}
+        {"k":"approval.request","tool":"t","run":"r1"}
+        {"k":"approval.answer","tool":"t","approved":true,"run":"r1"}
+        {"k":"tool.state","tool":"t","state":"executing","run":"r1"}
+    "#,
+    ));
+    for (envelope, at) in events.iter_mut().zip([0, 1_000, 2_000, 5_000, 60_000, 70_000, 70_000]) {
+        std::sync::Arc::make_mut(envelope).at = 1_795_300_000_000 + at;
+    }
+    let (_, sums) = told(&events);
+    assert_eq!((total(&sums, Metric::Waits), total(&sums, Metric::WaitMs)), (1, 10_000));
 }
 
 #[test]
