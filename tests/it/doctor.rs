@@ -184,10 +184,36 @@ async fn each_api_is_asked_in_its_own_words() {
             }
         })
         .await;
-        for check in ["key", "upstream", "streaming"] {
+        for check in ["key", "upstream", "streaming", "recorded"] {
             assert!(of(&findings, check).0, "{api}: {findings:#?}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_call_is_followed_to_where_it_is_shown_and_one_past_the_hub_is_named() {
+    let address = server(|request: Request| async move {
+        let is_list = request.uri().path().ends_with("/models");
+        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
+        if is_list { "{}".into_response() } else { event.repeat(40_000).into_response() }
+    })
+    .await;
+    let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
+    let options = ["--upstream", "x", "--model", "m"];
+    let (findings, _) = doctor(&hub.url(""), &options, &[("X_API_KEY", KEY)]).await;
+    let (ok, seen) = of(&findings, "recorded");
+    assert!(ok, "{findings:#?}");
+    let shown = seen.strip_prefix("the call is shown at ").unwrap().rsplit('/').next().unwrap();
+    let view = hub.json(&format!("/v1/conversations/{shown}")).await;
+    assert!(view["messages"].to_string().contains("Count from one to twenty"), "{view}");
+    // An agent whose base URL is the vendor's own is not seen.
+    let past = format!("http://{address}/v1");
+    let (findings, code) =
+        doctor(&hub.url(""), &[&options[..], &["--base-url", &past]].concat(), &[("X_API_KEY", KEY)]).await;
+    let (ok, seen) = of(&findings, "recorded");
+    assert!(!ok && seen.ends_with("it did not come through the hub"), "{findings:#?}");
+    assert_eq!(code, Some(1));
+    assert_eq!(hub.json("/v1/conversations").await["total"], 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

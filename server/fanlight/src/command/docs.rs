@@ -11,8 +11,8 @@ pub(crate) fn run<W: Write>(args: &DocsArgs, mut output: ResultOutput<W>) -> Res
     let texts = edge::help_texts();
     let Some(wanted) = &args.document else {
         let listed = texts.iter().filter(|(name, _)| !name.starts_with("decisions/"));
-        let lines: String = listed.map(|(name, text)| format!("{name:<36} {}\n", title(text))).collect();
-        return output.bytes(lines.as_bytes());
+        let lines: Vec<_> = listed.map(|(name, text)| format!("{name:<36} {}", title(text))).collect();
+        return output.line(&lines.join("\n"));
     };
     // As a file of the repository and as an address of the help, too.
     let name = wanted.trim_start_matches('/').trim_start_matches("help/").trim_start_matches("docs/");

@@ -1,5 +1,5 @@
-//! `fanlight doctor`: says what is wrong when nothing shows, and how to mend it. It leaves no trace in the
-//! hub.
+//! `fanlight doctor`: says what is wrong when nothing shows, and how to mend it. It leaves nothing in the hub but the call that it makes
+//! where a model is named, in a conversation that it tells.
 //!
 //! `hub`, `upstream`, `model` and `environment` make the checks; `request` sends what they ask.
 

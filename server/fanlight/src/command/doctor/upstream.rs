@@ -8,7 +8,10 @@
 //! ```
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use event_log::clock;
+use hyper::header::HeaderName;
 
 use super::CheckResult;
 use super::environment::misplaced;
@@ -75,9 +78,59 @@ pub(super) async fn look(
     findings.push(reached);
     if let Some(wanted) = asked.model.filter(|_| is_reached) {
         let request = model.with_key(model.answer(given, wanted), key);
-        findings.push(streams(request, model).await);
+        let conversation = format!("doctor-{}", clock::now_ms());
+        let request = request.header(CONVERSATION, &conversation);
+        let streamed = streams(request, model).await;
+        let is_answered = streamed.is_answered;
+        findings.push(streamed.result);
+        if is_answered {
+            findings.push(recorded((base, token), &conversation).await);
+        }
     }
     findings
+}
+
+/// The header that says in which conversation a call is recorded.
+const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
+
+/// Whether the call is recorded in its conversation. It is read until the run is there whole, since a call is recorded while it passes.
+async fn recorded((base, token): (&str, Option<&str>), conversation: &str) -> CheckResult {
+    let check = "recorded";
+    let url = format!("{base}/v1/conversations/{conversation}");
+    let read = async {
+        loop {
+            let answer = CheckRequest::get(url.clone()).bearer(token).ask().await?;
+            if matches!(answer.status, 401 | 403) {
+                return Err(String::from("the token may not see where it is recorded"));
+            }
+            if has_ended_run(&answer.body) {
+                return Ok(());
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    let late = || Err(String::from("it did not come through the hub"));
+    match tokio::time::timeout(RECORDED_WITHIN, read).await.unwrap_or_else(|_elapsed| late()) {
+        Ok(()) => CheckResult::well(check, format!("the call is shown at {base}/c/{conversation}")),
+        Err(why) => CheckResult::wrong(
+            check,
+            format!("the call was answered, and the hub does not show it: {why}"),
+            "give the agent the hub's base URL, /proxy/NAME: `fanlight docs integrations/proxy`",
+        ),
+    }
+}
+
+/// How long after its answer a call may take to be recorded.
+const RECORDED_WITHIN: Duration = Duration::from_secs(5);
+
+/// The time between two looks at a conversation.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Whether the view in `body` has a run that is over.
+fn has_ended_run(body: &str) -> bool {
+    let view: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+    let runs = view.get("runs").and_then(serde_json::Value::as_object);
+    runs.is_some_and(|runs| runs.values().any(|run| run.get("ended_at").is_some_and(|at| !at.is_null())))
 }
 
 /// The key of an upstream, and the check of it.
@@ -150,7 +203,7 @@ fn reached(name: &str, answer: Result<HttpAnswer, String>, has_key: bool) -> Che
 
 /// Requests a short answer and checks that it is streamed. Several events in one piece mean that something in
 /// between buffers.
-async fn streams(request: CheckRequest, model: ModelEndpoint) -> CheckResult {
+async fn streams(request: CheckRequest, model: ModelEndpoint) -> StreamCheck {
     let check = "streaming";
     let (mut pieces, mut events, mut first) = (0_u32, 0_usize, None);
     let read = in_time(async {
@@ -174,14 +227,17 @@ async fn streams(request: CheckRequest, model: ModelEndpoint) -> CheckResult {
     });
     match read.await {
         Ok(Ok(())) => {}
-        Ok(Err((why, mend))) => return CheckResult::wrong(check, why, mend),
+        Ok(Err((why, mend))) => {
+            return StreamCheck { result: CheckResult::wrong(check, why, mend), is_answered: false };
+        }
         Err(why) => {
             let seen = format!("it breaks off: {why}");
-            return CheckResult::wrong(check, seen, "see what the provider says of that");
+            let result = CheckResult::wrong(check, seen, "see what the provider says of that");
+            return StreamCheck { result, is_answered: false };
         }
     }
     let took = first.map_or(0, |first: Instant| first.elapsed().as_millis());
-    match (events, pieces) {
+    let result = match (events, pieces) {
         (0, _) => CheckResult::wrong(
             check,
             "the answer came as a whole",
@@ -193,7 +249,16 @@ async fn streams(request: CheckRequest, model: ModelEndpoint) -> CheckResult {
             "something in between buffers: turn that off (nginx: proxy_buffering off), or use the upstream's own address",
         ),
         _ => CheckResult::well(check, format!("{events} events in {pieces} pieces, over {took} ms")),
-    }
+    };
+    StreamCheck { result, is_answered: true }
+}
+
+/// What came of the request for an answer.
+struct StreamCheck {
+    /// Whether it streams.
+    result: CheckResult,
+    /// Whether the whole answer came.
+    is_answered: bool,
 }
 
 #[cfg(test)]
