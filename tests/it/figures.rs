@@ -251,7 +251,9 @@ async fn metrics_and_series_have_the_same_figures_line_by_line() {
         assert_eq!(counted.len(), lines, "{name}: {counted:?}");
         let by: Vec<&str> = labels.iter().copied().filter(|label| *label != "currency").collect();
         let mut series = nonzero(of_hour(&hub, metric, &by, hour).await);
-        series.values_mut().for_each(|value| *value = (*value * unit * 1e6).round() / 1e6);
+        for value in series.values_mut() {
+            *value = (*value * unit * 1e6).round() / 1e6;
+        }
         assert_eq!(counted, series, "{name}");
     }
     // What did not complete is what `failures` tells apart by reason.

@@ -68,10 +68,12 @@ impl<'page> Hand<'page> {
              return it.contains(document.elementFromPoint(x, y)) ? [x, y] : null"
         );
         let at = self.page.run_until(&middle, Value::is_array).await;
+        let (x, y) = (at.get(0), at.get(1));
         for (kind, button, buttons) in
             [("mouseMoved", "none", 0), ("mousePressed", "left", 1), ("mouseReleased", "left", 0)]
         {
-            let event = json!({"type": kind, "x": at[0], "y": at[1], "button": button, "buttons": buttons, "clickCount": 1});
+            let event =
+                json!({"type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1});
             self.page.devtools("Input.dispatchMouseEvent", event).await;
         }
         self.done.clicks += 1;
@@ -113,17 +115,19 @@ impl<'page> Hand<'page> {
         self.has_typed = false;
     }
 
-    /// The question is answered. What was counted is compared with `effort` and written to `target/tasks`, where the gate reads it.
-    pub(super) fn has_answered(self, number: usize, effort: Effort) {
-        let question = QUESTIONS[number - 1];
+    /// The question is answered. What was counted is compared with `effort` and written to `target/tasks`, where the gate reads it. Returns
+    /// what it wrote.
+    #[must_use]
+    pub(super) fn has_answered(self, number: usize, effort: Effort) -> String {
+        let question = QUESTIONS.get(number - 1).expect("a number of a question");
         assert_eq!(self.done, effort, "{question}");
         assert_eq!(effort.is_within_bound(), !BEYOND.contains(&number), "{question}: {effort:?}");
         let Effort { clicks, keys, words } = effort;
         let beyond = if effort.is_within_bound() { "" } else { ", beyond the bound" };
-        let line = format!("{number}. {question}: {clicks} clicks, {keys} keys, {words} words{beyond}\n");
-        print!("{line}");
+        let line = format!("{number}. {question}: {clicks} clicks, {keys} keys, {words} words{beyond}");
         let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/tasks"));
         std::fs::create_dir_all(&folder).expect("a folder for what was counted");
-        std::fs::write(folder.join(format!("{number}.txt")), line).expect("what was counted is written");
+        std::fs::write(folder.join(format!("{number}.txt")), &line).expect("what was counted is written");
+        line
     }
 }
