@@ -234,7 +234,8 @@ async fn what_is_slow_and_what_happened_since_noon_is_seen() {
         count.as_u64() > Some(3)
     })
     .await;
-    // The bars stand for the 24 hours until the one that goes on.
+    // The bars stand for the 24 hours until the one that goes on. Where noon is not the beginning of one, it is within one.
+    let hour = forty.noon / HOUR_MS * HOUR_MS;
     let bar = format!(
         "(() => {{
             const area = document.querySelector('[data-panel=runs] .plot').getBoundingClientRect();
@@ -242,13 +243,12 @@ async fn what_is_slow_and_what_happened_since_noon_is_seen() {
             return [...document.querySelectorAll('[data-panel=runs] svg rect[data-line=\"0\"]')].find(bar => {{
                 const box = bar.getBoundingClientRect();
                 const step = Math.floor((box.left + box.width / 2 - area.left) / area.width * 24);
-                return from + step * {HOUR_MS} === {};
+                return from + step * {HOUR_MS} === {hour};
             }});
-        }})()",
-        forty.noon
+        }})()"
     );
     hand.clicks(&bar).await;
-    let from = format!("from={}", forty.noon);
+    let from = format!("from={hour}");
     page.run_until("return location.pathname + location.search", |it| {
         it.as_str().is_some_and(|it| it.starts_with("/runs?") && it.contains(&from))
     })
