@@ -10,17 +10,19 @@ use tests::{BrowserPage, ScriptedServer};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, asking};
 
-const SCREENS: [(&str, Screen); 6] = [
+const SCREENS: [(&str, Screen); 8] = [
     ("light", DESKTOP),
     ("dark", Screen { dark: true, ..DESKTOP }),
     ("light-middle", Screen { width: 1024, height: 768, dark: false }),
     ("dark-middle", Screen { width: 1024, height: 768, dark: true }),
     ("light-narrow", Screen { width: 390, height: 844, dark: false }),
     ("dark-narrow", Screen { width: 390, height: 844, dark: true }),
+    ("light-wide", Screen { width: 2560, height: 1300, dark: false }),
+    ("dark-wide", Screen { width: 2560, height: 1300, dark: true }),
 ];
 
 /// What is opened: a place, the keys that are pressed there or, after `click `, what is clicked, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 39] = [
+const PLACES: [(&str, &[&str], &str); 46] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -58,6 +60,13 @@ const PLACES: [(&str, &[&str], &str); 39] = [
     ("/runs", &["click [data-t=run-row] input"], "[data-t=selected]"),
     ("/runs", &["click [data-t=run-row] input", "click #delete-selected"], "[data-t=question]"),
     ("/runs?q=state:nothing", &[], "[data-t=grid]"),
+    ("/c/seen", &[], "[data-t=since] li"),
+    ("/c/kept", &[], "[data-t=rating-said]"),
+    ("/c/kept", &["click [data-act=rate-good]"], "[data-t=rating-why]"),
+    ("/c/kept", &["g", "o"], "[data-t=label-tags] button"),
+    ("/?q=tag:prod", &[], "[data-t=conversation-row][data-conversation=kept]"),
+    ("/c/drawn", &[], ".diagram img"),
+    ("/c/wrong", &[], "[data-t=wrong-dialect] button"),
     ("/help", &[], "a[href='/help/operations']"),
     ("/help/protocol", &[], "table"),
 ];
@@ -69,6 +78,50 @@ const CONTROL_K: &str =
 /// Says what axe finds: its rule, where, and why.
 const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
     `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
+
+/// Gives a command to a conversation, which is carried out.
+async fn command(hub: &TestHub, conversation: &str, body: &Value) {
+    let path = format!("/v1/conversations/{conversation}/commands");
+    let said = hub.request("POST", &path).body(body.to_string()).send().await.expect("the hub answers");
+    assert!(said.status().is_success(), "{said:?}");
+}
+
+/// The command that says what somebody thinks of the run of `kept`.
+fn rated(id: &str) -> Value {
+    json!({"id": id, "command": "rate", "run": "r", "good": false, "why": "the wrong table"})
+}
+
+/// Further conversations: `seen`, of which a reader has seen the first event; `kept`, with all that people make of one; `drawn`, with a
+/// diagram; `wrong`, a stream that was published in another dialect. Returns what the browser of that reader keeps.
+async fn more(hub: &TestHub) -> String {
+    let mut seen = hub.publisher("seen").await;
+    let first = seen.says(r#"{"k":"message","message":"m1","role":"user","text":"First"}"#).await;
+    // Little that is new is not told.
+    let much: Vec<_> = (0..60).map(|n| format!(r#"{{"k":"status","run":"r","text":"page {n}"}}"#)).collect();
+    for lines in [OPENING, CALLS, &much.join("\n"), ANSWER, CLOSING] {
+        seen.says(lines).await;
+    }
+    hub.publisher("kept").await.says(&[OPENING, ANSWER, CLOSING].concat()).await;
+    let label = json!({"id": "1", "command": "label", "title": "The numbers", "pinned": true, "tags": ["prod", "eu"], "note": "Look at it again."});
+    command(hub, "kept", &label).await;
+    command(hub, "kept", &rated("2")).await;
+    let lines = [
+        json!({"k": "run.start", "run": "r", "title": "Drawn"}),
+        json!({"k": "part.start", "run": "r", "part": "p", "kind": "text"}),
+        json!({"k": "part.delta", "run": "r", "part": "p", "text": "As a picture:\n\n```mermaid\nflowchart LR\n  A[Start] --> B[End]\n```\n"}),
+        json!({"k": "part.end", "run": "r", "part": "p"}),
+        json!({"k": "run.end", "run": "r", "status": "complete"}),
+    ];
+    hub.publisher("drawn").await.says(&lines.map(|line| line.to_string()).join("\n")).await;
+    let mut body = hub.ingest("openai-chat", "wrong");
+    let start = json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "model": "m", "content": []}});
+    body.write(format!(
+        "event: message_start\ndata: {start}\n\nevent: message_stop\ndata: {{\"type\":\"message_stop\"}}\n\n"
+    ))
+    .await;
+    assert_eq!(body.finish().await.0, 200);
+    json!([1, 1, [["seen", first.epoch, first.seq, 1]]]).to_string()
+}
 
 /// A hub with an agent, one run that is over, one that goes on, and one that waits for consent.
 async fn hub() -> (TestHub, ScriptedServer) {
@@ -98,11 +151,17 @@ async fn hub() -> (TestHub, ScriptedServer) {
 async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
     let Some(packages) = installed::node_modules_or_advice() else { return };
     let (hub, _origin) = hub().await;
+    let seen = more(&hub).await;
     let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
     let mut found = Vec::new();
     for (name, screen) in SCREENS {
         let page = BrowserPage::open(screen).await;
         for (place, keys, shown) in PLACES {
+            if place == "/c/seen" {
+                // On a page that keeps nothing itself.
+                page.goto(&hub.url("/help")).await;
+                page.run(&format!("localStorage.setItem('fanlight.seen', {})", json!(seen))).await;
+            }
             page.goto(&hub.url(place)).await;
             page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript], .overview, body > main')")
                 .await;
@@ -137,6 +196,10 @@ async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
             let barriers = page.run(LOOK).await;
             let barriers = barriers.as_array().expect("what axe says").iter().filter_map(Value::as_str);
             found.extend(barriers.map(|barrier| format!("{name}, {place} {keys:?}: {barrier}")));
+            if keys.iter().any(|key| key.contains("rate-good")) {
+                // As it was, for the next screen.
+                command(&hub, "kept", &rated(name)).await;
+            }
         }
         page.close().await;
     }

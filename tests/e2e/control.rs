@@ -238,6 +238,50 @@ async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
     close(page).await;
 }
 
+/// Below a conversation of an agent that runs elsewhere nobody is chosen: not the first of the hub's agents, also where the other one has its
+/// name. Who wants to go on with one of the hub chooses it, and is answered by it.
+#[tokio::test(flavor = "multi_thread")]
+async fn below_the_conversation_of_another_agent_nobody_is_chosen_until_a_person_chooses() {
+    let origin = ScriptedServer::start(|asked| answer(&format!("You said: {}", last(asked)))).await;
+    let hub = hub_with_agents(&origin, &["alpha", "helper"]).await;
+    for name in ["coder", "alpha"] {
+        let start = json!({"k": "run.start", "run": "r", "name": name, "title": "Elsewhere"});
+        let end = json!({"k": "run.end", "run": "r", "status": "complete"});
+        hub.publisher(&format!("of-{name}")).await.says(&format!("{start}\n{end}")).await;
+    }
+    let chosen = "return document.querySelector('[data-t=agent]')?.value ?? null";
+    for name in ["coder", "alpha"] {
+        let page = open(&hub, &format!("/c/of-{name}")).await;
+        page.run_until(chosen, |it| it == "").await;
+        let offered =
+            "return [...document.querySelectorAll('[data-t=agent] option')].map(it => it.textContent)";
+        assert_eq!(page.run(offered).await, json!(["Choose an agent", "alpha", "helper"]), "{name}");
+        let hint = page.run("return document.getElementById('composer').placeholder").await;
+        assert!(hint.as_str().is_some_and(|it| it.starts_with("The agent here runs elsewhere.")), "{hint}");
+        page.press("m").await;
+        page.holds("return document.activeElement?.id === 'composer'").await;
+        types(&page, "Go on").await;
+        // Nothing is sent to anybody while nobody is chosen.
+        page.holds("return document.querySelector('[data-t=send]').disabled").await;
+        key(&page, "Enter", 13, 0).await;
+        page.holds("return document.getElementById('composer').value === 'Go on'").await;
+        assert_eq!(origin.asked().len(), usize::from(name == "alpha"), "no model was asked");
+        page.run("const it = document.querySelector('[data-t=agent]'); it.value = 'helper'; it.dispatchEvent(new Event('change', {bubbles: true}))").await;
+        page.holds("return !document.querySelector('[data-t=send]').disabled && document.getElementById('composer').placeholder === 'Message helper'").await;
+        page.run("document.querySelector('[data-t=send]').click()").await;
+        shows(&page, "You said: Go on").await;
+        // From now on it is who answered last.
+        page.reload().await;
+        page.run_until(chosen, |it| it == "helper").await;
+        let view = hub.json(&format!("/v1/conversations/of-{name}")).await;
+        let runs = view["runs"].as_object().expect("runs").values();
+        let names: std::collections::BTreeSet<_> =
+            runs.map(|run| run["name"].as_str().unwrap_or_default()).collect();
+        assert_eq!(names, [name, "helper"].into(), "{view}");
+        close(page).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     let origin = careful().await;

@@ -49,5 +49,6 @@ mod tasks; // nine questions of an operator, and what each takes
 mod timeline; // the waterfall: live, zoomed, windowed
 mod together; // two browsers and a terminal on recordings
 mod troubles; // what the page says when something is wrong, or was
+mod turns; // questions stand above their answers, whenever they come
 mod upstreams; // calls through the proxy whose upstream fails
 mod wall; // all conversations at once

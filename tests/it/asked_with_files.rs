@@ -12,6 +12,8 @@ use super::runner_apis::{anthropic_hub, anthropic_text};
 
 const CHAT: &str = "/v1/chat/completions";
 
+const RESPONSES: &str = "/v1/responses";
+
 /// A picture of one pixel.
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -191,6 +193,46 @@ async fn the_served_chat_completions_take_files_and_how_the_model_is_to_answer()
     assert_eq!(asked["max_tokens"], 100, "the bound of the settings holds");
     assert_eq!(asked["messages"][0]["content"][1], image);
     assert_eq!(message(&hub, &conversation).await["files"][0]["type"], "image/png");
+}
+
+/// The Responses API names the form of the answer `text.format`, with the schema beside its kind; chat completions, in which the model is
+/// asked here, name it `response_format`, with the schema within.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_served_responses_pass_on_the_form_of_the_answer() {
+    let origin = ScriptedServer::start(|_| answer("{}")).await;
+    let (hub, _place) = hub_with(&origin, "max_tokens = 100").await;
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    for (number, (format, wanted)) in [
+        (
+            json!({"type": "json_schema", "name": "place", "strict": true, "schema": schema}),
+            json!({"type": "json_schema", "json_schema": {"name": "place", "strict": true, "schema": schema}}),
+        ),
+        (json!({"type": "json_object"}), json!({"type": "json_object"})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let request = json!({"model": "helper", "input": "Where?", "temperature": 0.1, "max_output_tokens": 50, "text": {"format": format}});
+        let answered = post(&hub, RESPONSES, &request).await;
+        assert_eq!((answered.status().as_u16(), answered.headers().get("fanlight-left-out")), (200, None));
+        answered.text().await.unwrap();
+        let asked = body(&origin, number);
+        assert_eq!(asked["response_format"], wanted);
+        assert_eq!((&asked["temperature"], &asked["max_completion_tokens"]), (&json!(0.1), &json!(50)));
+    }
+}
+
+/// The same of a model that cannot be told: it is refused, and the field has the caller's name.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_served_responses_refuse_a_form_that_the_model_cannot_be_told() {
+    let origin = ScriptedServer::start(|_| anthropic_text("Done.")).await;
+    let (hub, _place) = anthropic_hub(&origin).await;
+    let request = json!({"model": "helper", "input": "Where?", "text": {"format": {"type": "json_object"}}});
+    let refused = post(&hub, RESPONSES, &request).await;
+    assert_eq!(refused.status(), 400);
+    let refused: Value = refused.json().await.unwrap();
+    assert_eq!(refused["error"]["param"], "text.format", "{refused}");
+    assert!(origin.asked().is_empty(), "the model is not asked");
 }
 
 #[tokio::test(flavor = "multi_thread")]

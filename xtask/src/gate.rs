@@ -10,6 +10,7 @@
 //! each step took stands in the summary, and the last line of `test` is always `N passed, M failed`.
 
 mod counts;
+mod efforts;
 mod recordings;
 
 use crate::console::{human, say};
@@ -20,6 +21,7 @@ use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
 use crate::{browser, database, product, tidy};
 use counts::{Failure, TestCounts};
+use efforts::Efforts;
 use recordings::recordings;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -249,10 +251,12 @@ fn it(ws: &Workspace, packages: &Packages, modules: &[&str]) -> Command {
 const SILENCE_MAX: Duration = Duration::from_mins(5);
 
 /// Every test of the workspace, [`ON_POSTGRES`] and [`ON_THREE_HUBS`], to the end even if one fails. They find the release binary and the packages
-/// in their environment. A run without a single test is a failure, and so is one that ends badly without
-/// naming a test.
+/// in their environment. What the tasks of an operator took is printed behind them, since cargo shows nothing of a test that passes. A run
+/// without a single test is a failure, and so is one that ends badly without naming a test.
 fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
     let packages = Packages::ensure(ws)?;
+    let efforts = Efforts::of(ws);
+    efforts.forget()?;
     let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
     tests.envs(packages.told()).env("FANLIGHT_BIN", ws.product());
     let well = run_seeing(&mut tests, SILENCE_MAX, |line| counts.see(line))?;
@@ -261,6 +265,7 @@ fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutc
     let mut several = it(ws, &packages, &ON_THREE_HUBS);
     several.env("FANLIGHT_TEST_HUBS", "3");
     let well = run_seeing(&mut several, SILENCE_MAX, |line| counts.see(line))? && well;
+    efforts.tell()?;
     match (well, counts) {
         (true, TestCounts { passed: 0, .. }) => Err(CommandFailure::new("not a single test ran")),
         (true, TestCounts { failed: 0, .. }) => Ok(StepOutcome::Done),

@@ -1,5 +1,10 @@
 //! Tests of the numbers' names and form.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use event_log::measure::LatencyCounts;
+use event_log::{MeasureSum, Metric};
+
 use super::*;
 use crate::access::Gate;
 use crate::config::Config;
@@ -66,23 +71,87 @@ fn nobody_is_counted_where_nobody_is() {
     }
 }
 
-#[test]
-fn the_dashboard_for_grafana_names_only_metrics_that_there_are_and_all_of_the_log() {
-    let dashboard = include_str!("../../../../docs/grafana.json");
-    serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
-    let page = page();
-    let known = names(&page);
+/// A page on which every family of the log has a line, and so its labels.
+fn page_of_log() -> String {
+    let one = |metric| MeasureSum {
+        metric,
+        start: 0,
+        agent: "a".into(),
+        model: "m".into(),
+        tool: "t".into(),
+        detail: "d".into(),
+        amount: 1,
+        latencies: LatencyCounts::of(20, 1),
+    };
+    let mut page = Page::default();
+    measured::put(&mut page, &Measured { sums: Metric::ALL.map(one).into(), since: 0 });
+    page.text
+}
+
+/// The names of the labels in braces that `text` begins with.
+fn labels(text: &str) -> BTreeSet<&str> {
+    let Some((inside, _)) = text.strip_prefix('{').and_then(|text| text.split_once('}')) else {
+        return BTreeSet::new();
+    };
+    inside
+        .split(',')
+        .filter_map(|pair| Some(pair.split_once('=')?.0.trim_end_matches(['!', '~']).trim()))
+        .collect()
+}
+
+/// The metrics of a query, each with the labels of its selector.
+fn selected(query: &str) -> Vec<(&str, BTreeSet<&str>)> {
     let is_name = |c: char| c.is_ascii_lowercase() || c == '_';
-    let mut named = std::collections::BTreeSet::new();
-    for (at, _) in dashboard.match_indices("fanlight_") {
-        let name = dashboard.get(at..).unwrap().split(|c| !is_name(c)).next().unwrap();
-        let family =
-            ["_bucket", "_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-        assert!(known.contains(&family), "{name} is no metric");
-        named.insert(family);
+    let names = query.match_indices("fanlight_").filter_map(|(at, _)| {
+        let rest = query.get(at..)?;
+        let name = rest.split(|c| !is_name(c)).next()?;
+        Some((name, labels(rest.strip_prefix(name)?)))
+    });
+    names.collect()
+}
+
+/// The labels by which a query groups, and those that its legend shows.
+fn grouped<'a>(query: &'a str, legend: &'a str) -> BTreeSet<&'a str> {
+    let groups =
+        query.split("by (").skip(1).filter_map(|rest| rest.split_once(')')).map(|(inside, _)| inside);
+    let shown = legend.split("{{").skip(1).filter_map(|rest| rest.split_once("}}")).map(|(inside, _)| inside);
+    groups.flat_map(|inside| inside.split(',')).chain(shown).map(str::trim).collect()
+}
+
+#[test]
+fn each_query_of_the_dashboard_for_grafana_has_its_metrics_with_the_labels_it_uses() {
+    let dashboard: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../docs/grafana.json")).unwrap();
+    // What is written on a page of each: the names of lines with their labels.
+    let (of_hub, of_log) = (page(), page_of_log());
+    let lines = of_hub.lines().chain(of_log.lines()).filter(|line| !line.starts_with('#'));
+    let known: BTreeMap<&str, BTreeSet<&str>> = lines
+        .map(|line| {
+            let name = line.split(['{', ' ']).next().unwrap();
+            (name, labels(line.strip_prefix(name).unwrap()))
+        })
+        .collect();
+    let mut used = BTreeSet::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        let targets = panel["targets"].as_array().unwrap();
+        assert!(!targets.is_empty(), "{panel}");
+        for target in targets {
+            let (query, legend) =
+                (target["expr"].as_str().unwrap(), target["legendFormat"].as_str().unwrap());
+            let selected = selected(query);
+            assert!(!selected.is_empty(), "{query} asks for nothing");
+            for (name, of_selector) in selected {
+                let has = known.get(name).unwrap_or_else(|| panic!("{name} is no metric: {query}"));
+                let wanted = &grouped(query, legend) | &of_selector;
+                assert!(wanted.is_subset(has), "{name} has {has:?}: {query}, {legend}");
+                used.insert(name);
+            }
+        }
     }
-    let of_log = ["runs_ended", "tool_calls", "tool_calls_failed", "tokens", "cost"];
-    for family in of_log.map(|name| format!("fanlight_{name}_total")) {
-        assert!(named.contains(family.as_str()), "{family} is not shown");
+    for name in names(&of_log) {
+        let is_used = used.iter().any(|it| {
+            it.strip_prefix(name).is_some_and(|end| ["", "_bucket", "_sum", "_count"].contains(&end))
+        });
+        assert!(is_used, "{name} is in no panel");
     }
 }
