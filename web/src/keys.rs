@@ -144,7 +144,7 @@ pub(crate) const COMMANDS: [Command; 48] = [
     }),
     with(Takes::Right(ReaderAction::Fork), &["F"], "F", "Fork from the turn", control::fork),
     command(&["C"], "C", "Copy the turn", control::copy),
-    command(&["g d"], "g d", "Compare with another conversation", |store| {
+    command(&["d", "g d"], "d", "Compare with another conversation", |store| {
         store.open_dialog(OpenDialog::Compare);
     }),
     command(&["/"], "/ Ctrl F", "Find", Store::ask_word),

@@ -18,7 +18,7 @@ use upstream::Upstream;
 use crate::access::AccessConfig;
 use crate::balance::Overload;
 use crate::door::DoorSettings;
-use crate::http::page::PageFiles;
+use crate::page_files::PageFiles;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
 use crate::sharing::PeersConfig;

@@ -205,9 +205,9 @@ impl PanelSpec {
         format!("/v1/series?metric={}&from={from}&to={to}&step={step}h&by={}", names.join(","), by.join(","))
     }
 
-    /// The address of the table of runs behind the step that begins at `from`, and of those behind `line` if
+    /// The address of the table of runs of the time from `from` to `to`, in milliseconds since 1970, and of those behind `line` if
     /// there is one. Names are cut to their first word, since a condition of the filter is one word.
-    pub fn behind(&self, line: Option<&Line>, from: u64, step_ms: u64) -> String {
+    pub fn behind(&self, line: Option<&Line>, (from, to): (u64, u64)) -> String {
         let mut words = vec![self.filter.to_owned()];
         let mut narrow = |key: &str, name: Option<&String>| {
             // A condition has one word, which is looked for in the name.
@@ -228,8 +228,7 @@ impl PanelSpec {
             }));
         }
         let filter = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        let time = Some((from, from.saturating_add(step_ms)));
-        RunsAddress { filter, time, ..RunsAddress::default() }.address()
+        RunsAddress { filter, time: Some((from, to)), ..RunsAddress::default() }.address()
     }
 }
 
@@ -303,14 +302,14 @@ mod tests {
     fn behind_a_point_are_the_runs_of_that_time_and_kind() {
         let [_, failures, ..] = PANELS;
         let line = Line { model: Some("m 1".into()), reason: Some("rate_limited".into()), ..Line::default() };
-        let address = failures.behind(Some(&line), 1_000, 500);
+        let address = failures.behind(Some(&line), (1_000, 1_500));
         let read = RunsAddress::parse(address.split_once('?').unwrap().1);
         assert_eq!((read.filter.as_str(), read.time), ("model:m reason:rate_limited", Some((1_000, 1_500))));
         let spaced = Line { reason: Some("rate limited".into()), ..Line::default() };
-        let address = failures.behind(Some(&spaced), 1, 1);
+        let address = failures.behind(Some(&spaced), (1, 2));
         assert_eq!(RunsAddress::parse(address.split_once('?').unwrap().1).filter, "state:error");
         let others = Line { agent: Some("(others)".into()), ..Line::default() };
-        assert_eq!(RunsAddress::parse(&failures.behind(Some(&others), 1, 1)).filter, "");
+        assert_eq!(RunsAddress::parse(&failures.behind(Some(&others), (1, 2))).filter, "");
     }
 
     #[test]

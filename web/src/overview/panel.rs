@@ -15,6 +15,7 @@ use leptos::task::spawn_local;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, MouseEvent};
 
+use super::address::UNTIL_NOW;
 use super::chart::{self, Bar, Chart, ChartLine, told};
 use super::dashboard::DashboardState;
 use super::figures::{HOUR_MS, Line, PanelSpec, Series, Shape, Unit};
@@ -172,7 +173,7 @@ pub(super) fn Panel(look: DashboardState, spec: PanelSpec) -> impl IntoView {
 }
 
 /// The picture with its axes, its legend and its table. `pointed` is the step below the pointer. A click
-/// opens the runs behind that step, and behind the line that it hit.
+/// opens the runs behind that step, with Shift those since then, and behind the line that it hit.
 fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) -> impl IntoView {
     let steps = picture.steps();
     let plot = NodeRef::<html::Div>::new();
@@ -194,7 +195,10 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
         let target = event.target().and_then(|it| it.dyn_into::<Element>().ok());
         let line =
             target.and_then(|it| it.get_attribute("data-line")).and_then(|line| line.parse::<usize>().ok());
-        let address = kept.with_value(|picture| behind(&spec, picture, line, step));
+        let address = kept.with_value(|picture| {
+            let (from, to) = span(picture, step);
+            behind(&spec, picture, line, (from, if event.shift_key() { UNTIL_NOW } else { to }))
+        });
         drop(browser::window().location().assign(&address));
     };
     let readout = move || {
@@ -207,7 +211,8 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
                 format!("{} · {}", picture.time(step), numbers.collect::<Vec<_>>().join(" · "))
             }
             None => {
-                "Point at the chart to read its values; click it to open the runs from that time.".to_owned()
+                "Point at the chart to read its values; click it to open the runs of that time, with Shift those since then."
+                    .to_owned()
             }
         })
     };
@@ -239,12 +244,18 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
     }
 }
 
-/// The address of the runs behind a step, and of those behind a line where one was hit. The line that stands
-/// for all the rest has no runs of its own: its address is that of the whole step.
-fn behind(spec: &PanelSpec, picture: &Picture, line: Option<usize>, step: usize) -> String {
+/// The address of the runs of `time`, from and to, in milliseconds since 1970, and of those behind a line where one was hit. The line that stands
+/// for all the rest has no runs of its own: its address is that of all runs.
+fn behind(spec: &PanelSpec, picture: &Picture, line: Option<usize>, time: (u64, u64)) -> String {
     // What was put together is not one of those that were asked for.
     let of = line.filter(|line| !picture.rest().contains(line));
-    spec.behind(of.and_then(|line| picture.source.get(line)), picture.start(step), picture.step_ms)
+    spec.behind(of.and_then(|line| picture.source.get(line)), time)
+}
+
+/// When a step begins and ends, in milliseconds since 1970.
+fn span(picture: &Picture, step: usize) -> (u64, u64) {
+    let from = picture.start(step);
+    (from, from.saturating_add(picture.step_ms))
 }
 
 /// Bars and curves in a box of 100 by 100 that is stretched to its place. Each shape has the index of its
@@ -292,7 +303,7 @@ fn more(spec: &PanelSpec, picture: &Picture) -> impl IntoView + use<> {
         let name = picture.names.get(at).cloned().unwrap_or_default();
         let total = picture.totals.get(at).copied().flatten();
         let total = total.map(|total| told(Some(total), spec.unit, picture.currency.as_deref()));
-        let runs = spec.behind(picture.source.get(at), picture.from, until);
+        let runs = spec.behind(picture.source.get(at), (picture.from, picture.from.saturating_add(until)));
         view! { <li><a href=runs>{name}</a> " " <span class="num">{total}</span></li> }
     };
     let words = format!("and {} more", rest.len());
@@ -319,7 +330,7 @@ fn table(spec: PanelSpec, picture: Picture) -> impl IntoView {
             let row = |step: usize| {
                 let cells = (0..picture.lines.len()).map(|line| view! { <td class="num">{picture.told(line, step, spec.unit)}</td> });
                 view! {
-                    <tr><th scope="row"><a href=behind(&spec, &picture, None, step)>{picture.time(step)}</a></th>{cells.collect_view()}</tr>
+                    <tr><th scope="row"><a href=behind(&spec, &picture, None, span(&picture, step))>{picture.time(step)}</a></th>{cells.collect_view()}</tr>
                 }
             };
             view! {

@@ -13,71 +13,49 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use model::code::ErrorCode;
 use parking_lot::Mutex;
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::EmbeddedFile;
 
 use super::problem::Problem;
+use crate::page_files::PageFiles;
 use crate::state::Shared;
 
-/// The files of the built page, by their names. The binary brings them, so that this crate can be compiled before the page is built, and
-/// is not compiled anew when the page changes. By default there are none.
-#[derive(Debug, Clone, Copy)]
-pub struct PageFiles(fn(&str) -> Option<EmbeddedFile>);
-
-impl PageFiles {
-    /// The files of a folder that is part of the binary.
-    pub fn of<Folder: RustEmbed>() -> Self {
-        Self(Folder::get)
-    }
-
-    /// The file of this name; `None` if there is none.
-    fn get(self, name: &str) -> Option<EmbeddedFile> {
-        (self.0)(name)
-    }
-
-    /// The script at `path`, packed with gzip, if it is one of those that are part of the binary in this form alone.
-    fn packed_alone(self, path: &str) -> Option<EmbeddedFile> {
-        let is_script = std::path::Path::new(path).extension().is_some_and(|ending| ending == "js");
-        let is_one = is_script && path.starts_with(PACKED_ALONE);
-        is_one.then(|| self.get(&format!("{path}.gz"))).flatten()
-    }
-
-    /// Sends a file in the smallest form that the browser accepts and the build has made. `cache` is the value of
-    /// `Cache-Control`. 304 if `If-None-Match` has the tag of that form.
-    pub(super) fn send(
-        self,
-        path: &str,
-        plain: EmbeddedFile,
-        request: &HeaderMap,
-        cache: &'static str,
-    ) -> Response {
-        let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let packed = packings(text(header::ACCEPT_ENCODING))
-            .find_map(|packing| Some((packing, self.get(&format!("{path}.{}", packing.ending()))?)));
-        let kind = plain.metadata.mimetype().to_owned();
-        let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
-        // Each form has a tag of its own, because its bytes are different.
-        let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
-        let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
-        if is_known(text(header::IF_NONE_MATCH), &tag) {
-            return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
-        }
-        let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
-        let body = match file.data {
-            Cow::Borrowed(bytes) => Body::from(bytes),
-            Cow::Owned(bytes) => Body::from(bytes),
-        };
-        let mut response = (common, own, body).into_response();
-        if let Some(packing) = packing {
-            response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(packing.word()));
-        }
-        response
-    }
+/// The script at `path`, packed with gzip, if it is one of those that are part of the binary in this form alone.
+fn packed_alone(page: PageFiles, path: &str) -> Option<EmbeddedFile> {
+    let is_script = std::path::Path::new(path).extension().is_some_and(|ending| ending == "js");
+    let is_one = is_script && path.starts_with(PACKED_ALONE);
+    is_one.then(|| page.get(&format!("{path}.gz"))).flatten()
 }
 
-impl Default for PageFiles {
-    fn default() -> Self {
-        Self(|_| None)
+/// Sends a file in the smallest form that the browser accepts and the build has made. `cache` is the value of
+/// `Cache-Control`. 304 if `If-None-Match` has the tag of that form.
+pub(super) fn send(
+    page: PageFiles,
+    path: &str,
+    plain: EmbeddedFile,
+    request: &HeaderMap,
+    cache: &'static str,
+) -> Response {
+    let text = |name| request.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let packed = packings(text(header::ACCEPT_ENCODING))
+        .find_map(|packing| Some((packing, page.get(&format!("{path}.{}", packing.ending()))?)));
+    let kind = plain.metadata.mimetype().to_owned();
+    let (packing, file) = packed.map_or((None, plain), |(packing, file)| (Some(packing), file));
+    // Each form has a tag of its own, because its bytes are different.
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()));
+    let common = [(header::CACHE_CONTROL, cache), (header::VARY, "accept-encoding")];
+    if is_known(text(header::IF_NONE_MATCH), &tag) {
+        return (StatusCode::NOT_MODIFIED, common, [(header::ETAG, tag)]).into_response();
     }
+    let own = [(header::CONTENT_TYPE, kind), (header::ETAG, tag)];
+    let body = match file.data {
+        Cow::Borrowed(bytes) => Body::from(bytes),
+        Cow::Owned(bytes) => Body::from(bytes),
+    };
+    let mut response = (common, own, body).into_response();
+    if let Some(packing) = packing {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(packing.word()));
+    }
+    response
 }
 
 /// How the names of scripts begin that are part of the binary packed with gzip alone: what draws diagrams is 3 MB, and few need it.
@@ -152,7 +130,7 @@ pub(crate) async fn overview(State(shared): State<Arc<Shared>>, headers: HeaderM
 /// One of the page's documents, or a word on how to build it.
 fn document(page: PageFiles, name: &str, headers: &HeaderMap) -> Response {
     match page.get(name) {
-        Some(file) => page.send(name, file, headers, "no-cache"),
+        Some(file) => send(page, name, file, headers, "no-cache"),
         None => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], NO_PAGE).into_response(),
     }
 }
@@ -161,11 +139,11 @@ fn document(page: PageFiles, name: &str, headers: &HeaderMap) -> Response {
 pub(crate) fn file(page: PageFiles, method: &Method, path: &str, headers: &HeaderMap) -> Response {
     let path = path.trim_start_matches('/');
     let is_read = method == Method::GET || method == Method::HEAD;
-    if let Some(packed) = is_read.then(|| page.packed_alone(path)).flatten() {
+    if let Some(packed) = is_read.then(|| packed_alone(page, path)).flatten() {
         return send_packed(packed, headers);
     }
     match page.get(path) {
-        Some(file) if is_read => page.send(path, file, headers, kept(path)),
+        Some(file) if is_read => send(page, path, file, headers, kept(path)),
         // Somebody has typed an address: the page shows what there is.
         None if method == Method::GET && wants_page(headers) => {
             let mut response = document(page, "index.html", headers);

@@ -6,8 +6,9 @@ use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 use rust_embed::RustEmbed;
 
-use super::page::PageFiles;
+use super::page;
 use super::problem::Problem;
+use crate::page_files::PageFiles;
 
 /// The files of `schema/`.
 #[derive(RustEmbed)]
@@ -23,5 +24,5 @@ pub(crate) async fn schema(Path(name): Path<String>, headers: HeaderMap) -> Resp
         return problem.into_response();
     };
     // No compressed form of it is part of the binary.
-    PageFiles::default().send(&format!("schema/{name}"), file, &headers, "no-cache")
+    page::send(PageFiles::default(), &format!("schema/{name}"), file, &headers, "no-cache")
 }
