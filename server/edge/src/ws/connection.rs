@@ -225,6 +225,7 @@ impl Connection {
             // Conversations are replaced where another hub had them, and where somebody deleted them.
             self.begin_again();
             self.enter_waiting();
+            self.count_subscriptions();
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
@@ -261,6 +262,7 @@ impl Connection {
         for subscription in std::mem::take(&mut self.subscriptions) {
             self.shared.fanout.leave(&subscription);
         }
+        self.count_subscriptions();
     }
 
     /// Reads what is there, and then leaves the socket alone for a moment if its peer sends empty pieces of messages.
