@@ -22,6 +22,9 @@ use crate::access::CountedFor;
 use crate::http::access::fair;
 use event_log::clock;
 
+/// So many text frames are counted at once, or fewer with many bytes.
+const COUNTED_FRAMES: u16 = 16;
+
 /// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
 
@@ -108,7 +111,10 @@ impl Connection {
         let Some(counted) = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client) else {
             return;
         };
-        let Some((bytes, frames)) = self.inlet.came(least) else { return };
+        // A turn may bring more frames than bytes that are worth it.
+        let least = if self.frames >= COUNTED_FRAMES { 1 } else { least };
+        let Some(bytes) = self.inlet.came(least) else { return };
+        let frames = std::mem::take(&mut self.frames);
         let whose = self.counted_for();
         let sent = counted.received.count(&whose, bytes.into());
         let frames = counted.act(RatedAct::Frame).traffic.count(&whose, frames.into());
@@ -130,7 +136,7 @@ impl Connection {
         self.count_subscriptions();
         if let Some(counted) = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client) {
             counted.subscribe(&self.counted_for())?;
-            self.inlet.subscribed += 1;
+            self.subscribed += 1;
         }
         Ok(())
     }
@@ -138,12 +144,12 @@ impl Connection {
     /// Gives subscriptions back that are over, however they ended.
     pub(super) fn count_subscriptions(&mut self) {
         let open = u16::try_from(self.subscriptions.len() + self.waiting.len()).unwrap_or(u16::MAX);
-        let over = self.inlet.subscribed.saturating_sub(open);
+        let over = self.subscribed.saturating_sub(open);
         if over > 0
             && let Some(counted) = self.shared.gate.counted()
         {
             counted.unsubscribe(&self.counted_for(), over);
-            self.inlet.subscribed -= over;
+            self.subscribed -= over;
         }
     }
 

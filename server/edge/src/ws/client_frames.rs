@@ -40,6 +40,7 @@ const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
 impl Connection {
     /// Takes one text frame.
     pub(super) fn take(&mut self, text: &str) {
+        self.frames = self.frames.saturating_add(1);
         // A frame of a megabyte takes milliseconds: other sockets go on meanwhile.
         let frame = run_at_priority_if_large(
             ThreadPriority::Asked,

@@ -41,9 +41,6 @@ const WORDLESS_REST_MAX: Duration = Duration::from_millis(10);
 /// How many bytes of buffer the WebSocket library keeps for an idle socket.
 const KEPT: usize = 256;
 
-/// So many text frames are counted at once, or fewer with many bytes.
-const COUNTED_FRAMES: u16 = 16;
-
 thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
 }
@@ -80,10 +77,6 @@ pub(super) struct Inlet {
     without_text: u32,
     /// How many bytes were read since somebody asked.
     came: u32,
-    /// How many text frames were.
-    frames: u16,
-    /// Subscriptions of the socket that are counted. Kept here, where it costs an idle socket no memory.
-    pub(super) subscribed: u16,
     /// Until when nothing is read, in milliseconds after the socket was opened; 0 where it is read. Kept here, where it costs an idle
     /// socket no memory.
     pub(super) rests_until: u32,
@@ -115,17 +108,7 @@ impl Inlet {
             .max_frame_size(Some(HELLO_BYTES_MAX));
         let context = WebSocketContext::new(Role::Server, Some(config));
         let ahead = Ahead { bytes: first.to_vec(), used: 0 };
-        Self {
-            socket,
-            context,
-            ahead,
-            turn: TURN_BYTES_MAX,
-            without_text: 0,
-            came: 0,
-            frames: 0,
-            subscribed: 0,
-            rests_until: 0,
-        }
+        Self { socket, context, ahead, turn: TURN_BYTES_MAX, without_text: 0, came: 0, rests_until: 0 }
     }
 
     /// From now on a frame may have [`INBOUND_FRAME_BYTES_MAX`] bytes.
@@ -161,11 +144,9 @@ impl Inlet {
         !self.ahead.bytes.is_empty()
     }
 
-    /// How many bytes and text frames were read since the last time that this was asked, if they are at least so many bytes or
-    /// [`COUNTED_FRAMES`]; they are asked for once.
-    pub(super) fn came(&mut self, least: u32) -> Option<(u32, u16)> {
-        let is_enough = self.came >= least || self.frames >= COUNTED_FRAMES;
-        is_enough.then(|| (std::mem::take(&mut self.came), std::mem::take(&mut self.frames)))
+    /// How many bytes were read since the last time that this was asked, if they are at least `least`; they are asked for once.
+    pub(super) fn came(&mut self, least: u32) -> Option<u32> {
+        (self.came >= least).then(|| std::mem::take(&mut self.came))
     }
 
     /// Discards what comes, for a peer whose frames can no longer be read. True once the peer has closed.
@@ -196,7 +177,6 @@ impl Inlet {
         match read {
             Ok(Message::Text(text)) => {
                 self.without_text = 0;
-                self.frames = self.frames.saturating_add(1);
                 FrameRead::Text(text)
             }
             Ok(Message::Binary(_)) => FrameRead::Bad("binary frames are not spoken here"),
