@@ -26,6 +26,8 @@ const OPERATIONS_MIN: usize = 90;
 
 /// So that the bounds of one address and one principal, which the requests would cross, refuse nothing.
 const SETTINGS: &str = "[access]\n[access.limits]\nfailed_logins_per_minute = 1000000\npublishes_per_second = 1000000\n\
+                        searches_per_minute = 1000000\nconversations_per_minute = 1000000\n\
+                        exports_per_minute = 1000000\nimports_per_minute = 1000000\n\
                         [access.roles.guest]\nhide = [\"thinking\", \"arguments\", \"results\", \"costs\", \"users\"]\n";
 
 /// Runs it against the document at `url`, with `token` if there is one.

@@ -195,9 +195,9 @@ async fn no_route_tells_a_role_what_it_hides() {
 /// A wait says that something has happened, and looks at nothing that can be hidden.
 fn need_of_wait() -> Shows {
     let line = routes::find("GET", "/v1/conversations/{conversation}/wait");
-    line.map_or(Shows::Everything, |(need, shows)| {
-        assert!(matches!(need, Need::OnNamed(_)));
-        shows
+    line.map_or(Shows::Everything, |line| {
+        assert!(matches!(line.need, Need::OnNamed(_)));
+        line.shows
     })
 }
 

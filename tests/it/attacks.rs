@@ -13,6 +13,7 @@ use tokio::process::Command;
 use super::access::{forbidden, get, guarded, refusal, tell, unauthenticated};
 
 mod by_address;
+mod by_kind;
 mod crash;
 mod doors;
 mod first_run;

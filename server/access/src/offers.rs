@@ -39,8 +39,12 @@ pub fn offers(principal: &Principal, conversation: &str) -> Vec<&'static str> {
     let is_commanded = |action: &CommandAction| commanded(principal, conversation, action).is_ok();
     let commands = commands().into_iter().filter(|(_, action)| is_commanded(action)).map(|(word, _)| word);
     let is_served = |method: &str, path: &str| {
-        routes::find(method, path).is_some_and(|(need, shows)| {
-            need.met_by(principal, Some(conversation)).and_then(|()| shows.serves(principal)).is_ok()
+        routes::find(method, path).is_some_and(|route| {
+            route
+                .need
+                .met_by(principal, Some(conversation))
+                .and_then(|()| route.shows.serves(principal))
+                .is_ok()
         })
     };
     let routed = ROUTED.into_iter().filter(|(_, method, path)| is_served(method, path));

@@ -1,10 +1,12 @@
 //! How much one address and one principal may do: connections, requests, sockets, what is published, bytes, logins that fail. Pure: times are
 //! arguments, and whoever holds a place gives it back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+mod acts;
 mod bytes;
 
+pub use acts::{MinuteQuota, PerAct, RatedAct};
 pub use bytes::{Debtor, TrafficRates};
 
 /// Most addresses or principals of which a rate is kept; for another one that which has used least is forgotten.
@@ -34,6 +36,12 @@ pub struct Quotas {
     pub received_mib_per_minute_per_address: u32,
     /// MiB of bodies that the hub sends one address in a minute, whoever fetches them.
     pub sent_mib_per_minute_per_address: u32,
+    /// Most subscriptions of one principal at once, of conversations and of the list, on all of its sockets.
+    pub subscriptions_per_principal: u32,
+    /// Most subscriptions of one address at once, whoever has them.
+    pub subscriptions_per_address: u32,
+    /// How often one principal and one address may do the rest in a minute.
+    pub per_minute: PerAct<MinuteQuota>,
 }
 
 impl Default for Quotas {
@@ -49,6 +57,9 @@ impl Default for Quotas {
             sent_mib_per_minute: 32_768,
             received_mib_per_minute_per_address: 16_384,
             sent_mib_per_minute_per_address: 32_768,
+            subscriptions_per_principal: 20_000,
+            subscriptions_per_address: 40_000,
+            per_minute: PerAct::each(RatedAct::usual),
         }
     }
 }
@@ -87,6 +98,45 @@ impl<K: Ord + Clone> UseCounts<K> {
     }
 }
 
+/// When all that may be saved up is there, by whose it is, in microseconds since some beginning. At most [`RATED_MAX`] are kept; for another one
+/// that which has used least is forgotten, so those who used most stay, and a crowd of others gives nobody more. Each is found, changed and
+/// forgotten in a number of steps that grows with the logarithm of how many there are, since a stranger may make each one new.
+#[derive(Debug, Clone)]
+struct FullTimes<K> {
+    by: BTreeMap<K, u64>,
+    /// The same, those that have used least first.
+    order: BTreeSet<(u64, K)>,
+}
+
+impl<K> Default for FullTimes<K> {
+    fn default() -> Self {
+        Self { by: BTreeMap::new(), order: BTreeSet::new() }
+    }
+}
+
+impl<K: Ord + Clone> FullTimes<K> {
+    /// That of `whose`; 0 for who is not there.
+    fn get(&self, whose: &K) -> u64 {
+        self.by.get(whose).copied().unwrap_or_default()
+    }
+
+    /// Sets that of `whose`.
+    fn set(&mut self, whose: &K, full_at: u64) {
+        if let Some(there) = self.by.get_mut(whose) {
+            let before = std::mem::replace(there, full_at);
+            self.order.remove(&(before, whose.clone()));
+        } else {
+            if self.by.len() >= RATED_MAX
+                && let Some((_, least)) = self.order.pop_first()
+            {
+                self.by.remove(&least);
+            }
+            self.by.insert(whose.clone(), full_at);
+        }
+        self.order.insert((full_at, whose.clone()));
+    }
+}
+
 /// How often something was done, by whose it is: a number of times at once, and one more after each span of
 /// time. At most [`RATED_MAX`] are kept; those who used most stay, so a crowd of others gives nobody more.
 #[derive(Debug)]
@@ -95,43 +145,28 @@ pub struct Rates<K> {
     at_once: u64,
     /// After how many microseconds it may be done once more.
     every_us: u64,
-    /// When all that may be saved up is, in microseconds since some beginning.
-    full_at: BTreeMap<K, u64>,
+    full_at: FullTimes<K>,
 }
 
 impl<K: Ord + Clone> Rates<K> {
     /// `at_once` times at once, at least one, and one more after each `every_us` microseconds.
     pub fn new(at_once: u32, every_us: u64) -> Self {
-        Self { at_once: u64::from(at_once.max(1)), every_us: every_us.max(1), full_at: BTreeMap::new() }
+        Self { at_once: u64::from(at_once.max(1)), every_us: every_us.max(1), full_at: FullTimes::default() }
     }
 
     /// Whether one more may be done at `now`, in microseconds; nothing is taken.
     pub fn has_left(&self, whose: &K, now: u64) -> bool {
-        let full_at = self.full_at.get(whose).copied().unwrap_or_default().max(now);
+        let full_at = self.full_at.get(whose).max(now);
         full_at - now + self.every_us <= self.every_us.saturating_mul(self.at_once)
     }
 
     /// Does one at `now`; false if it may not be done yet.
     pub fn take(&mut self, whose: &K, now: u64) -> bool {
-        if !self.has_left(whose, now) {
-            return false;
+        let may = self.has_left(whose, now);
+        if may {
+            self.full_at.set(whose, self.full_at.get(whose).max(now).saturating_add(self.every_us));
         }
-        make_room(&mut self.full_at, whose, now);
-        let full_at = self.full_at.entry(whose.clone()).or_default();
-        *full_at = (*full_at).max(now).saturating_add(self.every_us);
-        true
-    }
-}
-
-/// Forgets whoever has used least, if another one has no room.
-fn make_room<K: Ord + Clone>(full_at: &mut BTreeMap<K, u64>, whose: &K, now: u64) {
-    if full_at.contains_key(whose) || full_at.len() < RATED_MAX {
-        return;
-    }
-    full_at.retain(|_, full_at| *full_at > now);
-    let least = full_at.iter().min_by_key(|(_, full_at)| **full_at).map(|(whose, _)| whose.clone());
-    if let Some(least) = least.filter(|_| full_at.len() >= RATED_MAX) {
-        full_at.remove(&least);
+        may
     }
 }
 
@@ -177,7 +212,7 @@ mod tests {
         for other in 1..=2 * RATED_MAX {
             assert!(rates.take(&other, 0));
         }
-        assert_eq!(rates.full_at.len(), RATED_MAX);
+        assert_eq!((rates.full_at.by.len(), rates.full_at.order.len()), (RATED_MAX, RATED_MAX));
         assert!(!rates.has_left(&0, 0), "a crowd of others gives nobody more");
     }
 }

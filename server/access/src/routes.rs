@@ -6,6 +6,7 @@
 //! ```text
 //! on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked)
 //!     method  path as in the router               what the caller needs    what a role does to the answer
+//! on(…).counts(RatedAct::Search)                  what a request counts as, for its principal and its address
 //! ```
 //!
 //! A new route of the hub gets its line here in the same commit; a test where the router is made finds those
@@ -14,6 +15,7 @@
 use crate::audit::AuditedAction;
 use crate::need::Need;
 use crate::need::Shows::{self, Everything, Masked, Nothing};
+use crate::quota::RatedAct;
 use crate::right::Right::{Admin, Control, Export, Import, Publish, View};
 
 /// A line of the table: the methods of a route, and what they need.
@@ -27,11 +29,20 @@ pub struct Route {
     pub need: Need,
     /// What it tells of conversations.
     pub shows: Shows,
+    /// As what a request counts, besides as a request; `None` for most.
+    pub act: Option<RatedAct>,
+}
+
+impl Route {
+    /// The same, whose requests count as `act`.
+    const fn counts(self, act: RatedAct) -> Self {
+        Self { act: Some(act), ..self }
+    }
 }
 
 /// A line of the table.
 const fn on(method: &'static str, path: &'static str, need: Need, shows: Shows) -> Route {
-    Route { method, path, need, shows }
+    Route { method, path, need, shows, act: None }
 }
 
 /// The need of the endpoints that speak other servers' protocols: they find the conversation in the request,
@@ -68,7 +79,7 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/metrics", Need::OnAll(&[View]), Everything),
     on("GET", "/openapi.json", Need::Known, Nothing),
     on("GET", "/schema/{name}", Need::Known, Nothing),
-    on("GET", "/v1/search", Need::OnSome(View), Masked),
+    on("GET", "/v1/search", Need::OnSome(View), Masked).counts(RatedAct::Search),
     on("GET", "/v1/tools", Need::OnAll(&[View]), Masked),
     on("GET", "/v1/series", Need::OnAll(&[View]), Everything),
     on("GET", "/v1/usage", Need::OnAll(&[View]), Everything),
@@ -85,9 +96,12 @@ pub const ROUTES: &[Route] = &[
     on("GET", "/v1/conversations/{conversation}", Need::OnNamed(&[View]), Masked),
     on("DELETE", "/v1/conversations/{conversation}", Need::OnNamed(&[Admin]), Nothing),
     on("GET", "/v1/conversations/{conversation}/events", Need::OnNamed(&[View]), Masked),
-    on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish]), Nothing),
-    on("PUT", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Import]), Nothing),
-    on("GET", "/v1/conversations/{conversation}/export/{format}", Need::OnNamed(&[View, Export]), Masked),
+    on("POST", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Publish]), Nothing)
+        .counts(RatedAct::Frame),
+    on("PUT", "/v1/conversations/{conversation}/events", Need::OnNamed(&[Import]), Nothing)
+        .counts(RatedAct::Import),
+    on("GET", "/v1/conversations/{conversation}/export/{format}", Need::OnNamed(&[View, Export]), Masked)
+        .counts(RatedAct::Export),
     on("GET", "/v1/conversations/{conversation}/results/{hash}", Need::OnNamed(&[View]), Masked),
     on("GET", "/v1/conversations/{conversation}/wait", Need::OnNamed(&[View]), Nothing),
     on("POST", "/v1/conversations/{conversation}/move", Need::OnNamed(&[Admin]), Nothing),
@@ -96,9 +110,10 @@ pub const ROUTES: &[Route] = &[
     on("POST", "/v1/conversations/{conversation}/stream/{dialect}", Need::OnNamed(&[View]), Masked),
     on("GET", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View]), Masked),
     on("POST", "/v1/conversations/{conversation}/stream/{dialect}/{*rest}", Need::OnNamed(&[View]), Masked),
-    on("POST", "/v1/ingest/{dialect}/{conversation}", Need::OnNamed(&[Publish]), Nothing),
+    on("POST", "/v1/ingest/{dialect}/{conversation}", Need::OnNamed(&[Publish]), Nothing)
+        .counts(RatedAct::Frame),
     // The conversation of a span is found in earlier spans.
-    on("POST", "/v1/traces", Need::OnAll(&[Publish]), Nothing),
+    on("POST", "/v1/traces", Need::OnAll(&[Publish]), Nothing).counts(RatedAct::Frame),
     on("POST", "/v1/shares", Need::OnSome(View), Nothing),
     on("GET", "/v1/shares", Need::OnSome(View), Nothing),
     on("DELETE", "/v1/shares/{id}", Need::OnSome(View), Nothing),
@@ -158,8 +173,8 @@ const PLATFORM: &[Route] = &[
     on("GET", "/assistants/{assistant}/subgraphs", ABOUT, Nothing),
     on("POST", "/assistants/{assistant}/versions", ABOUT, Nothing),
     on("POST", "/threads", DOOR, Everything),
-    on("POST", "/threads/search", DOOR, Everything),
-    on("POST", "/threads/count", DOOR, Everything),
+    on("POST", "/threads/search", DOOR, Everything).counts(RatedAct::Search),
+    on("POST", "/threads/count", DOOR, Everything).counts(RatedAct::Search),
     on("GET", "/threads/{thread}", DOOR, Everything),
     on("PATCH", "/threads/{thread}", DOOR, Everything),
     on("DELETE", "/threads/{thread}", DOOR, Everything),
@@ -188,8 +203,8 @@ const PLATFORM: &[Route] = &[
     on("POST", "/runs/wait", DOOR, Everything),
 ];
 
-/// What `method` at `path`, as named in the router, needs and shows. `None` if the table has no line for it.
-pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
+/// The line of `method` at `path`, as named in the router; that of a platform has the path below it. `None` if the table has none.
+pub fn find(method: &str, path: &str) -> Option<&'static Route> {
     let method = if method == "HEAD" { "GET" } else { method };
     let is_it =
         |route: &&Route, path: &str| route.path == path && (route.method == "*" || route.method == method);
@@ -198,7 +213,7 @@ pub fn find(method: &str, path: &str) -> Option<(Need, Shows)> {
         let below = PLATFORMS.iter().filter_map(|at| path.strip_prefix(at));
         below.flat_map(|rest| PLATFORM.iter().filter(move |route| is_it(route, rest))).next()
     };
-    plain.or_else(of_platform).map(|route| (route.need, route.shows))
+    plain.or_else(of_platform)
 }
 
 /// What the audit log notes of a request to a route with that need; `None` for those that are too many, or
@@ -245,7 +260,8 @@ mod tests {
         for (method, path, known, shows) in all() {
             assert!(seen.insert((method, path.clone())), "{method} {path} stands twice");
             let asked = if method == "*" { "TRACE" } else { method };
-            assert_eq!(find(asked, &path), Some((known, shows)), "{method} {path}");
+            let found = find(asked, &path).map(|route| (route.need, route.shows));
+            assert_eq!(found, Some((known, shows)), "{method} {path}");
             assert!(is_known(&path));
         }
     }
@@ -260,10 +276,31 @@ mod tests {
 
     #[test]
     fn without_a_line_there_is_no_need_that_could_be_met() {
-        assert_eq!(find("PATCH", "/v1/conversations/{conversation}"), None);
-        assert_eq!(find("GET", "/v1/conversations/c"), None);
-        assert_eq!(find("GET", "/v2"), None);
-        assert_eq!(find("HEAD", "/healthz"), Some((Need::Nothing, Nothing)));
+        let found = |method, path| find(method, path).map(|route| (route.need, route.shows));
+        assert_eq!(found("PATCH", "/v1/conversations/{conversation}"), None);
+        assert_eq!(found("GET", "/v1/conversations/c"), None);
+        assert_eq!(found("GET", "/v2"), None);
+        assert_eq!(found("HEAD", "/healthz"), Some((Need::Nothing, Nothing)));
+    }
+
+    #[test]
+    fn i7_a_route_that_searches_exports_imports_or_takes_events_counts_as_that() {
+        // The page itself, and the list of the hub's agents.
+        let is_another = |path: &str| path == "/search" || path.ends_with("/assistants/search");
+        for (method, path, need, _) in all() {
+            let expected = match need {
+                Need::OnNamed(rights) if rights.contains(&Export) => Some(RatedAct::Export),
+                Need::OnNamed(rights) if rights.contains(&Import) => Some(RatedAct::Import),
+                Need::OnNamed(rights) if rights.contains(&Publish) => Some(RatedAct::Frame),
+                Need::OnAll(rights) if rights.contains(&Publish) => Some(RatedAct::Frame),
+                _ if path.contains("search") && !is_another(&path) => Some(RatedAct::Search),
+                // The number of what a search would find.
+                _ if path.ends_with("/threads/count") => Some(RatedAct::Search),
+                _ => None,
+            };
+            let asked = if method == "*" { "TRACE" } else { method };
+            assert_eq!(find(asked, &path).and_then(|route| route.act), expected, "{method} {path}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use access::RatedAct;
 use event_log::{Health, Measured};
 
 use crate::proxy::{COPIES_LOST, PROXIED};
@@ -85,10 +86,14 @@ fn counting(page: &mut Page, shared: &Shared) {
     }
     page.head(
         "fanlight_over_quota_total",
-        "How often a principal or an address over its bytes was refused or slowed down.",
+        "How often a principal or an address over its number was refused or slowed down.",
         "counter",
     );
-    for (way, (_, over)) in ways {
+    let acts = RatedAct::ALL.map(|act| {
+        let totals = counted.map(|counted| counted.act(act).traffic.totals()).unwrap_or_default();
+        (act.setting().trim_end_matches("_per_minute"), totals)
+    });
+    for (way, (_, over)) in ways.into_iter().chain(acts) {
         page.line("fanlight_over_quota_total", &format!("{{way=\"{way}\"}}"), over);
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use event_log::{LogError, Owner, Purpose};
-use hub::{AppendError, Appended, Conversation, Hub, OpenError, Publication, PublishError};
+use hub::{AppendError, Appended, Conversation, Hub, OpenError, Publication, PublishError, beginning};
 use model::ConversationId;
 use model::frame::Pub;
 use tokio::sync::{mpsc, oneshot};
@@ -148,7 +148,7 @@ pub(crate) fn look_for_owner(
             Ok(_) => {}
             Err(OpenError::Elsewhere { address }) => return Ok(Owner::Elsewhere(address)),
             Err(OpenError::Log(error)) => return Err(error),
-            Err(OpenError::TooMany) => {
+            Err(OpenError::TooMany | OpenError::TooFast { .. }) => {
                 return Err(LogError::Unreadable(Arc::from("too many conversations")));
             }
         }
@@ -158,7 +158,7 @@ pub(crate) fn look_for_owner(
 
 /// Publishes what this hub has found out itself (from calls through the proxy, from spans), whichever hub has the
 /// conversation. `None` if another one has it, or is about to: it gets the events a moment later, in their order and without an
-/// attendant, and what becomes of them is only logged. Waits for the disk.
+/// attendant, and what becomes of them is only logged. Nobody is asked whether the conversation may begin. Waits for the disk.
 pub(crate) fn publish(
     shared: &Shared,
     conversation: &ConversationId,
@@ -192,7 +192,8 @@ pub(crate) fn publish(
             };
         }
     }
-    shared.fanout.publish(conversation, publication).map(Some)
+    // What was not taken here would be lost.
+    beginning::under_now(None, || shared.fanout.publish(conversation, publication)).map(Some)
 }
 
 /// Makes `conversation` one that can be viewed here: this hub has it, or follows it. Tries for [`PATIENCE`].

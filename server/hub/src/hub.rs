@@ -21,6 +21,7 @@ use tokio::sync::Notify;
 use crate::clock;
 use crate::tally::TALLY;
 
+pub mod beginning;
 #[cfg(any(test, feature = "testkit"))]
 pub mod blocking_log;
 mod change_feeds;
@@ -267,6 +268,12 @@ impl Hub {
         publication.attachments = large.collect();
         loop {
             let conversation = self.open(id)?;
+            if conversation.head() == 0
+                && let Err(refused) = beginning::begins(id)
+            {
+                self.forget_if_empty(&conversation);
+                return Err(refused.into());
+            }
             self.prices.put(&mut publication, &conversation);
             publication.room = self.room();
             let appended =

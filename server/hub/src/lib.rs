@@ -25,6 +25,7 @@ pub use fanout::{
     BEHIND_AFTER, CurrentRung, Fanout, Flushed, Ladder, Outbox, Pump, SendResult, Subscription,
     SubscriptionTarget, SubscriptionTerms, Transport, ViewedConversation, bounded_slices,
 };
+pub use hub::beginning;
 #[cfg(any(test, feature = "testkit"))]
 pub use hub::blocking_log;
 pub use hub::{

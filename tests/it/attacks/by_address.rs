@@ -17,13 +17,13 @@ use crate::access::{get, tell};
 const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
 /// What a client at [`OTHER`] asks.
-fn from_other(hub: &TestHub, method: &str, path: &str, token: &str) -> reqwest::RequestBuilder {
+pub(super) fn from_other(hub: &TestHub, method: &str, path: &str, token: &str) -> reqwest::RequestBuilder {
     let client = reqwest::Client::builder().local_address(OTHER).build().unwrap();
     client.request(method.parse().unwrap(), hub.url(path)).bearer_auth(token)
 }
 
 /// A socket of a client at [`OTHER`] that has said who it is.
-async fn greeted_from_other(hub: &TestHub, token: &str) -> WebSocketWire {
+pub(super) async fn greeted_from_other(hub: &TestHub, token: &str) -> WebSocketWire {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((OTHER, 0).into()).unwrap();
     let stream = within("a connection", socket.connect(hub.address())).await.unwrap();

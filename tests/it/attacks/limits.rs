@@ -330,6 +330,7 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
     let (_, table) = document.split_once("## Of one address and one principal").unwrap();
     let (quotas, grouped) = (access::Quotas::default(), |number: u32| match number {
         0..1_000 => number.to_string(),
+        1_000_000.. => format!("{},{:03},{:03}", number / 1_000_000, number / 1_000 % 1_000, number % 1_000),
         _ => format!("{},{:03}", number / 1_000, number % 1_000),
     });
     for (name, number) in [
@@ -343,13 +344,23 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         ("sent_mib_per_minute", quotas.sent_mib_per_minute),
         ("received_mib_per_minute_per_address", quotas.received_mib_per_minute_per_address),
         ("sent_mib_per_minute_per_address", quotas.sent_mib_per_minute_per_address),
+        ("subscriptions_per_principal", quotas.subscriptions_per_principal),
+        ("subscriptions_per_address", quotas.subscriptions_per_address),
     ] {
         let row = format!("| `{name}` | {}", grouped(number));
         assert!(table.contains(&row), "{row}");
     }
+    for act in access::RatedAct::ALL {
+        let (name, quota) = (act.setting(), quotas.per_minute.of(act));
+        for (end, number) in [("", quota.principal), ("_per_address", quota.address)] {
+            let row = format!("| `{name}{end}` | {}", grouped(number));
+            assert!(table.contains(&row), "{row}");
+        }
+    }
     let tests = [
         include_str!("limits.rs"),
         include_str!("by_address.rs"),
+        include_str!("by_kind.rs"),
         include_str!("../several_access.rs"),
         include_str!("../../../server/edge/src/access/bounds.rs"),
         include_str!("../../../server/edge/src/http/access/counted.rs"),

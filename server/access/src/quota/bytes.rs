@@ -1,48 +1,60 @@
 //! How many bytes of one way pass between the hub and one principal, and between the hub and one address. Bytes are counted when they have
-//! passed; what is over the number of a minute is owed.
+//! passed; what is over the number of a minute is owed. What is done one by one, such as searches, is counted in the same way, before it is done.
 //!
 //! ```text
 //! bytes of ann from 203.0.113.7 ─▶ counted for ann and for 203.0.113.7 ─▶ whichever owes longer decides
 //! ```
 
-use std::collections::BTreeMap;
-
-use super::make_room;
+use super::{FullTimes, MinuteQuota};
 
 /// A minute in microseconds.
 const MINUTE_US: u64 = 60_000_000;
 
 /// How many bytes passed, by whose they are: a number at once, and as many again in each minute. Bytes are counted when they have passed, so
 /// somebody may have had more than that; they owe it then, a minute's worth at most. At most [`RATED_MAX`](super::RATED_MAX) are kept, as in
-/// [`Rates`](super::Rates).
+/// [`Rates`](super::Rates). Whatever else has a number is counted as bytes are.
 #[derive(Debug, Clone)]
 struct ByteRates<K> {
     /// Bytes in a minute, at least one.
     in_a_minute: u64,
-    /// When nothing will have been used, in microseconds since some beginning.
-    full_at: BTreeMap<K, u64>,
+    /// When nothing will have been used.
+    full_at: FullTimes<K>,
 }
 
 impl<K: Ord + Clone> ByteRates<K> {
     /// `mib_in_a_minute` MiB at once, at least one, and as many again in each minute.
     fn new(mib_in_a_minute: u32) -> Self {
-        Self { in_a_minute: u64::from(mib_in_a_minute.max(1)) << 20, full_at: BTreeMap::new() }
+        Self::of(u64::from(mib_in_a_minute) << 20)
+    }
+
+    /// So many at once, at least one, and as many again in each minute.
+    fn of(in_a_minute: u64) -> Self {
+        Self { in_a_minute: in_a_minute.max(1), full_at: FullTimes::default() }
+    }
+
+    /// How long `bytes` take to be paid for, in microseconds.
+    fn time(&self, bytes: u64) -> u64 {
+        let time = u128::from(bytes) * u128::from(MINUTE_US);
+        u64::try_from(time.div_ceil(u128::from(self.in_a_minute))).unwrap_or(u64::MAX)
     }
 
     /// Counts `bytes` that passed at `now`, in microseconds. Gives in how many microseconds more may pass; 0 is now.
     fn count(&mut self, whose: &K, bytes: u64, now: u64) -> u64 {
-        make_room(&mut self.full_at, whose, now);
-        let time = u128::from(bytes) * u128::from(MINUTE_US);
-        let time = u64::try_from(time.div_ceil(u128::from(self.in_a_minute))).unwrap_or(u64::MAX);
-        let full_at = self.full_at.entry(whose.clone()).or_default();
-        *full_at = (*full_at).max(now).saturating_add(time).min(now.saturating_add(2 * MINUTE_US));
+        let full_at = self.full_at.get(whose).max(now).saturating_add(self.time(bytes));
+        self.full_at.set(whose, full_at.min(now.saturating_add(2 * MINUTE_US)));
         self.owes(whose, now)
+    }
+
+    /// In how many microseconds after `now` one more may be done; 0 is now.
+    fn lacks_one(&self, whose: &K, now: u64) -> u64 {
+        // Shares of a minute that are rounded up must not take one away.
+        let minute = self.time(1).saturating_mul(self.in_a_minute).max(MINUTE_US);
+        (self.full_at.get(whose).max(now) - now).saturating_add(self.time(1)).saturating_sub(minute)
     }
 
     /// In how many microseconds after `now` more may pass; 0 is now, and it is a minute at most.
     fn owes(&self, whose: &K, now: u64) -> u64 {
-        let full_at = self.full_at.get(whose).copied().unwrap_or_default();
-        full_at.saturating_sub(now).saturating_sub(MINUTE_US)
+        self.full_at.get(whose).saturating_sub(now).saturating_sub(MINUTE_US)
     }
 }
 
@@ -69,6 +81,28 @@ impl<P: Ord + Clone, A: Ord + Clone> TrafficRates<P, A> {
         Self { principals: ByteRates::new(principal_mib), addresses: ByteRates::new(address_mib) }
     }
 
+    /// So many of something other than bytes.
+    pub fn of(MinuteQuota { principal, address }: MinuteQuota) -> Self {
+        Self { principals: ByteRates::of(principal.into()), addresses: ByteRates::of(address.into()) }
+    }
+
+    /// Does one at `now`, in microseconds, for a principal and an address where they are known. Where it may not be done yet nothing is
+    /// counted, and the error has in how many microseconds it may, and whose number that is.
+    pub fn take(
+        &mut self,
+        principal: Option<&P>,
+        address: Option<&A>,
+        now: u64,
+    ) -> Result<(), (u64, Debtor)> {
+        let of_principal = principal.map_or(0, |it| self.principals.lacks_one(it, now));
+        let of_address = address.map_or(0, |it| self.addresses.lacks_one(it, now));
+        if let Some(lacks) = longer(of_principal, of_address) {
+            return Err(lacks);
+        }
+        self.count(principal, address, 1, now);
+        Ok(())
+    }
+
     /// Counts `bytes` that passed at `now`, in microseconds, for a principal and an address where they are known. Gives in how many microseconds
     /// more may pass; 0 is now.
     pub fn count(&mut self, principal: Option<&P>, address: Option<&A>, bytes: u64, now: u64) -> u64 {
@@ -81,10 +115,15 @@ impl<P: Ord + Clone, A: Ord + Clone> TrafficRates<P, A> {
     pub fn owes(&self, principal: Option<&P>, address: Option<&A>, now: u64) -> Option<(u64, Debtor)> {
         let principal = principal.map_or(0, |it| self.principals.owes(it, now));
         let address = address.map_or(0, |it| self.addresses.owes(it, now));
-        let owed =
-            if address > principal { (address, Debtor::Address) } else { (principal, Debtor::Principal) };
-        (owed.0 > 0).then_some(owed)
+        longer(principal, address)
     }
+}
+
+/// The longer one of what a principal and an address lack, and whose it is; `None` if both lack nothing.
+fn longer(principal: u64, address: u64) -> Option<(u64, Debtor)> {
+    let longer =
+        if address > principal { (address, Debtor::Address) } else { (principal, Debtor::Principal) };
+    (longer.0 > 0).then_some(longer)
 }
 
 #[cfg(test)]
@@ -125,7 +164,7 @@ mod tests {
         for other in 1..=2 * RATED_MAX {
             assert_eq!(rates.count(&other, 1_000, 0), 0);
         }
-        assert_eq!(rates.full_at.len(), RATED_MAX);
+        assert_eq!(rates.full_at.by.len(), RATED_MAX);
         assert!(rates.owes(&0, 0) > 0, "a crowd of others gives nobody more");
     }
 
@@ -136,8 +175,28 @@ mod tests {
         for other in 1..=RATED_MAX + 10 {
             assert_eq!(rates.count(None, Some(&other), 1_000, 0), 0);
         }
-        assert_eq!((rates.addresses.full_at.len(), rates.principals.full_at.len()), (RATED_MAX, 1));
+        assert_eq!((rates.addresses.full_at.by.len(), rates.principals.full_at.by.len()), (RATED_MAX, 1));
         assert_eq!(rates.owes(None, Some(&0), 0).map(|(_, debtor)| debtor), Some(Debtor::Address));
+    }
+
+    #[test]
+    fn i7_so_many_are_done_at_once_and_then_one_after_each_share_of_a_minute() {
+        for number in [1, 3, 7, 1_000] {
+            let quota = MinuteQuota { principal: number, address: 2 * number };
+            let mut rates = TrafficRates::of(quota);
+            let mut done = |who: &'static str, now| rates.take(Some(&who), Some(&"there"), now);
+            for _ in 0..number {
+                assert_eq!(done("ann", 0), Ok(()));
+            }
+            let (wait, debtor) = done("ann", 0).unwrap_err();
+            assert!(debtor == Debtor::Principal && wait <= MINUTE_US / u64::from(number) + 1, "{wait}");
+            for _ in 0..number {
+                assert_eq!(done("bob", 0), Ok(()), "what was refused did not count for the address");
+            }
+            assert_eq!(done("eve", 0).map_err(|(_, debtor)| debtor), Err(Debtor::Address));
+            assert_eq!(done("ann", wait - 1).map_err(|(left, _)| left > 0), Err(true));
+            assert_eq!(done("ann", wait), Ok(()), "after that long one more");
+        }
     }
 
     /// One lump of bytes: after how long it comes, in microseconds, of which principal, from which address, how many.

@@ -6,13 +6,13 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use access::{Quotas, Rates, UseCounts};
+use access::{PerAct, Quotas, RatedAct, Rates, UseCounts};
 use compact_str::CompactString;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
-use super::traffic::Traffic;
+use super::traffic::{ActCount, Beginner, CountedFor, Traffic};
 
 /// A minute in microseconds.
 const MINUTE_US: u64 = 60_000_000;
@@ -46,6 +46,12 @@ pub(crate) struct Counted {
     pub(crate) received: Arc<Traffic>,
     /// Bytes of bodies that each principal and each address is sent.
     pub(crate) sent: Arc<Traffic>,
+    /// Subscriptions of sockets, by principal.
+    subscriptions: Mutex<UseCounts<CompactString>>,
+    /// The same by address.
+    subscriptions_there: Mutex<UseCounts<IpAddr>>,
+    /// What is counted by the minute besides bytes, for principals and addresses.
+    acts: PerAct<Arc<ActCount>>,
     /// Logins that failed, by address.
     failed: Mutex<Rates<IpAddr>>,
     /// Logins at a provider that were begun, by address.
@@ -104,6 +110,9 @@ impl Counted {
                 quotas.received_mib_per_minute_per_address,
             )),
             sent: Arc::new(Traffic::new(quotas.sent_mib_per_minute, quotas.sent_mib_per_minute_per_address)),
+            subscriptions: Mutex::new(UseCounts::new(quotas.subscriptions_per_principal)),
+            subscriptions_there: Mutex::new(UseCounts::new(quotas.subscriptions_per_address)),
+            acts: PerAct::each(|act| Arc::new(ActCount::new(act, *quotas.per_minute.of(act)))),
             failed: Mutex::new(in_a_minute(quotas.failed_logins_per_minute)),
             begun: Mutex::new(in_a_minute(quotas.provider_logins_per_minute)),
             strangers: Semaphore::new(STRANGERS_AT_ONCE_MAX),
@@ -127,6 +136,47 @@ impl Counted {
     /// A place for a socket of `principal`; `None` if it has as many as it may.
     pub(crate) fn socket(&self, principal: &str) -> Option<Seat<CompactString>> {
         seat(&self.sockets, principal.into())
+    }
+
+    /// The count of `act`.
+    pub(crate) fn act(&self, act: RatedAct) -> &ActCount {
+        self.acts.of(act)
+    }
+
+    /// The rule under which conversations begin for `whose`.
+    pub(crate) fn beginner(&self, whose: CountedFor) -> Arc<Beginner> {
+        Arc::new(Beginner::new(self.acts.of(RatedAct::Conversation), whose))
+    }
+
+    /// Counts a subscription of `whose`. Where there are as many as may be, the error says whose and how many.
+    pub(crate) fn subscribe(&self, whose: &CountedFor) -> Result<(), String> {
+        let says = |who: &str, max: u32| {
+            format!("this {who} has {max} subscriptions already, which is subscriptions_per_{who}")
+        };
+        let CountedFor { principal, address } = whose;
+        if principal.as_ref().is_some_and(|it| !self.subscriptions.lock().take(it)) {
+            return Err(says("principal", self.quotas.subscriptions_per_principal));
+        }
+        if address.as_ref().is_some_and(|it| !self.subscriptions_there.lock().take(it)) {
+            if let Some(principal) = principal {
+                self.subscriptions.lock().give_back(principal);
+            }
+            return Err(says("address", self.quotas.subscriptions_per_address));
+        }
+        Ok(())
+    }
+
+    /// Gives so many subscriptions of `whose` back.
+    pub(crate) fn unsubscribe(&self, whose: &CountedFor, count: u16) {
+        let CountedFor { principal, address } = whose;
+        for _ in 0..count {
+            if let Some(principal) = principal {
+                self.subscriptions.lock().give_back(principal);
+            }
+            if let Some(address) = address {
+                self.subscriptions_there.lock().give_back(address);
+            }
+        }
     }
 
     /// Counts a frame or request with events of `principal`; false if it comes too soon.
@@ -161,6 +211,8 @@ impl Counted {
 mod tests {
     //! Tests of who waits for whom.
 
+    use access::RATED_MAX;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -176,5 +228,18 @@ mod tests {
         let next = counted.stranger();
         turns.pop();
         assert!(next.await.is_some());
+    }
+    #[test]
+    fn attack_so_many_strangers_do_not_make_each_count_look_at_all_of_them() {
+        /// Some twenty times what it takes, and far less than looking at [`RATED_MAX`] others for each.
+        const WITHIN: Duration = Duration::from_mins(1);
+        let counted = Counted::new(Quotas { failed_logins_per_minute: 1, ..Quotas::default() });
+        let began = Instant::now();
+        for stranger in 0..50 * u128::try_from(RATED_MAX).unwrap() {
+            let address = IpAddr::V6(Ipv6Addr::from_bits(stranger << 64));
+            counted.failed(address);
+            assert!(counted.is_barred(address));
+            assert!(began.elapsed() < WITHIN, "after {stranger} strangers");
+        }
     }
 }

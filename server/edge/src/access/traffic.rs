@@ -2,11 +2,13 @@
 //! decided by `access::TrafficRates`; here are the clock and the lock.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use access::{Debtor, TrafficRates};
+use access::{Debtor, MinuteQuota, RatedAct, TrafficRates};
 use compact_str::CompactString;
+use hub::beginning::BeginningRule;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -16,9 +18,9 @@ use super::bounds::household;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CountedFor {
     /// The name of the principal; `None` for who is not admitted.
-    principal: Option<CompactString>,
+    pub(super) principal: Option<CompactString>,
     /// The address, of IPv6 its first 64 bits; `None` behind a proxy that says none.
-    address: Option<IpAddr>,
+    pub(super) address: Option<IpAddr>,
 }
 
 impl CountedFor {
@@ -43,12 +45,32 @@ pub(crate) struct Traffic {
 impl Traffic {
     /// Counts from nothing; each principal and each address may have so many MiB in a minute.
     pub(super) fn new(principal_mib: u32, address_mib: u32) -> Self {
-        let rates = Mutex::new(TrafficRates::new(principal_mib, address_mib));
+        Self::from(TrafficRates::new(principal_mib, address_mib))
+    }
+
+    /// Counts something other than bytes from nothing.
+    pub(super) fn of(quota: MinuteQuota) -> Self {
+        Self::from(TrafficRates::of(quota))
+    }
+
+    fn from(rates: TrafficRates<CompactString, IpAddr>) -> Self {
+        let rates = Mutex::new(rates);
         Self { began: Instant::now(), rates, bytes: AtomicU64::new(0), over: AtomicU64::new(0) }
     }
 
     fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Counts one for `whose`. Where that is too much, nothing is counted but the refusal, and the error has how long they wait, and whose
+    /// number it is.
+    pub(super) fn take(&self, whose: &CountedFor) -> Result<(), (Duration, Debtor)> {
+        let CountedFor { principal, address } = whose;
+        let taken = self.rates.lock().take(principal.as_ref(), address.as_ref(), self.now());
+        taken.map_err(|(wait, debtor)| {
+            self.over.fetch_add(1, Ordering::Relaxed);
+            (Duration::from_micros(wait), debtor)
+        })
     }
 
     /// Counts `bytes` that have passed between the hub and `whose`. Gives how long they owe, zero where more may pass.
@@ -73,8 +95,60 @@ impl Traffic {
         })
     }
 
-    /// All bytes of principals since the start, and how often somebody was refused or slowed down.
+    /// All bytes of principals since the start, or all of what else is counted, and how often somebody was refused or slowed down.
     pub(crate) fn totals(&self) -> (u64, u64) {
         (self.bytes.load(Ordering::Relaxed), self.over.load(Ordering::Relaxed))
+    }
+}
+
+/// Something that is done one by one: its numbers, and how often it was done.
+#[derive(Debug)]
+pub(crate) struct ActCount {
+    act: RatedAct,
+    quota: MinuteQuota,
+    pub(crate) traffic: Traffic,
+}
+
+impl ActCount {
+    /// Counts from nothing.
+    pub(super) fn new(act: RatedAct, quota: MinuteQuota) -> Self {
+        Self { act, quota, traffic: Traffic::of(quota) }
+    }
+
+    /// Counts one for `whose`, or says for how long not and why.
+    pub(crate) fn take(&self, whose: &CountedFor) -> Result<(), (Duration, String)> {
+        self.traffic.take(whose).map_err(|(wait, debtor)| {
+            let seconds = u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1);
+            (Duration::from_secs(seconds), self.act.refusal(debtor, self.quota, seconds))
+        })
+    }
+}
+
+/// Whose the conversations are that begin while something is done for somebody.
+pub(crate) struct Beginner {
+    begun: Arc<ActCount>,
+    whose: CountedFor,
+    /// For how many seconds one was last refused; 0 if none was.
+    refused_s: AtomicU64,
+}
+
+impl Beginner {
+    /// For `whose`, counted in `begun`.
+    pub(super) fn new(begun: &Arc<ActCount>, whose: CountedFor) -> Self {
+        Self { begun: Arc::clone(begun), whose, refused_s: AtomicU64::new(0) }
+    }
+
+    /// For how many seconds one was last refused; 0 if none was.
+    pub(crate) fn refused_s(&self) -> u64 {
+        self.refused_s.load(Ordering::Relaxed)
+    }
+}
+
+impl BeginningRule for Beginner {
+    fn may_begin(&self) -> Result<(), (String, u64)> {
+        self.begun.take(&self.whose).map_err(|(wait, why)| {
+            self.refused_s.store(wait.as_secs(), Ordering::Relaxed);
+            (why, wait.as_secs())
+        })
     }
 }

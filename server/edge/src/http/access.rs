@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use access::audit::{Audited, AuditedAction};
 use access::cookie::{self, Channel};
-use access::{Admission, Denial, Need, Principal, Right, Shows, routes};
+use access::{Admission, Denial, Need, Principal, RatedAct, Right, Shows, routes};
 use axum::body::Body;
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::request::Parts;
@@ -29,11 +29,13 @@ use axum::response::{IntoResponse as _, Response};
 use compact_str::CompactString;
 use event_log::blocking;
 use hub::SeenRows;
+use hub::beginning::{self, SharedRule};
 use model::code::ErrorCode;
 use model::{ConversationId, Envelope, Mask, PublisherId};
 
 use super::guard;
 use super::hubs::known::FromHub;
+use super::passed::Passed;
 use super::problem::Problem;
 use crate::access::Seat;
 use crate::proxy::{self, KEYS};
@@ -169,14 +171,16 @@ impl From<Denial> for Problem {
     }
 }
 
-/// What the route of a request needs and shows, from the table `access::routes`. `None` for a route or method
+/// What the route of a request needs and shows, and as what it counts, from the table `access::routes`. `None` for a route or method
 /// without a line. A request that matched no route is for a file of the page, which any known caller may
 /// have.
-fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows)> {
+fn line_of(path: Option<&MatchedPath>, method: &Method) -> Option<(Need, Shows, Option<RatedAct>)> {
     match path {
         // No route matched: the files of the page.
-        None => Some((Need::Known, Shows::Nothing)),
-        Some(path) => routes::find(method.as_str(), path.as_str()),
+        None => Some((Need::Known, Shows::Nothing, None)),
+        Some(path) => {
+            routes::find(method.as_str(), path.as_str()).map(|line| (line.need, line.shows, line.act))
+        }
     }
 }
 
@@ -220,7 +224,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         let is_page = parts.uri.path().starts_with("/s/") && opening::wants_page(&parts.headers);
         return if is_page { link_pages::too_many(answer) } else { answer };
     }
-    let is_open = line.is_some_and(|(need, _)| need.is_open());
+    let is_open = line.is_some_and(|(need, ..)| need.is_open());
     let shown = credential(&shared, &mut parts).await;
     let admission = match shown {
         Ok(found) => found.ok_or(Denial::Missing),
@@ -240,7 +244,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         Ok(admission) => admission,
         Err(denial) => return refused(&shared, &parts, None, denial),
     };
-    let Some((need, shows)) = line else {
+    let Some((need, shows, act)) = line else {
         let detail = "this path does not take this method";
         return Problem::new(ErrorCode::MethodNotAllowed, detail).into_response();
     };
@@ -251,7 +255,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         return refused(&shared, &parts, Some(&principal), denial);
     }
     let (seat, body) =
-        match fair::let_through(&shared, (need, shows), (&parts, body), Some(&*admission.principal)) {
+        match fair::let_through(&shared, (need, shows, act), (&parts, body), Some(&*admission.principal)) {
             Ok(through) => through,
             Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
         };
@@ -277,7 +281,7 @@ async fn opened(
     next: Next,
 ) -> Response {
     let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), None);
-    let body = match fair::let_through(shared, (Need::Nothing, Shows::Nothing), (&parts, body), None) {
+    let body = match fair::let_through(shared, (Need::Nothing, Shows::Nothing, None), (&parts, body), None) {
         Ok((_no_seat, body)) => body,
         Err(problem) => return problem.into_response(),
     };
@@ -331,10 +335,18 @@ async fn served(
         };
         Ending::wrap(body, noted).into_body()
     });
-    let response = tokio::select! {
-        response = next.run(request) => cut.get().map_or(response, |&denial| told(denial)),
+    let beginner = counts.as_ref().map(|(counts, whose)| counts.beginner(whose.clone()));
+    let rule = beginner.clone().map(|it| -> SharedRule { it });
+    let mut response = tokio::select! {
+        response = beginning::under(rule, next.run(request)) => cut.get().map_or(response, |&denial| told(denial)),
         denial = over() => told(denial),
     };
+    // Doors say it in their own forms, without the seconds. An upstream's answer stays as it is.
+    let is_passed = response.extensions().get::<Passed>().is_some();
+    if response.status() == StatusCode::TOO_MANY_REQUESTS && !is_passed {
+        let seconds = beginner.map_or(0, |it| it.refused_s()).max(1);
+        response.headers_mut().entry(header::RETRY_AFTER).or_insert_with(|| HeaderValue::from(seconds));
+    }
     let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
     // Only the hub's own event streams have an event for it; streams in other dialects are cut.
     let is_events = path == Some(true) && kind.is_some_and(|kind| kind.starts_with(b"text/event-stream"));

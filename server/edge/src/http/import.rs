@@ -108,6 +108,9 @@ pub(crate) async fn import(
 
 impl From<ImportError> for Problem {
     fn from(error: ImportError) -> Self {
+        if let ImportError::Open(error) = error {
+            return error.into();
+        }
         Self::new(error.code(), error.to_string())
     }
 }

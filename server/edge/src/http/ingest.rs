@@ -33,7 +33,7 @@ use super::params::{self, Path};
 use super::problem::Problem;
 use crate::state::Shared;
 use event_log::clock;
-use hub::{Attendant, Publication};
+use hub::{Attendant, Publication, beginning};
 
 /// The answer to a body that was read to its end.
 #[derive(Debug, Serialize)]
@@ -99,7 +99,8 @@ pub(crate) async fn ingest(
         may_go_on,
     };
     // A task of its own: if the connection breaks, this request is dropped, and the run must still be ended.
-    let done = tasks.spawn(stream.run(request.into_body())).await;
+    let run = beginning::under(beginning::current(), stream.run(request.into_body()));
+    let done = tasks.spawn(run).await;
     done.map_err(|_panicked| Problem::new(ErrorCode::Internal, "the stream could not be read"))?.map(Json)
 }
 

@@ -28,7 +28,7 @@ use super::body::{self, Waiting};
 use super::params::{self, Path};
 use super::problem::Problem;
 use crate::state::Shared;
-use hub::{Appended, FrameNumbering, Publication};
+use hub::{Appended, FrameNumbering, Publication, beginning};
 
 /// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
@@ -79,8 +79,9 @@ pub(crate) async fn publish(
         let turns = turns(arrived.body.len());
         let turn = Arc::clone(&shared.work.bodies).acquire_many_owned(turns).await;
         let turn = turn.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+        let rule = beginning::current();
         let work = shared.work.run(move || {
-            let appended = arrived.publish();
+            let appended = beginning::under_now(rule, || arrived.publish());
             drop(turn);
             appended
         });

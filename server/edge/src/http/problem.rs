@@ -188,13 +188,17 @@ impl Problem {
 
 impl From<PublishError> for Problem {
     fn from(error: PublishError) -> Self {
-        Self { expected: error.expected(), ..Self::new(error.code(), error.to_string()) }
+        let passes_s = match &error {
+            PublishError::Open(error) => error.passes_s(),
+            PublishError::Append(_) => None,
+        };
+        Self { expected: error.expected(), passes_s, ..Self::new(error.code(), error.to_string()) }
     }
 }
 
 impl From<OpenError> for Problem {
     fn from(error: OpenError) -> Self {
-        Self::new(error.code(), error.to_string())
+        Self { passes_s: error.passes_s(), ..Self::new(error.code(), error.to_string()) }
     }
 }
 

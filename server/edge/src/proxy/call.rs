@@ -167,6 +167,7 @@ fn facts(
         target.rest.split_once('?').map_or((target.rest, None), |(path, query)| (path, Some(query)));
     let Some(api) = api(upstream.api(), &parts.method, path) else { return Ok(None) };
     may_record(parts, conversation.as_ref())?;
+    conversation.iter().try_for_each(|named| shared.hub.may_begin(named))?;
     let header =
         |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let secrets = Arc::new(Secrets::of(&parts.headers, query, ours));

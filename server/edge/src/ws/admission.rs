@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::audit::{Audited, AuditedAction};
-use access::{Denial, Right, frames};
+use access::{Denial, RatedAct, Right, frames};
 use compact_str::CompactString;
 use hub::SeenRows;
+use hub::beginning::SharedRule;
 use model::Mask;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{BearerToken, ClientFrame, ServerFrame};
@@ -20,6 +21,9 @@ use super::connection::Connection;
 use crate::access::CountedFor;
 use crate::http::access::fair;
 use event_log::clock;
+
+/// So many text frames are counted at once, or fewer with many bytes.
+const COUNTED_FRAMES: u16 = 16;
 
 /// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
@@ -107,15 +111,55 @@ impl Connection {
         let Some(counted) = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client) else {
             return;
         };
+        // A turn may bring more frames than bytes that are worth it.
+        let least = if self.frames >= COUNTED_FRAMES { 1 } else { least };
         let Some(bytes) = self.inlet.came(least) else { return };
+        let frames = std::mem::take(&mut self.frames);
         let whose = self.counted_for();
-        if !counted.received.count(&whose, bytes.into()).is_zero() {
-            let owed = counted.received.owes(&whose);
-            self.rest(Instant::now(), owed.map_or(Duration::ZERO, |(owed, _)| owed));
+        let sent = counted.received.count(&whose, bytes.into());
+        let frames = counted.act(RatedAct::Frame).traffic.count(&whose, frames.into());
+        if !sent.max(frames).is_zero() {
+            self.rest(Instant::now(), self.owes());
         }
     }
 
-    /// For whom its bytes are counted.
+    /// For how long its principal or its address owes bytes or frames; zero where they owe none.
+    fn owes(&self) -> Duration {
+        let Some(counted) = self.shared.gate.counted() else { return Duration::ZERO };
+        let whose = self.counted_for();
+        let owed = [&*counted.received, &counted.act(RatedAct::Frame).traffic].map(|it| it.owes(&whose));
+        owed.into_iter().flatten().map(|(owed, _)| owed).max().unwrap_or_default()
+    }
+
+    /// Counts one subscription more for the principal and the address, after those that are over were given back; the error says whose number is reached.
+    pub(super) fn counts_subscription(&mut self) -> Result<(), String> {
+        self.count_subscriptions();
+        if let Some(counted) = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client) {
+            counted.subscribe(&self.counted_for())?;
+            self.subscribed += 1;
+        }
+        Ok(())
+    }
+
+    /// Gives subscriptions back that are over, however they ended.
+    pub(super) fn count_subscriptions(&mut self) {
+        let open = u16::try_from(self.subscriptions.len() + self.waiting.len()).unwrap_or(u16::MAX);
+        let over = self.subscribed.saturating_sub(open);
+        if over > 0
+            && let Some(counted) = self.shared.gate.counted()
+        {
+            counted.unsubscribe(&self.counted_for(), over);
+            self.subscribed -= over;
+        }
+    }
+
+    /// The rule under which conversations begin for the client; `None` where none are counted.
+    pub(super) fn beginner(&self) -> Option<SharedRule> {
+        let counted = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client)?;
+        Some(counted.beginner(self.counted_for()))
+    }
+
+    /// For whom what it does is counted.
     fn counted_for(&self) -> CountedFor {
         let principal = self.admission.as_ref().map(|admission| admission.principal.name());
         CountedFor::new(principal, self.address)
@@ -130,8 +174,7 @@ impl Connection {
     pub(super) fn rests_until(&mut self, now: Instant) -> Option<Instant> {
         let until = |at: u32| self.opened + Duration::from_millis(at.into());
         if self.is_resting() && until(self.inlet.rests_until) <= now {
-            let owed = self.shared.gate.counted()?.received.owes(&self.counted_for());
-            self.rest(now, owed.map_or(Duration::ZERO, |(owed, _)| owed));
+            self.rest(now, self.owes());
         }
         self.is_resting().then(|| self.opened + Duration::from_millis(self.inlet.rests_until.into()))
     }

@@ -32,7 +32,7 @@ use super::admission::Greeted;
 use super::connection::Connection;
 use crate::sharing::FEATURE;
 use event_log::clock;
-use hub::{FrameNumbering, Numbers, Publication};
+use hub::{FrameNumbering, Numbers, Publication, beginning};
 
 /// The features that the hub offers beyond the core of the protocol.
 const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
@@ -40,6 +40,7 @@ const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
 impl Connection {
     /// Takes one text frame.
     pub(super) fn take(&mut self, text: &str) {
+        self.frames = self.frames.saturating_add(1);
         // A frame of a megabyte takes milliseconds: other sockets go on meanwhile.
         let frame = run_at_priority_if_large(
             ThreadPriority::Asked,
@@ -71,6 +72,7 @@ impl Connection {
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
             Ok(ClientFrame::Command { conv, command }) => {
                 if let Some(who) = self.admission.as_ref().map(|admission| Arc::clone(&admission.principal)) {
+                    let who = (who, self.beginner());
                     self.commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
                 }
             }
@@ -207,7 +209,11 @@ impl Connection {
         }
         let speaker = self.attendant.speaks_in(&frame.conv);
         let publication = Publication { numbering, level, speaker, ..Publication::of(frame.events) };
-        match self.shared.hub.publish(&frame.conv, publication) {
+        // Most frames go on with what is there.
+        let known = self.shared.hub.in_memory(&frame.conv).is_some_and(|found| found.head() > 0);
+        let rule = if known { None } else { self.beginner() };
+        let published = beginning::under_now(rule, || self.shared.hub.publish(&frame.conv, publication));
+        match published {
             Ok(appended) => {
                 if !self.to_deliver.contains(&frame.conv) {
                     self.to_deliver.push(frame.conv);

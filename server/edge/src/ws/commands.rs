@@ -18,8 +18,8 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::commands::carry_out;
 use crate::http::hubs::command::{self, Carried};
 use crate::state::Shared;
-use hub::Outbox;
-use hub::wire;
+use hub::beginning::{self, SharedRule};
+use hub::{Outbox, wire};
 
 /// The queue of commands of one socket, at most `COMMANDS_WAITING_MAX`. It takes no memory for a socket that
 /// sends none.
@@ -27,8 +27,14 @@ use hub::wire;
 pub(super) struct Commands {
     /// Where commands go, each with who gave it; `None` before the first. Dropping it ends the task once it
     /// has done all.
-    waiting: Option<Sender<(Arc<Principal>, ConversationId, Command)>>,
+    waiting: Option<Sender<Given>>,
 }
+
+/// A command, with who gave it.
+type Given = (Commander, ConversationId, Command);
+
+/// Who gives a command, and the rule under which conversations begin for them.
+pub(super) type Commander = (Arc<Principal>, Option<SharedRule>);
 
 impl Commands {
     /// Queues `command` of `who`; the answer is written to `outbox`. If too many wait, it is refused.
@@ -36,7 +42,7 @@ impl Commands {
         &mut self,
         shared: &Arc<Shared>,
         outbox: &Arc<Outbox>,
-        who: Arc<Principal>,
+        who: Commander,
         (conversation, command): (ConversationId, Command),
     ) {
         let waiting = self.waiting.get_or_insert_with(|| {
@@ -53,16 +59,14 @@ impl Commands {
 }
 
 /// Carries out commands until the socket has closed and all are done.
-async fn work(
-    shared: Arc<Shared>,
-    outbox: Arc<Outbox>,
-    mut commands: Receiver<(Arc<Principal>, ConversationId, Command)>,
-) {
-    while let Some((who, conversation, command)) = commands.recv().await {
+async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<Given>) {
+    while let Some(((who, rule), conversation, command)) = commands.recv().await {
         let id = command.id.clone();
         let done = match command::command(&shared, &who, &conversation, command).await {
             Carried::There(done) => done,
-            Carried::Here(command) => carry_out(&shared, who.name(), &conversation, *command).await,
+            Carried::Here(command) => {
+                beginning::under(rule, carry_out(&shared, who.name(), &conversation, *command)).await
+            }
         };
         let answer = match done {
             Ok(done) => ServerFrame::Done(done),

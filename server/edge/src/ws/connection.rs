@@ -59,7 +59,7 @@ const LINGER: Duration = Duration::from_secs(1);
 const LOOKS: u32 = 8;
 
 /// How many heartbeats may stay unanswered.
-const UNANSWERED_MAX: u32 = 2;
+const UNANSWERED_MAX: u16 = 2;
 
 /// The state of one WebSocket. Owned by its task, which ends its subscriptions when the socket closes.
 #[derive(Debug)]
@@ -95,7 +95,11 @@ pub(super) struct Connection {
     /// When the next heartbeat is due.
     heartbeat_at: Instant,
     /// How many heartbeats were sent since the last answer.
-    pub(super) unanswered: u32,
+    pub(super) unanswered: u16,
+    /// Text frames that are not counted yet.
+    pub(super) frames: u16,
+    /// Subscriptions that are counted.
+    pub(super) subscribed: u16,
     /// Finds subscriptions whose client does not get what it is sent.
     pub(super) undelivered: UndeliveredSubscriptions,
     /// Bounds how often snapshots may be asked for.
@@ -180,6 +184,8 @@ impl Connection {
             opened,
             heartbeat_at,
             unanswered: 0,
+            frames: 0,
+            subscribed: 0,
             undelivered: UndeliveredSubscriptions::default(),
             resyncs: TokenBucket::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
             to_deliver: Vec::new(),
@@ -225,6 +231,7 @@ impl Connection {
             // Conversations are replaced where another hub had them, and where somebody deleted them.
             self.begin_again();
             self.enter_waiting();
+            self.count_subscriptions();
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
@@ -261,6 +268,7 @@ impl Connection {
         for subscription in std::mem::take(&mut self.subscriptions) {
             self.shared.fanout.leave(&subscription);
         }
+        self.count_subscriptions();
     }
 
     /// Reads what is there, and then leaves the socket alone for a moment if its peer sends empty pieces of messages.
@@ -420,7 +428,7 @@ impl Connection {
     fn heartbeat(&mut self, now: Instant) {
         // A viewer whose socket was full may not have read the heartbeat yet: it must not be closed for being
         // slow (I8).
-        let patience = self.shared.config.heartbeat * (UNANSWERED_MAX + 1);
+        let patience = self.shared.config.heartbeat * u32::from(UNANSWERED_MAX + 1);
         let slow = self.is_resting() || self.outbox.blocked_at().is_some_and(|at| now < at + patience);
         if self.unanswered >= UNANSWERED_MAX && !slow {
             self.close(CloseCode::HeartbeatMissed, "heartbeats stayed unanswered");
@@ -440,7 +448,7 @@ impl Connection {
         self.undelivered.sent(heads.iter().map(|(sub, (_, head))| (*sub, *head)));
         let frame = ServerFrame::Hb { ts: clock::now_ms(), heads };
         self.queue(&frame);
-        self.unanswered += 1;
+        self.unanswered = self.unanswered.saturating_add(1);
     }
 
     /// Queues a frame behind what waits.

@@ -20,10 +20,10 @@ use super::feed::Feed;
 use super::waiting::{Begin, WaitingSubscription};
 
 impl Connection {
-    /// Whether the number `sub` is free and there is room for a subscription: `SUBSCRIPTIONS_PER_SOCKET_MAX`
-    /// for clients, one for each conversation in memory for other hubs. If not, the client is told
+    /// Whether the number `sub` is free and there is room for a subscription, which is then counted: `SUBSCRIPTIONS_PER_SOCKET_MAX`
+    /// for clients and as many as their principal and their address may have, one for each conversation in memory for other hubs. If not, the client is told
     /// `subscription_in_use` or `too_many`.
-    fn is_free(&self, sub: SubscriptionId) -> bool {
+    fn is_free(&mut self, sub: SubscriptionId) -> bool {
         if self.subscription(sub).is_some() || self.waiting.iter().any(|waiting| waiting.sub == sub) {
             self.refuse(Some(sub), ErrorCode::SubscriptionInUse, format!("subscription {sub} is in use"));
             return false;
@@ -37,7 +37,11 @@ impl Connection {
             self.refuse(Some(sub), ErrorCode::TooMany, message);
             return false;
         }
-        true
+        let counted = self.counts_subscription();
+        if let Err(message) = &counted {
+            self.refuse(Some(sub), ErrorCode::TooMany, message.clone());
+        }
+        counted.is_ok()
     }
 
     /// Begins a subscription to a conversation, which need not exist yet. Where that may be another hub's, it

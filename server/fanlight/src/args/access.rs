@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use access::{Budget, Grant, Quotas};
+use access::{Budget, Grant, MinuteQuota, PerAct, Quotas, RatedAct};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::amount::LengthOfTime;
@@ -62,6 +62,30 @@ pub(crate) struct LimitSettings {
     pub(crate) received_mib_per_minute_per_address: Option<NonZeroU32>,
     /// MiB that the hub sends one address in a minute.
     pub(crate) sent_mib_per_minute_per_address: Option<NonZeroU32>,
+    /// Most subscriptions of one principal at once.
+    pub(crate) subscriptions_per_principal: Option<NonZeroU32>,
+    /// Most subscriptions of one address at once.
+    pub(crate) subscriptions_per_address: Option<NonZeroU32>,
+    /// Frames, and requests with events, of one principal in a minute.
+    pub(crate) frames_per_minute: Option<NonZeroU32>,
+    /// The same of one address.
+    pub(crate) frames_per_minute_per_address: Option<NonZeroU32>,
+    /// Conversations that one principal begins in a minute.
+    pub(crate) conversations_per_minute: Option<NonZeroU32>,
+    /// The same of one address.
+    pub(crate) conversations_per_minute_per_address: Option<NonZeroU32>,
+    /// Searches of one principal in a minute.
+    pub(crate) searches_per_minute: Option<NonZeroU32>,
+    /// The same of one address.
+    pub(crate) searches_per_minute_per_address: Option<NonZeroU32>,
+    /// Exports of one principal in a minute.
+    pub(crate) exports_per_minute: Option<NonZeroU32>,
+    /// The same of one address.
+    pub(crate) exports_per_minute_per_address: Option<NonZeroU32>,
+    /// Imports of one principal in a minute.
+    pub(crate) imports_per_minute: Option<NonZeroU32>,
+    /// The same of one address.
+    pub(crate) imports_per_minute_per_address: Option<NonZeroU32>,
 }
 
 impl LimitSettings {
@@ -71,13 +95,18 @@ impl LimitSettings {
         let of = |set: Option<NonZeroU32>, usual: u32| set.map_or(usual, NonZeroU32::get);
         let received = of(self.received_mib_per_minute, usual.received_mib_per_minute);
         let sent = of(self.sent_mib_per_minute, usual.sent_mib_per_minute);
+        let sockets = of(self.sockets_per_principal, usual.sockets_per_principal);
+        // Each of its sockets may follow something.
+        let subscriptions =
+            of(self.subscriptions_per_principal, usual.subscriptions_per_principal.max(sockets));
+        let publishes = of(self.publishes_per_second, usual.publishes_per_second);
         Quotas {
             connections_per_address: of(self.connections_per_address, usual.connections_per_address),
             failed_logins_per_minute: of(self.failed_logins_per_minute, usual.failed_logins_per_minute),
             provider_logins_per_minute: of(self.provider_logins_per_minute, usual.provider_logins_per_minute),
             requests_per_principal: of(self.requests_per_principal, usual.requests_per_principal),
-            sockets_per_principal: of(self.sockets_per_principal, usual.sockets_per_principal),
-            publishes_per_second: of(self.publishes_per_second, usual.publishes_per_second),
+            sockets_per_principal: sockets,
+            publishes_per_second: publishes,
             received_mib_per_minute: received,
             sent_mib_per_minute: sent,
             // Unless said, an address has no less than a principal may have that is there alone.
@@ -89,7 +118,32 @@ impl LimitSettings {
                 self.sent_mib_per_minute_per_address,
                 usual.sent_mib_per_minute_per_address.max(sent),
             ),
+            subscriptions_per_principal: subscriptions,
+            subscriptions_per_address: of(
+                self.subscriptions_per_address,
+                usual.subscriptions_per_address.max(subscriptions),
+            ),
+            per_minute: PerAct::each(|act| self.per_minute(act, publishes)),
         }
+    }
+
+    /// How often `act` may be done in a minute. Unless said, an address has no less than a principal, and frames are no fewer than twice what
+    /// may be published.
+    fn per_minute(self, act: RatedAct, publishes_per_second: u32) -> MinuteQuota {
+        let usual = act.usual();
+        let (principal, address) = match act {
+            RatedAct::Frame => (self.frames_per_minute, self.frames_per_minute_per_address),
+            RatedAct::Conversation => {
+                (self.conversations_per_minute, self.conversations_per_minute_per_address)
+            }
+            RatedAct::Search => (self.searches_per_minute, self.searches_per_minute_per_address),
+            RatedAct::Export => (self.exports_per_minute, self.exports_per_minute_per_address),
+            RatedAct::Import => (self.imports_per_minute, self.imports_per_minute_per_address),
+        };
+        let least = if act == RatedAct::Frame { publishes_per_second.saturating_mul(120) } else { 0 };
+        let principal = principal.map_or(usual.principal.max(least), NonZeroU32::get);
+        let address = address.map_or(usual.address.max(principal), NonZeroU32::get);
+        MinuteQuota { principal, address }
     }
 }
 

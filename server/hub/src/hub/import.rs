@@ -12,7 +12,7 @@ use model::limits::CONVERSATION_BYTES_MAX;
 use model::{ConversationId, Envelope, Position, View};
 
 use super::conversation::FoldedHistory;
-use super::{AppendError, Conversation, EventOrigin, Hub, OpenError, outsize};
+use super::{AppendError, Conversation, EventOrigin, Hub, OpenError, beginning, outsize};
 
 /// Numbers the imports of this process.
 static IMPORTS: AtomicU64 = AtomicU64::new(0);
@@ -137,6 +137,7 @@ impl Hub {
                 Err(error) => return Err(error.into()),
             }
         };
+        beginning::begins(id)?;
         let import = StagedEvents {
             hub: self,
             number: ImportId(IMPORTS.fetch_add(1, Ordering::Relaxed)),

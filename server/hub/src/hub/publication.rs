@@ -221,16 +221,32 @@ pub enum OpenError {
         /// How other hubs reach it.
         address: Arc<str>,
     },
+    /// Whoever is served begins more conversations than they may.
+    #[error("{why}")]
+    TooFast {
+        /// Which number that is.
+        why: Arc<str>,
+        /// In how many seconds they may.
+        wait_s: u64,
+    },
     /// The log cannot be read.
     #[error(transparent)]
     Log(#[from] LogError),
 }
 
 impl OpenError {
+    /// In how many seconds the same may succeed, where that is known.
+    pub fn passes_s(&self) -> Option<u64> {
+        match self {
+            Self::TooFast { wait_s, .. } => Some(*wait_s),
+            _ => None,
+        }
+    }
+
     /// The code that is sent to whoever asked.
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::TooMany => ErrorCode::TooMany,
+            Self::TooMany | Self::TooFast { .. } => ErrorCode::TooMany,
             Self::Elsewhere { .. } => ErrorCode::Elsewhere,
             Self::Log(_) => ErrorCode::LogFailed,
         }

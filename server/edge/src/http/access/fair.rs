@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use access::{Debtor, Denial, Need, Principal, Right, Shows};
+use access::{Debtor, Denial, Need, Principal, RatedAct, Right, Shows};
 use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, header};
@@ -92,10 +92,11 @@ fn seat(
 
 /// A place for a request, and its body, which is counted as it comes; `principal` is `None` for who is not admitted and has none. Fails with `too_many` as
 /// [`seat`] does, and if the principal or its address owes bytes: of what they sent, for a request with a body, commands aside, since who stops something
-/// must get through; or of what they were sent, for one that wants to see something.
+/// must get through; or of what they were sent, for one that wants to see something. So too where the request counts as an `act` of which there were too
+/// many within a minute.
 pub(super) fn let_through(
     shared: &Shared,
-    (need, shows): (Need, Shows),
+    (need, shows, act): (Need, Shows, Option<RatedAct>),
     (parts, body): (&Parts, Body),
     principal: Option<&Principal>,
 ) -> Result<(Option<Seat<CompactString>>, Body), Problem> {
@@ -124,6 +125,8 @@ pub(super) fn let_through(
             return Err(Problem::busy_for(owed, detail));
         }
     }
+    act.map_or(Ok(()), |act| counts.act(act).take(&whose))
+        .map_err(|(wait, detail)| Problem::busy_for(wait, detail))?;
     Ok((seat, counted(body, &counts.received, whose, Owing::Waits)))
 }
 
