@@ -10,15 +10,12 @@ use tests::{BrowserPage, ScriptedServer};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, asking};
 
-const SCREENS: [(&str, Screen); 8] = [
+const SCREENS: [(&str, Screen); 5] = [
     ("light", DESKTOP),
     ("dark", Screen { dark: true, ..DESKTOP }),
-    ("light-middle", Screen { width: 1024, height: 768, dark: false }),
-    ("dark-middle", Screen { width: 1024, height: 768, dark: true }),
     ("light-narrow", Screen { width: 390, height: 844, dark: false }),
     ("dark-narrow", Screen { width: 390, height: 844, dark: true }),
     ("light-wide", Screen { width: 2560, height: 1300, dark: false }),
-    ("dark-wide", Screen { width: 2560, height: 1300, dark: true }),
 ];
 
 /// What is opened: a place, the keys that are pressed there or, after `click `, what is clicked, and what then stands on the page.

@@ -346,6 +346,7 @@ async fn the_dashboard_draws_what_happened_and_each_point_opens_what_is_behind_i
         "runs-that-did-not-complete",
         "tokens",
         "cost",
+        "duration-of-runs",
         "duration-of-tool-calls",
         "tool-calls-that-failed",
     ];

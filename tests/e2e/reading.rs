@@ -186,7 +186,7 @@ async fn keys_that_scroll_let_go_of_the_end_without_a_click_and_earlier_runs_com
 #[tokio::test(flavor = "multi_thread")]
 async fn tables_scroll_on_a_phone_and_their_words_and_numbers_stay_whole() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
-    let table = "| Region | Representative | Net revenue | Change |\\n|---|---|--:|--:|\\n| Europe, the Middle East and Africa | Featherstonehaugh | 48,900,000.00 | +18.7 % |\\n\
+    let table = "| Region | Representative | Net revenue | Change |\\n|---|---|--:|---|\\n| Europe, the Middle East and Africa | Featherstonehaugh | 48,900,000.00 | +18.7 % |\\n\
                  | Americas | Wolfeschlegelsteinhausen | 63,400,000.00 | +0.6 % |\\n\\nDone.";
     publisher.says(OPENING).await;
     let start = r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#;

@@ -204,8 +204,10 @@ async fn its_call_is_followed_to_where_it_is_shown_and_one_past_the_hub_is_named
     let (ok, seen) = of(&findings, "recorded");
     assert!(ok, "{findings:#?}");
     let shown = seen.strip_prefix("the call is shown at ").unwrap().rsplit('/').next().unwrap();
-    let view = hub.json(&format!("/v1/conversations/{shown}")).await;
-    assert!(view["messages"].to_string().contains("Count from one to twenty"), "{view}");
+    hub.json_until(&format!("/v1/conversations/{shown}"), |view| {
+        view["messages"].to_string().contains("Count from one to twenty")
+    })
+    .await;
     // An agent whose base URL is the vendor's own is not seen.
     let past = format!("http://{address}/v1");
     let (findings, code) =

@@ -287,6 +287,9 @@ async fn latencies_agree(hub: &TestHub, page: &str, hour: u64) {
     let wanted =
         [("gpt-6", 3.0), ("opus-5", 1.0), ("own", 1.0)].map(|(model, count)| (vec![model.to_owned()], count));
     assert_eq!(firsts, wanted.into());
+    let runs = family(page, "fanlight_run_seconds_count", &["model"]);
+    let ended = of_hour(hub, "ended", &["model"], hour).await;
+    assert_eq!(runs, ended, "each run that ended took some time");
     let sums = family(page, "fanlight_tool_seconds_sum", &["tool"]);
     for (tool, took) in
         [("run_sql", 90.0 * 0.01 + 8.0 * 0.4 + 2.0 * 70.0), ("web_search", 3.0), ("deploy", 0.03)]
@@ -294,9 +297,11 @@ async fn latencies_agree(hub: &TestHub, page: &str, hour: u64) {
         let sum = sums[&vec![tool.to_owned()]];
         assert!((took..=took * 33.0 / 32.0 + 0.1).contains(&sum), "{tool}: {sum} for {took}");
     }
-    for (name, label, metric) in
-        [("tool_seconds", "tool", "tool"), ("first_output_seconds", "model", "first")]
-    {
+    for (name, label, metric) in [
+        ("tool_seconds", "tool", "tool"),
+        ("first_output_seconds", "model", "first"),
+        ("run_seconds", "model", "run"),
+    ] {
         let counts = family(page, &format!("fanlight_{name}_count"), &[label]);
         let buckets = family(page, &format!("fanlight_{name}_bucket"), &[label, "le"]);
         for percent in [50_u32, 95, 99] {

@@ -145,8 +145,9 @@ impl OpenAiChatMeaning {
     /// own.
     fn odd_object(&mut self, name: &str, text: &str, chunk: &ChatObject<'_>, out: &mut Decoded) {
         let is_error_object = chunk.object.text().is_some_and(|object| object == "error");
+        // A message that is an object is not the words of a failure: Anthropic's streams begin with one.
         let is_only_message =
-            !self.writer.is_running() && (chunk.detail.is_some() || chunk.message.is_some());
+            !self.writer.is_running() && (chunk.detail.is_some() || chunk.message.text().is_some());
         let whole = ForeignField::parse(text).unwrap_or_default();
         if name == "error" || is_error_object || is_only_message {
             return self.fail(whole, out);

@@ -87,8 +87,8 @@ struct Builder<'a> {
     open: Vec<Open>,
     /// How many elements are open below the deepest level; their content goes to the last open element.
     flattened: usize,
-    /// The alignments of the open table's columns.
-    columns: Vec<Align>,
+    /// The alignments of the open table's columns; `None` where the table names none.
+    columns: Vec<Option<Align>>,
     /// The index of the next cell in its row.
     column: usize,
     /// Whether the row is the table's header.
@@ -164,7 +164,7 @@ impl Builder<'_> {
                 Tag::Row
             }
             Mark::TableCell => {
-                let align = self.columns.get(self.column).copied().unwrap_or(Align::Start);
+                let align = self.columns.get(self.column).copied().flatten().unwrap_or(Align::Start);
                 self.column = self.column.saturating_add(1);
                 Tag::Cell { head: self.in_head, align }
             }
@@ -200,9 +200,19 @@ impl Builder<'_> {
         let tag = match tag {
             // A column without a name has no header for screen readers.
             Tag::Cell { head: true, align } if children.is_empty() => Tag::Cell { head: false, align },
+            Tag::Cell { head: false, .. } if self.is_aligned_as_number(&children) => {
+                Tag::Cell { head: false, align: Align::End }
+            }
             tag => tag,
         };
         self.add(Node::Element(tag, children), &(start..end));
+    }
+
+    /// Whether the cell that ends is a number in a column without an alignment. Each cell is looked at by itself, so that rows which come
+    /// later move nothing.
+    fn is_aligned_as_number(&self, cell: &[Node]) -> bool {
+        let column = self.columns.get(self.column.saturating_sub(1));
+        matches!((column, cell), (Some(None), [Node::Text(text)]) if is_number(text))
     }
 
     /// Adds a node to the open element, otherwise as a block.
@@ -219,13 +229,20 @@ fn element(tag: Tag, text: CowStr<'_>) -> Node {
     Node::Element(tag, vec![Node::Text(text.into_string())])
 }
 
-/// The alignment of a column.
-fn align(column: Alignment) -> Align {
+/// The alignment of a column, if it has one.
+fn align(column: Alignment) -> Option<Align> {
     match column {
-        Alignment::None | Alignment::Left => Align::Start,
-        Alignment::Center => Align::Center,
-        Alignment::Right => Align::End,
+        Alignment::None => None,
+        Alignment::Left => Some(Align::Start),
+        Alignment::Center => Some(Align::Center),
+        Alignment::Right => Some(Align::End),
     }
+}
+
+/// Whether `text` has digits, and else only what numbers, percentages and amounts of money are written with.
+fn is_number(text: &str) -> bool {
+    text.contains(|letter: char| letter.is_ascii_digit())
+        && text.chars().all(|letter| letter.is_ascii_digit() || ".,+-%$€£ ".contains(letter))
 }
 
 /// The first word after the fence of a code block, at most 40 characters; empty if there is none.

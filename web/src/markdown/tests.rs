@@ -43,8 +43,26 @@ fn common_markdown_becomes_the_nodes_that_it_names() {
     check(
         "|a|b|\n|-|-:|\n|1|2|",
         "Table(Row(Cell { head: true, align: Start }(\"a\") Cell { head: true, align: End }(\"b\")) \
-         Row(Cell { head: false, align: Start }(\"1\") Cell { head: false, align: End }(\"2\")))",
+         Row(Cell { head: false, align: End }(\"1\") Cell { head: false, align: End }(\"2\")))",
     );
+}
+
+#[test]
+fn numbers_stand_right_where_a_table_names_no_alignment() {
+    let aligned = |table: &str| {
+        let printed = print(&parse(table));
+        let cells: Vec<_> = printed.split("head: false, align: ").skip(1).map(|cell| &cell[..5]).collect();
+        cells.iter().map(|cell| cell.starts_with("End")).collect::<Vec<_>>()
+    };
+    let unsaid = "|a|\n|-|\n";
+    for number in ["1", "-1,200.50", "+18.7 %", "€ 48", "0.6"] {
+        assert_eq!(aligned(&format!("{unsaid}|{number}|")), [true], "{number}");
+    }
+    for text in ["x 3", "-", "3rd", "**4**", ""] {
+        assert_eq!(aligned(&format!("{unsaid}|{text}|")), [false], "{text}");
+    }
+    // A table that says where its column stands is obeyed.
+    assert_eq!(aligned("|a|b|\n|:-|:-:|\n|1|2|"), [false, false]);
 }
 
 #[test]

@@ -100,7 +100,7 @@ pub struct PanelSpec {
 }
 
 /// All panels, in the order in which they stand.
-pub const PANELS: [PanelSpec; 8] = [
+pub const PANELS: [PanelSpec; 9] = [
     PanelSpec {
         title: "Runs",
         metrics: &[("runs", "runs")],
@@ -141,6 +141,14 @@ pub const PANELS: [PanelSpec; 8] = [
     PanelSpec {
         title: "Time to first output",
         metrics: &[("first_p50", "p50"), ("first_p95", "p95"), ("first_p99", "p99")],
+        unit: Unit::Ms,
+        shape: Shape::Lines,
+        filter: "",
+        is_of_tools: false,
+    },
+    PanelSpec {
+        title: "Duration of runs",
+        metrics: &[("run_p50", "p50"), ("run_p95", "p95"), ("run_p99", "p99")],
         unit: Unit::Ms,
         shape: Shape::Lines,
         filter: "",

@@ -46,6 +46,7 @@ pub(crate) fn queries(now: u64) -> [MeasureQuery; 4] {
         by: by.iter().copied().collect(),
     };
     let of_models = [
+        Metric::RunMs,
         Metric::FirstMs,
         Metric::InputTokens,
         Metric::CachedTokens,
@@ -77,6 +78,7 @@ pub(super) fn put(page: &mut Page, measured: &Measured) {
     histogram(page, "fanlight_tool_seconds", "How long calls took.", &latencies(sums, Metric::CallMs));
     let first = latencies(sums, Metric::FirstMs);
     histogram(page, "fanlight_first_output_seconds", "How long models took to give out anything.", &first);
+    histogram(page, "fanlight_run_seconds", "How long runs took.", &latencies(sums, Metric::RunMs));
     tokens(page, sums);
     money(page, sums);
     let waits = [Metric::Waits];

@@ -38,6 +38,17 @@ fn an_event_over_the_limit_is_left_out_and_the_rest_survives() {
 }
 
 #[test]
+fn only_a_message_in_words_is_a_failure() {
+    let fails = |line: &str| {
+        let out = decoded([format!("data: {line}\n\n")].into_iter());
+        count(&out, |kind| matches!(kind, Kind::Error(_))) > 0
+    };
+    assert!(fails(r#"{"message":"the model is overloaded"}"#));
+    // Of another dialect, which the advice beside it names.
+    assert!(!fails(r#"{"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}"#));
+}
+
+#[test]
 fn calls_over_the_limit_are_one_oddity() {
     let call = |n: usize| {
         format!(

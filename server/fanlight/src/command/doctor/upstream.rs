@@ -93,7 +93,7 @@ pub(super) async fn look(
 /// The header that says in which conversation a call is recorded.
 const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
 
-/// Whether the call is recorded in its conversation. It is read until the run is there whole, since a call is recorded while it passes.
+/// Whether the call is recorded in its conversation, which is read until its run is there: a call is recorded beside its passage.
 async fn recorded((base, token): (&str, Option<&str>), conversation: &str) -> CheckResult {
     let check = "recorded";
     let url = format!("{base}/v1/conversations/{conversation}");
@@ -103,7 +103,7 @@ async fn recorded((base, token): (&str, Option<&str>), conversation: &str) -> Ch
             if matches!(answer.status, 401 | 403) {
                 return Err(String::from("the token may not see where it is recorded"));
             }
-            if has_ended_run(&answer.body) {
+            if has_run(&answer.body) {
                 return Ok(());
             }
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -120,17 +120,17 @@ async fn recorded((base, token): (&str, Option<&str>), conversation: &str) -> Ch
     }
 }
 
-/// How long after its answer a call may take to be recorded.
-const RECORDED_WITHIN: Duration = Duration::from_secs(5);
+/// How long after its answer a call may take to be shown.
+const RECORDED_WITHIN: Duration = Duration::from_secs(10);
 
 /// The time between two looks at a conversation.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Whether the view in `body` has a run that is over.
-fn has_ended_run(body: &str) -> bool {
+/// Whether the view in `body` has a run.
+fn has_run(body: &str) -> bool {
     let view: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
     let runs = view.get("runs").and_then(serde_json::Value::as_object);
-    runs.is_some_and(|runs| runs.values().any(|run| run.get("ended_at").is_some_and(|at| !at.is_null())))
+    runs.is_some_and(|runs| !runs.is_empty())
 }
 
 /// The key of an upstream, and the check of it.
