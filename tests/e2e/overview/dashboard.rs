@@ -124,7 +124,7 @@ fn numbers(panel: &str) -> String {
 
 async fn dashboard(hub: &TestHub, page: &BrowserPage, address: &str) {
     page.goto(&hub.url(address)).await;
-    page.holds("return document.querySelectorAll('[data-t=panel]').length === 8 && !document.querySelector('[data-t=dashboard]').innerText.includes('Loading')")
+    page.holds("return document.querySelectorAll('[data-t=panel]').length === 9 && !document.querySelector('[data-t=dashboard]').innerText.includes('Loading')")
         .await;
 }
 
