@@ -36,6 +36,9 @@ fn text_of(conversation: &str, part: &str) -> String {
     )
 }
 
+/// What a tile under the pointer makes of words with marks.
+const PLAIN: &str = "\nThe import ran twice, by sync.";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_wall_shows_what_every_conversation_does_now() {
     let (hub, mut publisher) = hub_and_publisher("one").await;
@@ -208,8 +211,7 @@ async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_cal
     };
     page.run(&enters("pointerenter")).await;
     page.holds("return document.querySelector('[data-subscribed]')?.dataset.conversation === 'one'").await;
-    let plain = "\nThe import ran twice, by sync.";
-    page.run_until(&text_of("one", ".says"), |it| it.as_str().is_some_and(|it| it.ends_with(plain))).await;
+    page.run_until(&text_of("one", ".says"), |it| it.as_str().is_some_and(|it| it.ends_with(PLAIN))).await;
     page.run(&enters("pointerleave")).await;
     // The filter is that of the list.
     page.run("const it = document.querySelector('#wall-filter'); it.value = 'tool:run_sql'; it.dispatchEvent(new Event('input', {bubbles: true}))").await;

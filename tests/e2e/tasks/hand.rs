@@ -67,7 +67,7 @@ impl<'page> Hand<'page> {
         self.click(element, 8).await;
     }
 
-    /// Clicks `element` while those keys are held that DevTools means by `modifiers`.
+    /// Clicks `element` while those keys are held that `modifiers` means: 8 is Shift.
     async fn click(&mut self, element: &str, modifiers: u32) {
         let middle = format!(
             "const it = {element};
