@@ -51,8 +51,8 @@ fn common_markdown_becomes_the_nodes_that_it_names() {
 fn numbers_stand_right_where_a_table_names_no_alignment() {
     let aligned = |table: &str| {
         let printed = print(&parse(table));
-        let cells: Vec<_> = printed.split("head: false, align: ").skip(1).map(|cell| &cell[..5]).collect();
-        cells.iter().map(|cell| cell.starts_with("End")).collect::<Vec<_>>()
+        let cells = printed.split("head: false, align: ").skip(1);
+        cells.map(|cell| cell.starts_with("End")).collect::<Vec<_>>()
     };
     let unsaid = "|a|\n|-|\n";
     for number in ["1", "-1,200.50", "+18.7 %", "€ 48", "0.6"] {
