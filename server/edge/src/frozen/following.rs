@@ -129,10 +129,15 @@ async fn look_at(shared: &Arc<Shared>, link: &LiveLink) -> Result<LookVerdict, L
 async fn found(shared: &Arc<Shared>, id: &ConversationId) -> Result<Option<Arc<Conversation>>, LogError> {
     let (hub, of) = (Arc::clone(&shared.hub), id.clone());
     let found = tokio::task::spawn_blocking(move || hub.find(&of)).await;
-    match found.map_err(|error| LogError::Unreadable(Arc::from(error.to_string())))? {
-        Ok(found) => Ok(found.filter(|found| !found.is_followed())),
-        Err(OpenError::Log(error)) => Err(error),
-        Err(error) => Err(LogError::Unreadable(Arc::from(error.to_string()))),
+    let found = found.map_err(|error| LogError::Unreadable(Arc::from(error.to_string())))?;
+    Ok(found.map_err(unreadable)?.filter(|found| !found.is_followed()))
+}
+
+/// What a conversation that cannot be opened is for those who read the log.
+pub(super) fn unreadable(error: OpenError) -> LogError {
+    match error {
+        OpenError::Log(error) => error,
+        error => LogError::Unreadable(Arc::from(error.to_string())),
     }
 }
 

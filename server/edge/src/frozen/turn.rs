@@ -9,6 +9,7 @@ use hub::{AppendError, Conversation, OpenError, PublishError};
 use model::event::{ErrorFact, Event, Kind};
 use model::{ConversationId, Envelope, Position, RunId, Seq};
 
+use super::following::unreadable;
 use crate::fork::{ends, said};
 use crate::state::Shared;
 
@@ -111,12 +112,8 @@ impl TurnCopy {
     /// Whether the event that was copied last is still the one with its seq. A conversation that begins a new epoch keeps the events that were stored, with their
     /// seqs; from then on the same seq may be another event. False where that event is not to be had.
     async fn is_continued_by(&self, shared: &Shared, original: &Arc<Conversation>) -> Result<bool, LogError> {
-        let copy = match blocking(|| shared.hub.find(&self.copy)) {
-            Ok(Some(copy)) => copy,
-            Ok(None) => return Ok(false),
-            Err(OpenError::Log(error)) => return Err(error),
-            Err(error) => return Err(LogError::Unreadable(Arc::from(error.to_string()))),
-        };
+        let found = blocking(|| shared.hub.find(&self.copy)).map_err(unreadable)?;
+        let Some(copy) = found else { return Ok(false) };
         let mut last = Vec::new();
         for (conversation, seq) in [(original, self.at), (&copy, copy.head())] {
             match shared.hub.read(conversation, seq.saturating_sub(1), 1).await {

@@ -11,9 +11,9 @@ use access::{Denial, RatedAct, Right, frames};
 use compact_str::CompactString;
 use hub::SeenRows;
 use hub::beginning::SharedRule;
-use model::Mask;
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{BearerToken, ClientFrame, ServerFrame};
+use model::{ConversationId, Mask};
 use tokio::time::Instant;
 
 use super::SocketKind;
@@ -157,6 +157,13 @@ impl Connection {
     pub(super) fn beginner(&self) -> Option<SharedRule> {
         let counted = self.shared.gate.counted().filter(|_| self.kind == SocketKind::Client)?;
         Some(counted.beginner(self.counted_for()))
+    }
+
+    /// The same for frames with events of `conversation`; `None` also where something is there already, as for most of them.
+    pub(super) fn beginner_of(&self, conversation: &ConversationId) -> Option<SharedRule> {
+        let is_counted = self.shared.gate.counted().is_some();
+        let is_there = || self.shared.hub.in_memory(conversation).is_some_and(|found| found.head() > 0);
+        if is_counted && !is_there() { self.beginner() } else { None }
     }
 
     /// For whom what it does is counted.

@@ -209,9 +209,7 @@ impl Connection {
         }
         let speaker = self.attendant.speaks_in(&frame.conv);
         let publication = Publication { numbering, level, speaker, ..Publication::of(frame.events) };
-        // Most frames go on with what is there.
-        let known = self.shared.hub.in_memory(&frame.conv).is_some_and(|found| found.head() > 0);
-        let rule = if known { None } else { self.beginner() };
+        let rule = self.beginner_of(&frame.conv);
         let published = beginning::under_now(rule, || self.shared.hub.publish(&frame.conv, publication));
         match published {
             Ok(appended) => {

@@ -243,13 +243,24 @@ impl Attendant {
 
     /// Ends the connection of a publisher that does not come back: the runs that nobody else attends are ended as lost, without waiting.
     pub fn lose_runs(mut self) {
+        self.leave(Conversation::unattend_for_good, |orphans, conversation, now| {
+            orphans.look_at(conversation.id(), now);
+        });
+    }
+
+    /// Leaves all its conversations by `unattend`, and calls `look` for those in which the timer must look.
+    fn leave(
+        &mut self,
+        unattend: fn(&Conversation, u64, u64) -> bool,
+        look: fn(&Orphans, &Conversation, u64),
+    ) {
         let now = clock::now_ms();
         for id in std::mem::take(&mut self.conversations) {
             let known = self.hub.conversations.get(&id).map(|found| Arc::clone(&found));
             if let Some(conversation) = known
-                && conversation.unattend_for_good(self.number, now)
+                && unattend(&conversation, self.number, now)
             {
-                self.hub.orphans.look_at(&id, now);
+                look(&self.hub.orphans, &conversation, now);
             }
         }
     }
@@ -257,14 +268,6 @@ impl Attendant {
 
 impl Drop for Attendant {
     fn drop(&mut self) {
-        let now = clock::now_ms();
-        for id in std::mem::take(&mut self.conversations) {
-            let known = self.hub.conversations.get(&id).map(|found| Arc::clone(&found));
-            if let Some(conversation) = known
-                && conversation.unattend(self.number, now)
-            {
-                self.hub.orphans.unattended(&conversation, now);
-            }
-        }
+        self.leave(Conversation::unattend, Orphans::unattended);
     }
 }
