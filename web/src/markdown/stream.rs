@@ -42,14 +42,16 @@ impl Stream {
         let rest = text.get(self.done..).unwrap_or_default();
         let found = blocks(rest, &mut self.definitions);
         let starts: Vec<usize> = found.iter().map(|(_, range)| line_start(rest, range.start)).collect();
-        // All blocks before the last one whose first line is complete are final. A table is complete with its
-        // second line.
-        let is_whole = |(start, (block, _)): (&usize, &Block)| {
-            let lines = if matches!(block, Node::Element(Tag::Table, _)) { 2 } else { 1 };
-            let ends = rest.get(*start..).unwrap_or_default().bytes().filter(|byte| *byte == b'\n');
+        // All blocks before the last one whose first lines are complete are final.
+        let is_whole = |at: usize| {
+            let start = starts.get(at).copied().unwrap_or_default();
+            let ends = rest.get(start..).unwrap_or_default().bytes().filter(|byte| *byte == b'\n');
+            let before =
+                at.checked_sub(1).and_then(|at| found.get(at)).filter(|(_, range)| range.end >= start);
+            let lines = lines_that_decide(before, found.get(at));
             ends.take(lines).count() == lines
         };
-        let cut = starts.iter().zip(&found).rposition(is_whole).unwrap_or(0);
+        let cut = (0..found.len()).rfind(|at| is_whole(*at)).unwrap_or(0);
         let bytes = starts.get(cut).copied().unwrap_or(0);
         let mut done: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
         let pending = done.split_off(cut.min(done.len()));
@@ -83,6 +85,14 @@ impl Stream {
     fn was_replaced(&self, text: &str) -> bool {
         text.get(..self.done).is_none_or(|before| !before.ends_with(&self.tail))
     }
+}
+
+/// How many lines of a block must be complete before it is sure that it begins where it does; `before` is what stands on the line before it.
+/// A table begins with two lines, and so does a paragraph that parts another one because it may become a table: it goes back into it otherwise.
+fn lines_that_decide(before: Option<&Block>, block: Option<&Block>) -> usize {
+    let is_paragraph = |block: Option<&Block>| matches!(block, Some((Node::Element(Tag::Paragraph, _), _)));
+    let is_table = matches!(block, Some((Node::Element(Tag::Table, _), _)));
+    if is_table || is_paragraph(before) && is_paragraph(block) { 2 } else { 1 }
 }
 
 /// The beginning of the line that contains the byte `at`: spaces before a block belong to it. A carriage

@@ -148,6 +148,8 @@ fn a_carriage_return_alone_ends_a_line_and_no_block_is_given_out_twice() {
 fn a_line_that_is_no_second_line_of_a_table_after_all_stays_in_its_paragraph() {
     grows("words\n|b|\n|-|-:|\n|1|2|\n\n- item\n");
     grows("words\n|b|\n|-|\n|1|\n\n- item\n");
+    // The parser parts the paragraph before it finds that its second half is no table either.
+    grows("words\n|a\\\n|-\u{1f}|-:|\n|1|a|b|\n");
 }
 
 /// The text looks like the whole one at every step.
