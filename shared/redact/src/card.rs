@@ -50,13 +50,13 @@ fn is_of_number(text: &[u8], at: usize) -> bool {
 #[inline(never)]
 fn has_row_at(text: &[u8], at: usize) -> bool {
     let (before, behind) = text.split_at(at);
-    let row = before.iter().rev().take(ROW_BYTES).take_while(|byte| is_sign(byte));
-    let row = row.chain(behind.iter().take(ROW_BYTES).take_while(|byte| is_sign(byte)));
+    let row = before.iter().rev().take(ROW_BYTES).take_while(|byte| is_sign(**byte));
+    let row = row.chain(behind.iter().take(ROW_BYTES).take_while(|byte| is_sign(**byte)));
     row.filter(|byte| byte.is_ascii_digit()).count() >= DIGITS_MIN
 }
 
 /// Whether `byte` may stand in the number of a card.
-fn is_sign(byte: &u8) -> bool {
+fn is_sign(byte: u8) -> bool {
     byte.is_ascii_digit() | matches!(byte, b' ' | b'-')
 }
 
@@ -64,7 +64,7 @@ fn is_sign(byte: &u8) -> bool {
 /// are read as one.
 pub(crate) fn is_excluded(text: &[u8]) -> bool {
     // All of them, whatever the first says: where numbers end is not to be foreseen, and a wrong guess of the processor costs more.
-    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_sign(byte))
+    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_sign(*byte))
 }
 
 /// Judges whether the number of a card begins with `text`. Before it is `before`, whose last byte is no letter or digit.
