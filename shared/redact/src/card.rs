@@ -21,24 +21,50 @@ const LIST_GROUPS: usize = 6;
 /// Most bytes before a number that say whether it is within a list.
 pub(crate) const BEFORE_BYTES: usize = 5 * (LIST_GROUPS - 4) + 1;
 
-/// Bytes that are counted in one byte: fewer than it holds.
-const COUNTED: usize = 128;
+/// Most bytes of a number before or behind one of its own: all others, with a space or dash between any two.
+const ROW_BYTES: usize = 2 * DIGITS_MAX;
 
-/// Whether `text` has as many digits as a card at least, wherever they stand.
-pub(crate) fn has_digits_of_one(text: &[u8]) -> bool {
-    // In a byte for each place, so that many places are counted at once.
-    let counts = text
-        .chunks(COUNTED)
-        .map(|part| part.iter().fold(0, |count, byte| count + u8::from(byte.is_ascii_digit())));
-    counts.map(usize::from).sum::<usize>() >= DIGITS_MIN
+/// Whether the digits of a card may stand in `text`, with nothing but spaces and dashes between them. It never says no where they do.
+pub(crate) fn may_hold_digits(text: &[u8]) -> bool {
+    // Of so many bytes in a row as a number has at least, one is looked at: in nearly every piece of a text that is none or one.
+    let mut at = DIGITS_MIN - 1;
+    while at < text.len() {
+        if is_of_number(text, at) && has_row_at(text, at) {
+            return true;
+        }
+        at += DIGITS_MIN;
+    }
+    false
+}
+
+/// Whether the byte at `at` is a digit, or stands alone between two.
+fn is_of_number(text: &[u8], at: usize) -> bool {
+    match text.get(at.saturating_sub(1)..).unwrap_or_default() {
+        [_, digit, ..] if digit.is_ascii_digit() => true,
+        [one, b' ' | b'-', other, ..] => one.is_ascii_digit() & other.is_ascii_digit(),
+        _ => false,
+    }
+}
+
+/// Whether as many digits as a card has at least stand before `at` and from there on, with nothing but spaces and dashes between them.
+#[inline(never)]
+fn has_row_at(text: &[u8], at: usize) -> bool {
+    let (before, behind) = text.split_at(at);
+    let row = before.iter().rev().take(ROW_BYTES).take_while(|byte| is_sign(**byte));
+    let row = row.chain(behind.iter().take(ROW_BYTES).take_while(|byte| is_sign(**byte)));
+    row.filter(|byte| byte.is_ascii_digit()).count() >= DIGITS_MIN
+}
+
+/// Whether `byte` may stand in the number of a card.
+fn is_sign(byte: u8) -> bool {
+    byte.is_ascii_digit() | matches!(byte, b' ' | b'-')
 }
 
 /// Whether `text`, whatever follows it, begins with too few digits for a card. Says of most numbers in a text that they are none, before they
 /// are read as one.
 pub(crate) fn is_excluded(text: &[u8]) -> bool {
-    let is_sign = |byte: &u8| byte.is_ascii_digit() | matches!(byte, b' ' | b'-');
     // All of them, whatever the first says: where numbers end is not to be foreseen, and a wrong guess of the processor costs more.
-    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_sign(byte))
+    text.iter().take(DIGITS_MIN).fold(false, |is_other, byte| is_other | !is_sign(*byte))
 }
 
 /// Judges whether the number of a card begins with `text`. Before it is `before`, whose last byte is no letter or digit.
@@ -303,6 +329,21 @@ mod tests {
         // The shortest card, and what may become one.
         for text in ["30569309025904", "30569309025904x", "345", "345 ", "3056 930902 5904", ""] {
             assert!(!is_excluded(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn digits_of_a_card_are_seen_wherever_they_stand_and_however_they_are_written() {
+        let alternating: String = "30569309025904".chars().flat_map(|digit| [digit, '-']).collect();
+        for number in ["30569309025904", "4111 1111 1111 1111", "6011-1111-1111-1111-117", &alternating] {
+            for before in 0..40 {
+                let text = format!("{}{number}{}", "x".repeat(before), "x".repeat(40 - before));
+                assert!(may_hold_digits(text.as_bytes()), "{text}");
+            }
+        }
+        let spaces = " ".repeat(100);
+        for text in ["", " word 1234 of it", "2026-11-27T16:20:00.123456", "345 345 345 345 x", &spaces] {
+            assert!(!may_hold_digits(text.as_bytes()), "{text}");
         }
     }
 

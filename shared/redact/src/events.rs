@@ -200,7 +200,7 @@ impl EventStreams {
     }
 
     fn place(&self, run: &RunId, id: TextRef<'_>) -> Option<usize> {
-        self.open.iter().rposition(|text| id.names(&text.id) && text.run == *run)
+        self.open.iter().rposition(|text| text.is(run, id))
     }
 
     fn forget(&mut self, run: &RunId, id: TextRef<'_>) {
@@ -230,22 +230,32 @@ impl EventStreams {
     }
 
     /// Takes a delta. What is forgotten of another text for it comes back.
+    #[inline]
     fn delta(&mut self, redactor: &Redactor, delta: &mut Delta<'_>) -> Vec<Event> {
+        // Nearly always of the text that the delta before it was of.
+        if let Some(last) = self.open.last_mut()
+            && last.is(delta.run, delta.id)
+        {
+            last.delta(redactor, delta.off, delta.text);
+            return Vec::new();
+        }
+        self.delta_of_another(redactor, delta)
+    }
+
+    /// The same of a delta of another text than the last one.
+    #[inline(never)]
+    fn delta_of_another(&mut self, redactor: &Redactor, delta: &mut Delta<'_>) -> Vec<Event> {
         let mut said = Vec::new();
-        match self.place(delta.run, delta.id) {
-            Some(at) if at + 1 == self.open.len() => {}
-            Some(at) => {
-                let known = self.open.remove(at);
-                self.open.push(known);
+        if let Some(at) = self.place(delta.run, delta.id) {
+            let known = self.open.remove(at);
+            self.open.push(known);
+        } else {
+            if self.open.len() >= OPEN_TEXTS_MAX {
+                let mut oldest = self.open.remove(0);
+                let rest = oldest.stream.release(redactor);
+                said.extend(oldest.event(rest));
             }
-            None => {
-                if self.open.len() >= OPEN_TEXTS_MAX {
-                    let mut oldest = self.open.remove(0);
-                    let rest = oldest.stream.release(redactor);
-                    said.extend(oldest.event(rest));
-                }
-                self.open.push(OpenText::new(delta));
-            }
+            self.open.push(OpenText::new(delta));
         }
         if let Some(open) = self.open.last_mut() {
             open.delta(redactor, delta.off, delta.text);
@@ -328,33 +338,60 @@ impl OpenText {
         (!text.is_empty()).then(|| Event::new(&self.run, self.id.delta(text)).by(self.agent.clone()))
     }
 
+    /// Whether it is that text of `run`.
+    #[inline]
+    fn is(&self, run: &RunId, id: TextRef<'_>) -> bool {
+        id.names(&self.id) && self.run == *run
+    }
+
     fn delta(&mut self, redactor: &Redactor, off: &mut Option<u64>, text: &mut CompactString) {
+        if self.is_changed || off.is_some_and(|off| off != self.came) {
+            return self.delta_elsewhere(redactor, off, text);
+        }
+        // Nearly always: it goes on where the text is, and stays as it is.
+        let length = text.len() as u64;
+        let marked = self.stream.push(redactor, text);
+        let passed = marked.as_ref().map_or(length, |marked| marked.len() as u64);
+        if let Some(marked) = marked {
+            (*off, *text, self.is_changed) = (None, marked.into(), true);
+        }
+        self.came = self.came.saturating_add(length);
+        self.start = self.passed;
+        self.passed = self.passed.saturating_add(passed);
+    }
+
+    /// The same of one that starts elsewhere than at the end, or of a text that is no longer what its publisher said.
+    #[inline(never)]
+    fn delta_elsewhere(&mut self, redactor: &Redactor, off: &mut Option<u64>, text: &mut CompactString) {
+        let given: &str = text;
+        let length = given.len() as u64;
         let start = off.unwrap_or(self.came);
         if self.came == 0 && self.passed == 0 {
             // Seen for the first time, perhaps in the middle.
             (self.came, self.passed) = (start, start);
         }
-        let mut fresh: &str = text;
+        let mut fresh = given;
         if start < self.came && self.is_changed {
             // What came before is not said again: where it stands among what was passed on, nobody knows.
             let known = usize::try_from(self.came - start).unwrap_or(usize::MAX);
-            fresh = text.get(text.ceil_char_boundary(known.min(text.len()))..).unwrap_or_default();
+            fresh = given.get(given.ceil_char_boundary(known.min(given.len()))..).unwrap_or_default();
         }
-        let end = start.saturating_add(text.len() as u64);
         let hole = start.saturating_sub(self.came);
+        let is_whole = fresh.len() == given.len();
         let marked = self.stream.push(redactor, fresh);
         let is_new = marked.is_some();
         if self.is_changed || is_new {
             *off = off.filter(|_| hole > 0).map(|_| self.passed.saturating_add(hole));
         }
         self.is_changed |= is_new;
-        let marked = if is_new || fresh.len() == text.len() { marked } else { Some(fresh.to_owned()) };
+        let marked = if is_new || is_whole { marked } else { Some(fresh.to_owned()) };
+        let passed = marked.as_ref().map_or(length, |marked| marked.len() as u64);
         if let Some(marked) = marked {
             *text = marked.into();
         }
-        self.came = self.came.max(end);
+        self.came = self.came.max(start.saturating_add(length));
         self.start = self.passed.saturating_add(hole);
-        self.passed = self.passed.saturating_add(hole).saturating_add(text.len() as u64);
+        self.passed = self.start.saturating_add(passed);
     }
 }
 

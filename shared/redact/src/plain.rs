@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2_iter;
+use memchr::{memchr2, memchr2_iter};
 
 use crate::verdict::End;
 
@@ -109,12 +109,9 @@ pub(crate) enum Escapes {
 
 impl Escapes {
     /// Those of `text`.
-    #[expect(clippy::needless_bitwise_bool, reason = "without branches many bytes are compared at once")]
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
-        // Most are a few bytes, for which a search costs more than looking at all of them.
-        let has_any = bytes.iter().fold(false, |any, byte| any | (*byte == b'\\') | (*byte == b'%'));
-        if !has_any {
+        if !has_either(bytes, b'\\', b'%') {
             Self::None
         } else if hides(bytes) || cut_escape(bytes) > 0 {
             Self::Some
@@ -122,6 +119,28 @@ impl Escapes {
             Self::Harmless
         }
     }
+}
+
+/// Whether one of two bytes stands in `bytes`. Most texts are a few bytes, for which a search costs more than looking at all of them, some twice.
+#[inline]
+pub(crate) fn has_either(bytes: &[u8], one: u8, other: u8) -> bool {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
+        let middle = bytes.get(16..bytes.len() - 16).unwrap_or_default();
+        let ends = either_of(first, one, other) | either_of(last, one, other);
+        ends || !middle.is_empty() && memchr2(one, other, middle).is_some()
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        either_of(first, one, other) | either_of(last, one, other)
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        either_of(first, one, other) | either_of(last, one, other)
+    } else {
+        bytes.iter().any(|byte| *byte == one || *byte == other)
+    }
+}
+
+/// The same of a number of bytes that is known, which are compared at once.
+#[inline]
+fn either_of<const N: usize>(bytes: &[u8; N], one: u8, other: u8) -> bool {
+    bytes.iter().fold(0, |any, byte| any | u8::from(*byte == one) | u8::from(*byte == other)) != 0
 }
 
 /// Whether an escape stands in `raw` that can be a part of a secret.
@@ -197,6 +216,24 @@ mod tests {
             r"\u0073k\u002Da%2fb",
         ] {
             assert_eq!(Plain::of(text, End::Last).bytes(), b"sk-a/b", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_byte_is_seen_at_each_place_of_texts_of_each_length() {
+        for length in 0..50 {
+            for at in 0..length {
+                let mut bytes = vec![b'x'; length];
+                for byte in [b'%', b'\\'] {
+                    bytes[at] = byte;
+                    assert!(
+                        has_either(&bytes, b'\\', b'%') && has_either(&bytes, b'%', b'\\'),
+                        "{length} {at}"
+                    );
+                    assert!(!has_either(&bytes, b'\'', b'"'));
+                }
+            }
+            assert!(!has_either(&vec![b'x'; length], b'\\', b'%'));
         }
     }
 

@@ -9,12 +9,10 @@
 //! What everybody knows of a secret, such as `sk-`, is passed on; what would follow it is not. So the beginning of a key that was cut
 //! within it can stand before its mark, and no byte of what is secret does.
 
-use memchr::memchr2;
-
 use crate::card;
 use crate::find::{Found, KindIndex, Part};
 use crate::marks::Redactor;
-use crate::plain::{Escapes, Plain};
+use crate::plain::{Escapes, Plain, has_either};
 use crate::verdict::{End, Strength};
 
 /// Most bytes of one text that are held back. What is longer and may be a secret is taken for one where it is one as far as it goes.
@@ -28,6 +26,9 @@ const BEFORE_BYTES: usize = card::BEFORE_BYTES;
 
 /// Bytes that are kept of a text in which nothing is open.
 const KEPT_BYTES: usize = BEFORE_BYTES + UNSEEN_BYTES;
+
+/// Most bytes that are kept of one of which several short pieces in a row were passed on without a search.
+const QUIET_BYTES_MAX: usize = 4 * KEPT_BYTES;
 
 /// What a text is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,7 +68,7 @@ struct Quotes {
 
 impl Quotes {
     fn pass(&mut self, text: &str) {
-        if memchr2(b'"', b'\\', text.as_bytes()).is_none() {
+        if !has_either(text.as_bytes(), b'"', b'\\') {
             self.escaped &= text.is_empty();
             return;
         }
@@ -105,6 +106,7 @@ impl TextStream {
     }
 
     /// The escapes of `piece`, if nothing is held back and nothing of it will be: so it is with nearly every piece of most texts.
+    #[inline]
     fn quiet(&self, redactor: &Redactor, piece: &str) -> Option<Escapes> {
         let is_settled = !self.swallows
             && self.open.is_none()
@@ -117,18 +119,22 @@ impl TextStream {
     }
 
     /// Takes a piece that is passed on as it is: of it only the end is kept, as after a search that found nothing.
+    #[inline]
     fn pass_quiet(&mut self, piece: &str, escapes: Escapes) {
         if self.kind == TextKind::Json {
             self.quotes.pass(piece);
         }
-        if piece.len() >= KEPT_BYTES {
+        if let Some(unkept) = piece.len().checked_sub(KEPT_BYTES) {
+            let end = piece.floor_char_boundary(unkept);
             self.buffer.clear();
-            let end = piece.floor_char_boundary(piece.len() - KEPT_BYTES);
             self.buffer.push_str(piece.get(end..).unwrap_or_default());
         } else {
             self.buffer.push_str(piece);
-            let start = self.buffer.floor_char_boundary(self.buffer.len().saturating_sub(KEPT_BYTES));
-            drop(self.buffer.drain(..start));
+            // Of what is short little is moved often otherwise.
+            if self.buffer.len() > QUIET_BYTES_MAX || escapes != Escapes::None {
+                let start = self.buffer.floor_char_boundary(self.buffer.len().saturating_sub(KEPT_BYTES));
+                drop(self.buffer.drain(..start));
+            }
         }
         self.from = self.buffer.floor_char_boundary(self.buffer.len().saturating_sub(UNSEEN_BYTES));
         self.passed = self.buffer.len();
@@ -138,6 +144,7 @@ impl TextStream {
     }
 
     /// The same with a search, whatever the piece is.
+    #[inline(never)]
     fn push_searched(&mut self, redactor: &Redactor, piece: &str) -> Option<String> {
         let rest = if self.swallows { self.swallow(piece) } else { piece };
         let is_cut = rest.len() != piece.len();

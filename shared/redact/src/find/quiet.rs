@@ -13,13 +13,41 @@ impl Finder {
     /// Whether no secret begins in `before` or in `piece`, which follows it, whatever comes next; only where a secret begins with the last
     /// two bytes it cannot tell. Both are without escapes. It looks at no rule, so it may say no of what is none either; and no of a
     /// `before` of more than [`BEFORE_BYTES_MAX`] bytes.
+    #[inline]
     pub(crate) fn is_quiet(&self, before: &[u8], piece: &[u8]) -> bool {
-        if self.email.is_some() || !self.patterns.is_empty() {
-            return false;
-        }
-        if self.is_plain(before, piece) {
-            return true;
-        }
+        let is_told_by_starts = self.email.is_none() && self.patterns.is_empty();
+        is_told_by_starts && (self.is_plain(before, piece) || self.is_excluded(before, piece))
+    }
+
+    /// Whether that is told without looking at numbers: no word of the table stands there, no number goes on from `before` or behind `piece`, and
+    /// the digits of a card do not stand in it.
+    #[inline]
+    fn is_plain(&self, before: &[u8], piece: &[u8]) -> bool {
+        let goes_on = match piece {
+            [.., digit, b' ' | b'-'] | [.., digit] => digit.is_ascii_digit(),
+            [] => false,
+        };
+        let spans = || match (before, piece) {
+            // Nearly always, and then nothing is copied.
+            ([a, b], [c, d, ..]) => {
+                a.is_ascii_digit() | b.is_ascii_digit() | self.starts.may_hold_word_in([*a, *b, *c, *d])
+            }
+            _ => self.spans_any(before, piece),
+        };
+        !goes_on && !spans() && !card::may_hold_digits(piece) && !self.starts.may_hold_word(piece)
+    }
+
+    /// Whether a number goes on from `before`, or a word of the table may begin there.
+    #[inline(never)]
+    fn spans_any(&self, before: &[u8], piece: &[u8]) -> bool {
+        let mut joint = [0; BEFORE_BYTES_MAX + 2];
+        before.iter().any(u8::is_ascii_digit)
+            || joined(&mut joint, before, piece).is_none_or(|seam| self.starts.may_hold_word(seam))
+    }
+
+    /// Whether it is told by what may begin at each place.
+    #[inline(never)]
+    fn is_excluded(&self, before: &[u8], piece: &[u8]) -> bool {
         let mut joint = [0; BEFORE_BYTES_MAX + 2];
         let Some(seam) = joined(&mut joint, before, piece) else { return false };
         self.starts.places(seam).next().is_none()
@@ -27,28 +55,6 @@ impl Finder {
                 let text = piece.get(at..).unwrap_or_default();
                 entries.iter().all(|entry| entry.is_excluded(text))
             })
-    }
-
-    /// Whether that is told without looking at numbers: no word of the table stands there, no number goes on from `before` or behind `piece`, and
-    /// there are too few digits for that of a card.
-    fn is_plain(&self, before: &[u8], piece: &[u8]) -> bool {
-        let goes_on = match piece {
-            [.., digit, b' ' | b'-'] | [.., digit] => digit.is_ascii_digit(),
-            [] => false,
-        };
-        let spans = || {
-            // Nearly always, and then nothing is copied.
-            if let ([a, b], [c, d, ..]) = (before, piece) {
-                return self.starts.may_be_word([*a, *b, *c]) | self.starts.may_be_word([*b, *c, *d]);
-            }
-            let mut joint = [0; BEFORE_BYTES_MAX + 2];
-            joined(&mut joint, before, piece).is_none_or(|seam| self.starts.may_hold_word(seam))
-        };
-        !goes_on
-            && !card::has_digits_of_one(piece)
-            && !before.iter().any(u8::is_ascii_digit)
-            && !spans()
-            && !self.starts.may_hold_word(piece)
     }
 }
 

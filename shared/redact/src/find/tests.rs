@@ -1,6 +1,8 @@
 //! Tests of what is found where.
 
+use super::{Builtin, Finder};
 use crate::marks::tests::redactor;
+use crate::patterns::Patterns;
 
 #[test]
 fn base64_is_found_in_the_middle_of_other_base64_and_over_broken_lines() {
@@ -23,6 +25,15 @@ fn base64_is_found_in_the_middle_of_other_base64_and_over_broken_lines() {
 fn a_letter_of_an_escape_is_no_beginning_of_a_word() {
     let text = r#"{\"a\":\"one\nsk-proj-a1B2c3D4e5F6g7H8i9J0k1L2\"}"#;
     assert!(redactor().text(text).unwrap().contains(r"one\n[redacted:openai-key:"));
+}
+
+#[test]
+fn few_places_of_a_text_may_begin_a_secret() {
+    let finder = Finder::new(Builtin::default(), Patterns::parse(&[]).unwrap());
+    let text = include_str!("../find.rs").as_bytes();
+    let fours: Vec<_> = text.windows(4).step_by(2).collect();
+    let hits = fours.iter().filter(|four| finder.starts.may_hold_word(four)).count();
+    assert!(hits * 100 < fours.len() * 3, "{hits} of {}", fours.len());
 }
 
 pub(crate) fn encode(bytes: &[u8]) -> String {

@@ -204,6 +204,24 @@ const BITS: [&str; 31] = [
     "eyJ",
 ];
 
+/// Whether both know the same: of what was passed on without a search more may be kept, never more than a few short pieces.
+fn assert_same(stream: &TextStream, searched: &TextStream, piece: &str) {
+    let more = stream.buffer.len() - searched.buffer.len();
+    assert!(stream.buffer.ends_with(&searched.buffer), "{piece:?}: {stream:?} and {searched:?}");
+    assert!(more == 0 || stream.buffer.len() <= QUIET_BYTES_MAX, "{piece:?}: {stream:?}");
+    let same = TextStream {
+        kind: stream.kind,
+        buffer: searched.buffer.clone(),
+        passed: stream.passed - more,
+        from: stream.from - more,
+        open: stream.open,
+        swallows: stream.swallows,
+        escapes: stream.escapes,
+        quotes: stream.quotes,
+    };
+    assert_eq!(format!("{same:?}"), format!("{searched:?}"), "{piece:?}");
+}
+
 #[test]
 fn a_piece_that_needs_no_search_is_taken_as_if_it_were_searched() {
     let redactor = redactor();
@@ -219,7 +237,7 @@ fn a_piece_that_needs_no_search_is_taken_as_if_it_were_searched() {
                 let passed = stream.push(&redactor, &piece).unwrap_or_else(|| piece.clone());
                 let wanted = searched.push_searched(&redactor, &piece).unwrap_or_else(|| piece.clone());
                 assert_eq!(passed, wanted, "{piece:?}");
-                assert_eq!(format!("{stream:?}"), format!("{searched:?}"), "{piece:?}");
+                assert_same(&stream, &searched, &piece);
             }
             assert_eq!(stream.finish(&redactor), searched.finish(&redactor));
         }
