@@ -81,7 +81,7 @@ pub(super) fn Empty() -> impl IntoView {
         .into_any(),
         Why::Fresh => view! { <Fresh /> }.into_any(),
         Why::NothingRead => {
-            view! { <p class="empty meta">"Nothing of it can be shown yet. The bar above says what was read, and in which dialect."</p> }
+            view! { <p class="empty meta">"None of it can be shown yet. The bar above says what was read, and in which dialect."</p> }
                 .into_any()
         }
         Why::Refused(problem) => {
@@ -112,7 +112,7 @@ fn Fresh() -> impl IntoView {
                 }.into_any()
             } else {
                 view! {
-                    <p>"This hub has no agents of its own that could answer. They are set in its "<code>"fanlight.toml"</code>":"</p>
+                    <p>"This hub has no agents of its own that could answer. They are set up in its "<code>"fanlight.toml"</code>":"</p>
                     <Line line="[agents.helper]".to_owned() />
                 }.into_any()
             }}
