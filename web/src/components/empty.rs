@@ -154,7 +154,7 @@ fn Starts(title: &'static str) -> impl IntoView {
             </details>
         }
     });
-    view! { <div class="empty" data-t="starts"><h2>{title}</h2><Waiting />{ways}</div> }
+    view! { <div class="empty" data-t="starts"><h1>{title}</h1><Waiting />{ways}</div> }
 }
 
 /// Whether the first event has arrived, with the name of its conversation, which the page opens shortly
