@@ -148,7 +148,7 @@ fn Starts(title: &'static str) -> impl IntoView {
         let open = std::mem::take(&mut is_first);
         view! {
             <details open=open>
-                <summary><h3>{start.title}</h3></summary>
+                <summary><h2>{start.title}</h2></summary>
                 <p class="meta">{start.hint}</p>
                 {lines.collect_view()}
             </details>
