@@ -1,7 +1,7 @@
-//! For everybody: what the programs that look for barriers find, on every screen, in both colours, wide and narrow.
+//! For everybody: what the programs that look for barriers find at every address and in every dialog, on every screen, each of which is pictured.
 
 use serde_json::{Value, json};
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::DESKTOP;
 use tests::hub::TestHub;
 use tests::installed;
 use tests::model::answer;
@@ -9,14 +9,7 @@ use tests::wait::patiently;
 use tests::{BrowserPage, ScriptedServer};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, asking};
-
-const SCREENS: [(&str, Screen); 5] = [
-    ("light", DESKTOP),
-    ("dark", Screen { dark: true, ..DESKTOP }),
-    ("light-narrow", Screen { width: 390, height: 844, dark: false }),
-    ("dark-narrow", Screen { width: 390, height: 844, dark: true }),
-    ("light-wide", Screen { width: 2560, height: 1300, dark: false }),
-];
+use crate::screens::{SCREENS, ZOOMED, barriers, resized};
 
 /// What is opened: a place, the keys that are pressed there or, after `click `, what is clicked, and what then stands on the page.
 const PLACES: [(&str, &[&str], &str); 46] = [
@@ -71,10 +64,6 @@ const PLACES: [(&str, &[&str], &str); 46] = [
 /// Opens the palette.
 const CONTROL_K: &str =
     "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'k', ctrlKey: true, bubbles: true}))";
-
-/// Says what axe finds: its rule, where, and why.
-const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
-    `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
 
 /// Gives a command to a conversation, which is carried out.
 async fn command(hub: &TestHub, conversation: &str, body: &Value) {
@@ -144,58 +133,75 @@ async fn hub() -> (TestHub, ScriptedServer) {
     (hub, origin)
 }
 
+/// Presses `keys` at `place`, once there is something that they are about.
+async fn open(page: &BrowserPage, place: &str, keys: &[&str]) {
+    page.holds(
+        "return !!document.querySelector('.list, .starts, [data-t=transcript], .overview, body > main')",
+    )
+    .await;
+    if place.starts_with("/c/") {
+        page.painted(1).await;
+    }
+    if place == "/c/asks" {
+        page.holds("return !!document.querySelector('[data-t=consent]')").await;
+    }
+    for key in keys {
+        // The key is about what is in the middle, which may be the message.
+        let act = if *key == "E" { "edit" } else { "reject" };
+        if place == "/c/asks" {
+            page.run(&format!("document.querySelector('[data-act={act}]').click()")).await;
+        } else if let Some(what) = key.strip_prefix("click ") {
+            page.holds(&format!("return !!document.querySelector({})", json!(what))).await;
+            page.run(&format!("document.querySelector({}).click()", json!(what))).await;
+        } else if *key == "control k" {
+            page.run(CONTROL_K).await;
+        } else {
+            page.press(key).await;
+        }
+    }
+}
+
+/// The name of the picture of `place` after `keys`.
+fn file_name(place: &str, keys: &[&str]) -> String {
+    let words = format!("{place}-{}", keys.concat());
+    words.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' }).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
-    let Some(packages) = installed::node_modules_or_advice() else { return };
     let (hub, _origin) = hub().await;
     let seen = more(&hub).await;
-    let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
     let mut found = Vec::new();
-    for (name, screen) in SCREENS {
-        let page = BrowserPage::open(screen).await;
+    // Screens of one width differ in their colours alone: the same page is shown in both.
+    for same in SCREENS.chunk_by(|(_, one), (_, next)| one.width == next.width) {
+        let page = BrowserPage::open(DESKTOP).await;
         for (place, keys, shown) in PLACES {
+            let (first, _) = same[0];
+            resized(&page, same[0].1).await;
             if place == "/c/seen" {
                 // On a page that keeps nothing itself.
                 page.goto(&hub.url("/help")).await;
                 page.run(&format!("localStorage.setItem('fanlight.seen', {})", json!(seen))).await;
             }
             page.goto(&hub.url(place)).await;
-            page.holds("return !!document.querySelector('.list, .starts, [data-t=transcript], .overview, body > main')")
-                .await;
-            // Keys do something only once there is what they are about.
-            if place.starts_with("/c/") {
-                page.painted(1).await;
-            }
-            if place == "/c/asks" {
-                page.holds("return !!document.querySelector('[data-t=consent]')").await;
-            }
-            for key in keys {
-                // The key is about what is in the middle, which may be the message.
-                let act = if *key == "E" { "edit" } else { "reject" };
-                if place == "/c/asks" {
-                    page.run(&format!("document.querySelector('[data-act={act}]').click()")).await;
-                } else if let Some(what) = key.strip_prefix("click ") {
-                    page.holds(&format!("return !!document.querySelector({})", json!(what))).await;
-                    page.run(&format!("document.querySelector({}).click()", json!(what))).await;
-                } else if *key == "control k" {
-                    page.run(CONTROL_K).await;
-                } else {
-                    page.press(key).await;
+            open(&page, place, keys).await;
+            page.holds(&format!("return !!document.querySelector({})", json!(shown))).await;
+            for (name, screen) in same {
+                resized(&page, *screen).await;
+                page.screenshot(&format!("every-{name}{}", file_name(place, keys))).await;
+                let overflow = page.run("return document.documentElement.scrollWidth - innerWidth").await;
+                if overflow.as_i64().is_none_or(|px| px > 0) {
+                    found.push(format!("{name}, {place} {keys:?}: scrolls sideways by {overflow} px"));
+                }
+                // At 200 % stands what stands on a phone.
+                if screen.width != ZOOMED.width {
+                    let barriers = barriers(&page).await.into_iter();
+                    found.extend(barriers.map(|barrier| format!("{name}, {place} {keys:?}: {barrier}")));
                 }
             }
-            page.holds(&format!("return !!document.querySelector({})", json!(shown))).await;
-            let words: String = format!("{place}-{}", keys.concat())
-                .chars()
-                .map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' })
-                .collect();
-            page.screenshot(&format!("every-{name}{words}")).await;
-            page.run(&axe).await;
-            let barriers = page.run(LOOK).await;
-            let barriers = barriers.as_array().expect("what axe says").iter().filter_map(Value::as_str);
-            found.extend(barriers.map(|barrier| format!("{name}, {place} {keys:?}: {barrier}")));
             if keys.iter().any(|key| key.contains("rate-good")) {
                 // As it was, for the next screen.
-                command(&hub, "kept", &rated(name)).await;
+                command(&hub, "kept", &rated(first)).await;
             }
         }
         page.close().await;

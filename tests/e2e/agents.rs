@@ -4,7 +4,8 @@ use serde_json::json;
 use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
-use crate::scene::{CALLS, LOOKS, OPENING, SUB_AGENT, hub_and_publisher};
+use crate::scene::{CALLS, OPENING, SUB_AGENT, hub_and_publisher};
+use crate::screens::{NARROW, PicturedView, pictured};
 
 /// Agents under the one of the scene, one below the other.
 const DEEP: &str = r#"
@@ -29,7 +30,7 @@ const PANEL: &str = "document.querySelector('[data-t=agent-transcript]')";
 async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS, SUB_AGENT, DEEP, USED]).await;
-    for (name, screen) in LOOKS {
+    for screen in [DESKTOP, NARROW] {
         let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;
@@ -42,7 +43,11 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
         page.run("document.querySelector('[data-t=agent-card][data-agent=a1] button').click()").await;
         page.holds(&format!("return !!{PANEL}?.querySelector('[data-call=t5]')")).await;
         page.text_until("agent-path", |text| text.starts_with("main") && text.ends_with("researcher")).await;
-        page.screenshot(&format!("agent-{name}")).await;
+        // What was opened over a narrow page stands beside a wide one too.
+        if screen.width == NARROW.width {
+            pictured(&page, PicturedView::Agent).await;
+            page.resize(screen).await;
+        }
         // Down to the deepest, and back by the path.
         for agent in ["a2", "a3", "a4"] {
             let line = format!("{PANEL}.querySelector('[data-agent={agent}] button')");
@@ -57,10 +62,13 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
         page.run_until(rows, |rows| rows == "analyst,researcher,web,pdf,table").await;
         let used = "return [...document.querySelectorAll('[data-t=agent-row] [data-t=agent-used]')].map(it => it.textContent).join()";
         page.run_until(used, |used| used == "38.2k tok · $0.0042,8.1k tok · $0.0042,,,").await;
-        page.screenshot(&format!("agents-{name}")).await;
+        if screen.width == NARROW.width {
+            pictured(&page, PicturedView::Agents).await;
+            page.resize(screen).await;
+        }
         page.run("document.querySelectorAll('.panel-tabs ~ .chips .chip')[0].click()").await;
         page.run_until(rows, |rows| rows == "analyst,researcher").await;
-        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{screen:?}");
         page.close().await;
     }
 }

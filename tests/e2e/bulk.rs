@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
+use crate::screens::{PicturedView, pictured};
+
 /// Which conversations the table shows, in order.
 const ROWS: &str = "return [...document.querySelectorAll('[data-t=run-row]')].filter(it => it.checkVisibility({visibilityProperty: true}))
     .sort((a, b) => a.dataset.place - b.dataset.place).map(it => it.dataset.conversation).join()";
@@ -80,7 +82,7 @@ async fn those_that_are_selected_are_tagged_archived_and_deleted_together() {
     click(&page, "[data-act=delete]").await;
     let names = "return [...document.querySelectorAll('[data-t=question-names] li')].map(it => it.textContent).join()";
     page.run_until(names, |names| names == "Case 1 (c0001),Case 3 (c0003)").await;
-    page.screenshot("runs-delete").await;
+    pictured(&page, PicturedView::Delete).await;
     page.press("Escape").await;
     page.holds("return !document.querySelector('[data-t=question]') && document.activeElement?.id === 'delete-selected'").await;
     click(&page, "[data-act=delete]").await;

@@ -7,7 +7,8 @@ use tests::raw::RawMessage;
 use tests::wait::until;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
-use crate::scene::{LOOKS, OPENING, agent_table};
+use crate::scene::{OPENING, agent_table};
+use crate::screens::{PicturedView, pictured};
 
 mod compare;
 mod elsewhere;
@@ -168,11 +169,7 @@ async fn a_run_is_stopped_and_let_go_on() {
     say(&page, "Hello").await;
     shows(&page, "One half").await;
     page.holds("return !!document.querySelector('[data-t=stop]')").await;
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("control-running-{name}")).await;
-    }
-    page.resize(DESKTOP).await;
+    pictured(&page, PicturedView::Controlled).await;
     page.press(".").await;
     shows(&page, "Cancelled").await;
     origin.until_left().await;
@@ -207,11 +204,7 @@ async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
     let page = open(&hub, "/c/c").await;
     say(&page, "Deploy billing").await;
     page.holds("return !!document.querySelector('[data-t=consent]')").await;
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("control-consent-{name}")).await;
-    }
-    page.resize(DESKTOP).await;
+    pictured(&page, PicturedView::Consent).await;
     page.press("a").await;
     page.holds("return !!document.activeElement?.closest('[data-call]')").await;
     page.press("E").await;
@@ -257,7 +250,7 @@ async fn below_the_conversation_of_another_agent_nobody_is_chosen_until_a_person
             "return [...document.querySelectorAll('[data-t=agent] option')].map(it => it.textContent)";
         assert_eq!(page.run(offered).await, json!(["Choose an agent", "alpha", "helper"]), "{name}");
         let hint = page.run("return document.getElementById('composer').placeholder").await;
-        assert!(hint.as_str().is_some_and(|it| it.starts_with("The agent here runs elsewhere.")), "{hint}");
+        assert!(hint.as_str().is_some_and(|it| it.starts_with("This agent runs elsewhere.")), "{hint}");
         page.press("m").await;
         page.holds("return document.activeElement?.id === 'composer'").await;
         types(&page, "Go on").await;
@@ -314,7 +307,7 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     page.run_until(card, reads).await;
     let told = messages(origin.asked().last().unwrap());
     assert!(told.iter().any(|it| it["role"] == "user" && it["content"] == "not on a Friday"), "{told:?}");
-    shows(&other, "It was decided meanwhile").await;
+    shows(&other, "Already decided").await;
     other.holds("return document.activeElement?.dataset.t === 'arguments'").await;
     close(page).await;
     close(other).await;
@@ -358,7 +351,7 @@ async fn a_run_that_failed_is_tried_again_from_where_it_broke_off() {
     say(&page, "Hello").await;
     page.holds("return !!document.querySelector('[data-act=go-on]')").await;
     shows(&page, "Rate limit reached").await;
-    page.screenshot("control-retry-light").await;
+    pictured(&page, PicturedView::Failed).await;
     page.press(",").await;
     shows(&page, "Now it works.").await;
     close(page).await;
@@ -377,7 +370,7 @@ async fn a_message_is_asked_otherwise_in_a_fork() {
     let before = hub.view_hash("c").await;
     page.press("E").await;
     page.holds("return document.activeElement?.closest('[data-t=rewrite]') !== null").await;
-    page.screenshot("control-rewrite-light").await;
+    pictured(&page, PicturedView::Rewrite).await;
     page.run("document.activeElement.select()").await;
     types(&page, "Three").await;
     key(&page, "Enter", 13, 0).await;
@@ -407,7 +400,7 @@ async fn what_is_not_done_is_told_where_it_was_asked_for_and_nothing_is_lost() {
     types(&page, "Later").await;
     key(&page, "Enter", 13, 0).await;
     assert_eq!(page.run("return document.getElementById('composer').value").await, "Later");
-    page.screenshot("control-offline-light").await;
+    pictured(&page, PicturedView::Disconnected).await;
     hub.start_again().await;
     page.holds("return !document.querySelector('[data-t=trouble]')").await;
     key(&page, "Enter", 13, 0).await;

@@ -8,7 +8,8 @@ use tests::wait::patiently_until;
 use tests::{BrowserPage, TestPublisher};
 use tokio::net::TcpListener;
 
-use crate::scene::{LOOKS, OPENING, hub_and_publisher};
+use crate::scene::{OPENING, hub_and_publisher};
+use crate::screens::{PicturedView, dark, pictured_high};
 
 /// The diagrams that models write, and words that their drawings show.
 const DRAWN: [(&str, &str); 6] = [
@@ -114,7 +115,7 @@ async fn the_diagrams_that_models_write_are_drawn_in_both_colours() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let text = DRAWN.iter().map(|(_, source)| fenced(source)).collect::<Vec<_>>().concat();
     let head = answers(&mut publisher, &text).await;
-    for (name, screen) in LOOKS {
+    for screen in [dark(DESKTOP), DESKTOP] {
         let page = open(Screen { height: 5_000, ..screen }, &hub.url("/c/c")).await;
         page.painted(head).await;
         page.run_until(STATES, |it| *it == json!(vec!["drawn"; 6])).await;
@@ -127,9 +128,9 @@ async fn the_diagrams_that_models_write_are_drawn_in_both_colours() {
                 "{seen}"
             );
         }
-        page.screenshot(&format!("diagrams-{name}")).await;
-        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
+        if !screen.dark {
+            pictured_high(&page, PicturedView::Diagrams, 5_000).await;
+        }
         page.close().await;
     }
 }
@@ -151,8 +152,8 @@ async fn a_diagram_that_cannot_be_drawn_stays_code_and_says_why() {
     assert_eq!(why[0], "Not drawn: Mermaid cannot read it after “TD A[Start --> B”.");
     assert!(why[1].as_str().unwrap().starts_with("Not drawn: No diagram type detected"), "{why}");
     page.holds("return !document.querySelector('[data-again]')").await;
-    page.screenshot("diagram-refused").await;
     page.run_until(STATES, |it| it[2] == "drawn").await;
+    pictured_high(&page, PicturedView::DiagramRefused, 1_200).await;
     page.close().await;
 }
 

@@ -5,7 +5,8 @@ use tests::browser::DESKTOP;
 use tests::relay::CuttableRelay;
 use tests::{BrowserPage, ScriptedServer, ServerStep};
 
-use crate::scene::{LOOKS, OPENING, hub_and_publisher};
+use crate::scene::{OPENING, hub_and_publisher};
+use crate::screens::{PicturedView, pictured};
 
 /// An embed that says what it is, and what came of everything that it tried; `HERE` stands for somebody who listens.
 const PRYING: &str = r#"<!doctype html><html><head><title>Prying</title></head><body>
@@ -163,18 +164,10 @@ async fn an_embed_with_scripts_fits_every_screen_in_both_colours() {
     let page = shown(&hub.address().to_string(), "All").await;
     page.run("window.addEventListener('message', it => { window.told = it.data })").await;
     click(&page, "[data-t=open-embed]").await;
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("embed-still-{name}")).await;
-    }
+    pictured(&page, PicturedView::EmbedStill).await;
     click(&page, "[data-act=run-scripts]").await;
     page.holds("return window.told === 'ready'").await;
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("embed-live-{name}")).await;
-        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
-    }
+    pictured(&page, PicturedView::EmbedLive).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

@@ -5,6 +5,7 @@ use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
+use crate::screens::{PicturedView, pictured};
 
 mod asked; // when Find has the focus, and when it marks
 
@@ -42,7 +43,7 @@ async fn a_word_is_found_everywhere_also_while_it_streams_and_a_click_shows_it()
     let grown = page.run_until(HITS, |hits| hits.as_array().is_some_and(|it| it.len() > before.len())).await;
     assert_eq!(&grown.as_array().unwrap()[..before.len()], before.as_slice(), "the list only grows");
     page.text_until("found", |text| text.contains("answer") && text.contains("thinking")).await;
-    page.screenshot("find-light").await;
+    pictured(&page, PicturedView::Find).await;
     // A hit in arguments opens its card and brings it into view.
     page.run("[...document.querySelectorAll('[data-t=hit]')].filter(it => it.dataset.kind === 'arguments').at(-1).click()")
         .await;
@@ -121,7 +122,7 @@ async fn commands_are_found_by_a_few_letters_and_settings_stay() {
     types(&page, "sett").await;
     let first = "return document.querySelector('[data-t=option] .n')?.textContent";
     page.run_until(first, |it| it == "Settings").await;
-    page.screenshot("palette-light").await;
+    pictured(&page, PicturedView::Palette).await;
     key(&page, "Enter", 13, 0).await;
     page.run("document.querySelector('[data-setting=theme-dark]').click()").await;
     page.run("document.querySelector('[data-setting=contrast-more]').click()").await;
@@ -161,7 +162,6 @@ async fn everything_has_a_key_and_the_keys_are_explained() {
     page.run_until(open, |open| open == "true").await;
     page.press("?").await;
     page.holds("return document.querySelectorAll('[data-t=dialog] dt').length >= 20").await;
-    page.screenshot("keys-light").await;
     key(&page, "Escape", 27, 0).await;
     page.press("g").await;
     page.press("e").await;
@@ -169,7 +169,6 @@ async fn everything_has_a_key_and_the_keys_are_explained() {
         href == "/v1/conversations/c/export/md"
     })
     .await;
-    page.screenshot("export-light").await;
     page.close().await;
 }
 
@@ -269,7 +268,7 @@ async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     page.press("/").await;
     page.holds("return document.activeElement?.id === 'find-word'").await;
     looks_for(&page, "token (expired|renewed) at \\d{4}-").await;
-    page.text_until("found", |text| text == "Not in this conversation").await;
+    page.text_until("found", |text| text == "Not found in this conversation").await;
     page.run("document.querySelector('[data-t=pattern]').click()").await;
     page.run_until(HITS, |hits| hits == &json!(["result"])).await;
     page.text_until("not-elsewhere", |text| text == "Not searched. Patterns are for this conversation only.")
@@ -282,7 +281,7 @@ async fn a_pattern_finds_too_and_a_wrong_one_says_so() {
     page.holds("return [...(CSS.highlights.get('find') ?? [])].some(it => it.startContainer.parentElement.closest('[data-call=t2] .body'))")
         .await;
     looks_for(&page, "(expired").await;
-    page.text_until("found", |text| text.starts_with("No such pattern: ")).await;
+    page.text_until("found", |text| text.starts_with("Not a valid pattern: ")).await;
     page.run_until(HITS, |hits| hits == &json!([])).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;

@@ -94,7 +94,7 @@ async fn a_call_through_the_proxy_whose_hub_was_killed_has_broken_off() {
     hub.restart().await;
     drop(answer);
     // The hub waits for an hour for other publishers; this one died with it.
-    page.text_until("pill", |text| text.contains("Broke off")).await;
+    page.text_until("pill", |text| text.contains("Interrupted")).await;
     let row =
         "return document.querySelector('[data-t=conversation-row][data-conversation=c]')?.dataset.state";
     page.run_until(row, |state| state == "interrupted").await;

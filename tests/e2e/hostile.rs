@@ -136,7 +136,7 @@ async fn a_pattern_that_backtracks_for_minutes_holds_nothing_up() {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c?find=(a%2B)%2B%24&pattern=1")).await;
     page.painted(head).await;
-    page.text_until("found", |text| text == "Not in this conversation").await;
+    page.text_until("found", |text| text == "Not found in this conversation").await;
     page.goto(&hub.url("/c/c?find=(%3F%3Aa%7Caa)%2B!&pattern=1")).await;
     page.painted(head).await;
     page.text_until("found", |text| text == "answer 1").await;

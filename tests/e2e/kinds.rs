@@ -8,6 +8,7 @@ use tests::relay::CuttableRelay;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub, TestPublisher};
 
 use crate::scene::{OPENING, hub_and_publisher};
+use crate::screens::{PicturedView, pictured_high};
 
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -281,19 +282,13 @@ async fn every_form_fits_every_screen_in_both_colours() {
         let result = json!({"k": "tool.result", "run": "r", "tool": name, "output": output, "exec_ms": 900});
         head = publisher.says(&format!("{call}\n{result}")).await.seq;
     }
-    let narrow = Screen { width: 390, height: 2400, dark: false };
-    let tall = Screen { width: 1440, height: 2400, dark: false };
-    for (name, screen) in [("light", tall), ("dark", Screen { dark: true, ..tall }), ("narrow", narrow)] {
-        let page = BrowserPage::open(screen).await;
-        page.goto(&hub.url("/c/c?level=All")).await;
-        page.painted(head).await;
-        page.holds("return !!document.querySelector('[data-t=markdown] h3')").await;
-        page.screenshot(&format!("kinds-{name}")).await;
-        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
-        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
-        page.close().await;
-    }
+    let page = BrowserPage::open(Screen { height: 2_400, ..DESKTOP }).await;
+    page.goto(&hub.url("/c/c?level=All")).await;
+    page.painted(head).await;
+    page.holds("return !!document.querySelector('[data-t=markdown] h3')").await;
+    pictured_high(&page, PicturedView::Kinds, 2_400).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
 }
 
 /// A quarter of a second of a tone, as a WAV file: 8,000 samples a second, mono, 16 bits.

@@ -5,13 +5,7 @@ use tests::BrowserPage;
 use tests::browser::{DESKTOP, Screen};
 
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
-
-const SCREENS: [(&str, Screen); 4] = [
-    ("light", DESKTOP),
-    ("dark", Screen { dark: true, ..DESKTOP }),
-    ("narrow", Screen { width: 390, height: 844, dark: false }),
-    ("wide", Screen { width: 2560, height: 1200, dark: false }),
-];
+use crate::screens::{NARROW, PicturedView, ZOOMED, pictured};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_conversation_fits_every_screen_in_both_colours() {
@@ -21,23 +15,14 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
     other.says(r#"{"k":"error","run":"r","code":"upstream_refused","message":"the upstream refused the connection","retryable":true,"retry_after_ms":8000}"#).await;
     other.says(r#"{"k":"run.end","run":"r","status":"error"}"#).await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
-    for (name, screen) in SCREENS {
-        let page = BrowserPage::open(screen).await;
-        page.goto(&hub.url("/c/quarterly-report")).await;
-        page.holds("return !!document.querySelector('[data-t=transcript]')").await;
-        page.painted(head).await;
-        page.text_until("answer", |text| text.contains("weaker dollar")).await;
-        page.screenshot(&format!("running-{name}")).await;
-        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
-        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
-        page.close().await;
-    }
-    let head = publisher.says(CLOSING).await.seq;
-    let page = BrowserPage::open(DESKTOP).await;
+    let page = BrowserPage::open(NARROW).await;
     page.goto(&hub.url("/c/quarterly-report")).await;
+    page.holds("return !!document.querySelector('[data-t=transcript]')").await;
     page.painted(head).await;
-    page.screenshot("done-light").await;
+    page.text_until("answer", |text| text.contains("weaker dollar")).await;
+    pictured(&page, PicturedView::Running).await;
+    page.painted(publisher.says(CLOSING).await.seq).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
 
@@ -70,7 +55,7 @@ async fn every_button_of_the_top_bar_is_in_the_window_whatever_its_width() {
 async fn a_phone_has_a_word_for_whatever_is_not_complete() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, CALLS]).await;
-    let page = BrowserPage::open(Screen { width: 390, height: 844, dark: false }).await;
+    let page = BrowserPage::open(NARROW).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     let word = |call: &str| {
@@ -100,7 +85,7 @@ async fn an_empty_hub_says_what_to_do() {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/")).await;
     page.holds("return document.querySelector('[data-t=waiting]')?.textContent.length > 0 && document.body.textContent.includes('/v1/ingest/')").await;
-    page.screenshot("empty-light").await;
+    pictured(&page, PicturedView::Empty).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }
@@ -170,8 +155,7 @@ async fn at_200_percent_the_page_does_not_scroll_sideways_and_what_is_beyond_an_
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
     hub.publisher("other").await.says(OPENING).await;
-    // A window of 1440 × 900 at 200 % has half as many pixels of CSS.
-    let page = BrowserPage::open(Screen { width: 720, height: 450, dark: false }).await;
+    let page = BrowserPage::open(ZOOMED).await;
     for (path, name, there) in [
         ("/c/c", "run", "[data-t=transcript] [data-t=answer]"),
         ("/runs", "runs", "tbody tr, [role=row]"),

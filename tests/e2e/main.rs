@@ -41,6 +41,7 @@ mod replay; // the past, exactly, and back
 mod rules; // the ten rules of a page that moves while somebody reads and touches it
 mod same; // the view of random histories equals the hub's (I6)
 mod scene; // one run with everything in it, written for these tests
+mod screens; // which views there are, and the screens that each is pictured on
 mod searching; // in all conversations, and the ways to it
 mod secure; // over HTTP/2 with the TLS of the hub
 mod sharing; // links: to whom, live or frozen, and what they say once they are over

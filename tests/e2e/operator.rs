@@ -7,6 +7,7 @@ use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
 use crate::scene::{OPENING, SUB_AGENT, deploy_command, deployer, hub_and_publisher, hub_with_deployer};
+use crate::screens::{PicturedView, pictured};
 
 /// The conversations that the picker of a comparison offers, in order.
 const CHOICES: &str = "return [...document.querySelectorAll('[data-t=choice]')].map(it => it.textContent)";
@@ -57,6 +58,7 @@ async fn a_sub_agent_is_opened_in_its_place() {
         .says(r#"{"k":"tool.call","run":"r","agent":"a1","tool":"t6","name":"fetch_more","arguments":"{}"}"#)
         .await;
     page.holds("return !!document.querySelector('.sub [data-t=tool-card][data-name=fetch_more]')").await;
+    pictured(&page, PicturedView::AgentInPlace).await;
     page.run("document.querySelector('.sub .unfold').click()").await;
     page.run_until(inside, |shown| shown == false).await;
     page.close().await;

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
+use crate::screens::{PicturedView, pictured};
+
 const ROWS: &str = "return [...document.querySelectorAll('[data-t=conversation-row]')].map(it => it.dataset.conversation).join()";
 
 const TITLE: &str = "return document.querySelector('h1.title')?.textContent ?? null";
@@ -83,6 +85,7 @@ async fn pins_come_first_archived_ones_wait_to_be_asked_for_and_tags_are_found()
     page.run("document.getElementById('label-note').value = 'look'").await;
     click(&page, "[data-t=label-note-save]").await;
     label(&hub, |label| label["tags"] == json!(["prod"]) && label["note"] == "look").await;
+    pictured(&page, PicturedView::Label).await;
     page.press("Escape").await;
     page.run_until(ROWS, |rows| rows.as_str().is_some_and(|rows| rows.starts_with("b,"))).await;
     page.holds("return document.querySelector('[data-conversation=b] [data-t=pinned]') !== null").await;

@@ -3,18 +3,12 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
-mod dashboard; // each figure is right, by each kind, and leads to its runs
+use crate::screens::{PicturedView, pictured};
 
-pub(crate) const SCREENS: [(&str, Screen); 5] = [
-    ("light", DESKTOP),
-    ("dark", Screen { dark: true, ..DESKTOP }),
-    ("narrow", Screen { width: 390, height: 844, dark: false }),
-    ("narrow-dark", Screen { width: 390, height: 844, dark: true }),
-    ("wide", Screen { width: 2560, height: 1300, dark: false }),
-];
+mod dashboard; // each figure is right, by each kind, and leads to its runs
 
 const HOUR_MS: u64 = 3_600_000;
 
@@ -383,23 +377,18 @@ async fn the_dashboard_draws_what_happened_and_each_point_opens_what_is_behind_i
 #[tokio::test(flavor = "multi_thread")]
 async fn both_pages_fit_every_screen_in_both_colours() {
     let (hub, _publishers) = busy(40).await;
-    for (name, screen) in SCREENS {
-        let page = BrowserPage::open(screen).await;
-        table(&hub, &page, "/runs").await;
-        page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.len() > 8)).await;
-        page.screenshot(&format!("runs-{name}")).await;
-        let overflow = "return document.documentElement.scrollWidth - innerWidth";
-        assert!(page.run(overflow).await.as_i64().unwrap() <= 0, "{name}");
-        page.goto(&hub.url("/dashboard?by=model")).await;
-        page.run_until("return document.querySelectorAll('svg [data-line]').length", |count| {
-            count.as_u64().is_some_and(|count| count > 60)
-        })
-        .await;
-        page.screenshot(&format!("dashboard-{name}")).await;
-        assert!(page.run(overflow).await.as_i64().unwrap() <= 0, "{name}");
-        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
-        page.close().await;
-    }
+    let page = BrowserPage::open(DESKTOP).await;
+    table(&hub, &page, "/runs").await;
+    page.run_until(ROWS, |rows| rows.as_array().is_some_and(|rows| rows.len() > 8)).await;
+    pictured(&page, PicturedView::Runs).await;
+    page.goto(&hub.url("/dashboard?by=model")).await;
+    page.run_until("return document.querySelectorAll('svg [data-line]').length", |count| {
+        count.as_u64().is_some_and(|count| count > 60)
+    })
+    .await;
+    pictured(&page, PicturedView::Dashboard).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
 }
 
 /// Tasks of an operator on 40 runs, each with the clicks that it takes on the table of runs or the dashboard.

@@ -4,7 +4,8 @@ use serde_json::json;
 use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestPublisher};
 
-use crate::scene::{CALLS, LOOKS, OPENING, THINKING, hub_and_publisher};
+use crate::scene::{CALLS, OPENING, THINKING, hub_and_publisher};
+use crate::screens::{PicturedView, pictured};
 
 /// The element that scrolls.
 const SCROLLER: &str = "const s = (function f(e) { while (e && !(e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY))) e = e.parentElement; return e })(document.querySelector('[data-t=transcript]')) ?? document.scrollingElement;";
@@ -232,14 +233,10 @@ async fn what_a_client_put_around_the_words_of_its_user_is_folded() {
         "{folded}"
     );
     assert!(!folded.contains("Monday"), "{folded}");
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("instructions-{name}")).await;
-    }
     page.run("document.querySelector('[data-t=instructions] button').click()").await;
     page.run_until(shown, |it| it.as_str().is_some_and(|it| it.contains("Today is Monday."))).await;
     page.holds("return document.querySelector('[data-t=instructions] button').ariaExpanded === 'true'").await;
-    page.screenshot("instructions-open").await;
+    pictured(&page, PicturedView::Instructions).await;
     page.run("document.querySelector('[data-t=instructions] button').click()").await;
     page.run_until(shown, |it| it.as_str().is_some_and(|it| !it.contains("Monday"))).await;
     page.close().await;

@@ -10,6 +10,8 @@ use tests::recordings::fixtures;
 use tests::wait::until;
 use tests::{BrowserPage, TestHub};
 
+use crate::screens::{PicturedView, pictured};
+
 const DIALECT: &str = "return document.querySelector('[data-t=recording-dialect]')?.value ?? null";
 
 /// Drops a file as the browser does.
@@ -86,7 +88,7 @@ async fn after_the_first_a_recording_needs_no_hub_and_makes_room_for_a_conversat
     let calls = native("anthropic", &bytes).runs[0].tools.len();
     page.run_until(cards, |n| n == &json!(calls)).await;
     assert!(!page.text("transcript").await.contains("revenue per region"));
-    page.screenshot("recording").await;
+    pictured(&page, PicturedView::Recording).await;
     // Nothing tells what it is, until the reader does.
     drop_file(&page, "notes.txt", b"buy milk\n").await;
     page.run_until(DIALECT, |it| it == "").await;

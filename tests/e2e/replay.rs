@@ -11,6 +11,7 @@ use tests::recordings::fixtures;
 
 use crate::recording::drop_file;
 use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+use crate::screens::{PicturedView, pictured};
 
 const AT: &str = "return Number(document.querySelector('[data-t=replay]')?.dataset.at ?? 0)";
 const EVENTS: &str = "return fetch('/v1/conversations/c/events', {headers: {accept: 'application/x-ndjson'}}).then(it => it.text())";
@@ -88,7 +89,7 @@ async fn every_moment_is_shown_as_it_was_while_the_present_goes_on() {
         "return document.querySelector('[data-t=tool-row][data-call=t2]')?.dataset.state === 'executing'",
     )
     .await;
-    page.screenshot("replay-light").await;
+    pictured(&page, PicturedView::Replay).await;
     // What comes meanwhile is counted, not shown.
     let head = publisher.says(CLOSING).await.seq;
     page.holds("return document.querySelector('[data-t=replay-behind]')?.textContent === '+6 new'").await;
@@ -124,7 +125,6 @@ async fn a_drag_on_the_axis_goes_back_and_playing_comes_to_the_end() {
         page.painted(head).await;
         press_axis(&page, 0.6).await;
         page.run_until(AT, |at| at.as_u64().is_some_and(|at| at >= 1 && at < head)).await;
-        page.screenshot(&format!("replay-{name}")).await;
         let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
         assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
         page.run("document.querySelector('[data-t=replay-play]').click()").await;

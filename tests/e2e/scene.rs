@@ -1,17 +1,10 @@
 //! One run with everything in it, written for these tests.
 
 use serde_json::{Value, json};
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::DESKTOP;
 use tests::model::{END, STREAM, delta, messages};
 use tests::relay::CuttableRelay;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub, TestPublisher};
-
-/// The screens that most pictures are taken of.
-pub(crate) const LOOKS: [(&str, Screen); 3] = [
-    ("light", DESKTOP),
-    ("dark", Screen { dark: true, ..DESKTOP }),
-    ("narrow", Screen { width: 390, height: 844, dark: false }),
-];
 
 /// The hub, and a publisher for `conversation`.
 pub(crate) async fn hub_and_publisher(conversation: &str) -> (TestHub, TestPublisher) {

@@ -2,15 +2,11 @@
 
 use serde_json::{Value, json};
 use tests::browser::{DESKTOP, Screen};
-use tests::installed;
 use tests::wait::patiently;
 use tests::{BrowserPage, TestHub};
 
 use crate::names::logged_in;
-
-/// Says what axe finds: its rule, where, and why.
-const LOOK: &str = "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node => \
-    `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
+use crate::screens::{NARROW, PicturedView, barriers, pictured};
 
 /// A hub with a role.
 const ROLES: &str = "[access]\nmode = \"tokens\"\n\n[access.roles.guest]\nhide = [\"arguments\"]\n";
@@ -19,9 +15,6 @@ const ROLES: &str = "[access]\nmode = \"tokens\"\n\n[access.roles.guest]\nhide =
 const CLIPBOARD: &str =
     "window.copied = null; Object.defineProperty(navigator, 'clipboard', {configurable: true, value: {
     writeText: text => { window.copied = text; return Promise.resolve(); }}}); return null";
-
-/// A phone.
-const PHONE: Screen = Screen { width: 390, height: 844, dark: false };
 
 /// A question and its answer, numbered.
 async fn say(hub: &TestHub, token: &str, number: usize) {
@@ -47,21 +40,9 @@ async fn says(page: &BrowserPage, words: &str) {
     page.holds(&format!("return document.body.innerText.includes({})", json!(words))).await;
 }
 
-/// Pictures of the page in light and dark, and as a phone has it; axe finds nothing in any of them.
-async fn pictures(page: &BrowserPage, name: &str) {
-    for (looks, screen) in [("dark", Screen { dark: true, ..DESKTOP }), ("390", PHONE), ("light", DESKTOP)] {
-        page.resize(screen).await;
-        page.screenshot(&format!("sharing-{name}-{looks}")).await;
-        is_without_barriers(page).await;
-    }
-}
-
-/// Fails for what axe finds, if axe is installed.
+/// Fails for what axe finds.
 async fn is_without_barriers(page: &BrowserPage) {
-    let Some(packages) = installed::node_modules_or_advice() else { return };
-    let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
-    page.run(&format!("{axe}\n;return null")).await;
-    assert_eq!(page.run(LOOK).await, json!([]));
+    assert_eq!(barriers(page).await, Vec::<String>::new());
 }
 
 async fn has(page: &BrowserPage, selector: &str) -> bool {
@@ -153,10 +134,9 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     click(&page, ".made-link button").await;
     page.holds("return document.querySelector('.made-link button').textContent.includes('Copied')").await;
     assert_eq!(page.run("return window.copied").await, json!(frozen));
-    pictures(&page, "dialog").await;
+    pictured(&page, PicturedView::Share).await;
     page.press("Escape").await;
     page.text_until("shared", |text| text.contains("Shared: 2 links")).await;
-    page.screenshot("sharing-top-bar").await;
 
     // One turn, by the command at its question.
     click(&page, "[data-act=share-turn]").await;
@@ -172,7 +152,7 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     say(&hub, &ann, 4).await;
     let watcher = follows(&live, DESKTOP, &["Shared by ann", "live", "until", "read only"]).await;
     says(&watcher, "Answer 4.").await;
-    pictures(&watcher, "live").await;
+    is_without_barriers(&watcher).await;
     let words = ["Shared by ann for Dan of Acme", "frozen as of", "until", "read only"];
     let guest = follows(&frozen, DESKTOP, &words).await;
     says(&guest, "Answer 3.").await;
@@ -183,10 +163,10 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     {
         assert!(!has(&guest, offered).await, "{offered}");
     }
-    pictures(&guest, "guest").await;
+    pictured(&guest, PicturedView::Shared).await;
     assert_eq!(guest.console_errors().await, Vec::<String>::new());
 
-    let one = follows(&turn, PHONE, &["one turn, frozen as of"]).await;
+    let one = follows(&turn, NARROW, &["one turn, frozen as of"]).await;
     says(&one, "Answer 1.").await;
     let body = one.run("return document.body.innerText").await;
     assert!(!body.as_str().unwrap().contains("Answer 2."), "{body}");
@@ -201,7 +181,7 @@ async fn a_conversation_and_a_turn_are_shared_and_everybody_reads_to_whom() {
     says(&guest, "You are not logged in any more").await;
     one.goto(&live).await;
     says(&one, "This link no longer works").await;
-    one.screenshot("sharing-dead-390").await;
+    pictured(&one, PicturedView::SharedOver).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -236,7 +216,7 @@ async fn a_turn_that_runs_is_shared_live_and_comes_to_whoever_follows_the_link()
     says(&page, "as it comes, until it is done").await;
     let link = make(&page, 1).await;
     says(&page, "One turn, live until its run ends").await;
-    pictures(&page, "live-turn-dialog").await;
+    is_without_barriers(&page).await;
 
     let guest = follows(&link, DESKTOP, &["Shared by ann", "one turn, live until its run ends"]).await;
     says(&guest, "Answer 2 begins").await;
@@ -250,7 +230,7 @@ async fn a_turn_that_runs_is_shared_live_and_comes_to_whoever_follows_the_link()
     for other in ["Answer 1", "Question 1", "Answer 3", "Question 3"] {
         assert!(!body.as_str().unwrap().contains(other), "{other} in {body}");
     }
-    pictures(&guest, "live-turn").await;
+    is_without_barriers(&guest).await;
     assert_eq!(guest.console_errors().await, Vec::<String>::new());
 }
 

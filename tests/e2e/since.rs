@@ -5,6 +5,7 @@ use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
 use crate::scene::hub_and_publisher;
+use crate::screens::{PicturedView, pictured};
 
 /// The lines that tell what is new.
 const LINES: &str = "return [...document.querySelectorAll('[data-t=since] li')].map(it => it.textContent)";
@@ -82,7 +83,7 @@ async fn whoever_comes_back_is_told_in_five_lines_what_happened() {
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
     page.run_until(LINES, |lines| *lines == json!(FIVE)).await;
-    page.screenshot("since-light").await;
+    pictured(&page, PicturedView::Since).await;
     click(&page, "[data-t=since-go]").await;
     page.holds("return document.querySelector('[data-t=since]') === null").await;
     // It was seen now.
@@ -112,7 +113,7 @@ async fn a_run_is_rated_with_a_reason_and_the_rating_is_taken_back() {
     page.run("document.activeElement.value = 'the wrong table'").await;
     page.press("Enter").await;
     page.text_until("rating-said", |text| text == "the wrong table").await;
-    page.screenshot("rating-light").await;
+    pictured(&page, PicturedView::Rating).await;
     hub.json_until("/v1/conversations/c", |view| {
         view["label"]["ratings"] == json!([{"run": "r", "good": false, "why": "the wrong table"}])
     })

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use tests::browser::DESKTOP;
 use tests::{BrowserPage, TestHub};
 
-use crate::scene::{ANSWER, CALLS, CLOSING, LOOKS, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, hub_and_publisher};
+use crate::screens::{NARROW, PicturedView, pictured};
 
 const ROWS: &str = "[...document.querySelectorAll('[data-t=timeline-row]')]";
 
@@ -27,7 +28,7 @@ async fn middle(page: &BrowserPage, selector: &str) -> (f64, f64) {
 async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
     let (hub, mut publisher) = hub_and_publisher("c").await;
     let mut head = publisher.says_all(&[OPENING, THINKING, CALLS, SUB_AGENT, ANSWER]).await;
-    for (name, screen) in LOOKS {
+    for screen in [DESKTOP, NARROW] {
         let page = BrowserPage::open(screen).await;
         page.goto(&hub.url("/c/c")).await;
         page.painted(head).await;
@@ -53,9 +54,9 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
             ))
             .await;
         }
-        page.screenshot(&format!("timeline-{name}")).await;
-        let overflow = page.run("return document.documentElement.scrollWidth - window.innerWidth").await;
-        assert!(overflow.as_i64().unwrap() <= 0, "{name} scrolls sideways by {overflow} px");
+        if screen.width == DESKTOP.width {
+            pictured(&page, PicturedView::Timeline).await;
+        }
         page.reload().await;
         page.painted(head).await;
         page.holds(&format!("return {ROWS}.length > 3")).await;
@@ -63,7 +64,7 @@ async fn one_key_shows_agents_with_their_calls_and_the_address_keeps_it() {
         assert!(states.as_array().unwrap().contains(&json!("executing")), "{states}");
         page.press("t").await;
         page.holds("return location.search === '' && !document.querySelector('[data-t=timeline]')").await;
-        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{name}");
+        assert_eq!(page.console_errors().await, Vec::<String>::new(), "{screen:?}");
         page.close().await;
     }
     head = publisher.says(CLOSING).await.seq;

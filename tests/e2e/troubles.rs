@@ -8,8 +8,9 @@ use tests::{BrowserPage, TestHub};
 
 use crate::recording::drop_file;
 use crate::scene::{
-    ANSWER, CALLS, LOOKS, NOTE_MARKS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay, marked,
+    ANSWER, CALLS, NOTE_MARKS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay, marked,
 };
+use crate::screens::{PicturedView, SCREENS, pictured, resized};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
@@ -38,7 +39,7 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     )
     .await;
     page.text_until("pill", |text| text.contains('≥')).await;
-    page.screenshot("stalled-light").await;
+    pictured(&page, PicturedView::Stalled).await;
     // Nor on the wall.
     page.press("g").await;
     page.press("w").await;
@@ -58,9 +59,9 @@ async fn a_call_whose_run_was_lost_says_that_nothing_was_recorded() {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     // The header says so too, whether the page saw it happen or comes later.
-    page.text_until("pill", |text| text.contains("Broke off after")).await;
+    page.text_until("pill", |text| text.contains("Interrupted after")).await;
     page.reload().await;
-    page.text_until("pill", |text| text.contains("Broke off after")).await;
+    page.text_until("pill", |text| text.contains("Interrupted after")).await;
     let card = "document.querySelector('[data-t=tool-card][data-call=t3]')";
     page.holds(&format!("return {card}?.dataset.state === 'interrupted'")).await;
     page.run(&format!("{card}.querySelector('button').click()")).await;
@@ -160,7 +161,7 @@ async fn a_full_disk_is_told_to_everybody_also_on_a_phone() {
         return bar.left >= 0 && bar.right <= innerWidth && bar.bottom <= innerHeight && bar.height > 10
             && document.documentElement.scrollWidth <= innerWidth";
     narrow.holds(fits).await;
-    narrow.screenshot("disk-full-narrow").await;
+    pictured(&narrow, PicturedView::DiskFull).await;
     narrow.close().await;
 }
 
@@ -241,8 +242,8 @@ async fn what_waits_for_consent_comes_out_of_a_closed_sub_agent_at_every_level()
         // Nothing else of the agent does.
         let others = "return document.querySelectorAll('[data-t=transcript] [data-call=t5]').length";
         assert_eq!(page.run(others).await, json!(0), "{level}");
-        page.screenshot(&format!("consent-of-sub-agent-{level}")).await;
     }
+    pictured(&page, PicturedView::AgentAsks).await;
     let answer = r#"{"k":"approval.answer","run":"r","agent":"a2","tool":"t7","approved":true}"#;
     page.painted(publisher.says(answer).await.seq).await;
     page.holds(&format!("return !document.querySelector('{card}')")).await;
@@ -277,11 +278,9 @@ data: {"type":"message_stop"}
     })
     .await;
     assert!(!page.text("transcript").await.contains("broke off"));
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("wrong-dialect-{name}")).await;
-        let overflow = page.run("return document.documentElement.scrollWidth - innerWidth").await;
-        assert!(overflow.as_i64().unwrap() <= 0, "{name}: {overflow}");
+    pictured(&page, PicturedView::WrongDialect).await;
+    for (name, screen) in SCREENS {
+        resized(&page, screen).await;
         let lines = "return [...document.querySelectorAll('[data-t=wrong-dialect] button')].map(it => {
             const text = document.createRange();
             text.selectNodeContents(it);

@@ -216,7 +216,7 @@ async fn what_cannot_be_asked_is_refused_with_what_is_wrong() {
         (with(&["--response-format", "/nowhere/s.json"]), 2, "--response-format: /nowhere/s.json: "),
         (vec!["Hello", "--agent", "helper", "--file", &zip], 2, "neither an image, a PDF nor a text"),
         (vec!["Hello", "--agent", "helper", "--file", &large], 2, "large.txt has more than 5242880 bytes"),
-        (vec!["Hello", "--agent", "helper", "--response-format", &list], 2, "list.json is no object"),
+        (vec!["Hello", "--agent", "helper", "--response-format", &list], 2, "list.json is not an object"),
         (
             [&["Hello", "--agent", "helper"][..], &many].concat(),
             2,

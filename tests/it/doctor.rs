@@ -72,7 +72,7 @@ async fn nobody_and_somebody_else_at_the_port_are_told_apart() {
     let other = server(|_| async { "hello".into_response() }).await;
     let (findings, code) = doctor(&format!("http://{other}"), &[], &[]).await;
     let (ok, seen) = of(&findings, "hub");
-    assert!(!ok && seen.contains("no Fanlight"), "{seen}");
+    assert!(!ok && seen.contains("not Fanlight"), "{seen}");
     assert_eq!(code, Some(1));
 }
 

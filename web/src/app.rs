@@ -224,7 +224,7 @@ fn speak(store: Store) {
             let status = store.reading.view(|view| view.runs.values().next_back().map(|run| run.status));
             let words = match status {
                 Some(RunStatus::Error) => "The run failed",
-                Some(RunStatus::Interrupted) => "The run broke off",
+                Some(RunStatus::Interrupted) => "The run was interrupted",
                 Some(RunStatus::Cancelled) => "The run was cancelled",
                 _ => "Answer complete",
             };

@@ -224,7 +224,7 @@ pub(crate) async fn rest() {
 async fn text_of(asked: js_sys::Promise) -> Result<String, String> {
     let answer = answer_to(asked).await?;
     match answer.status() {
-        200 => words_of(&answer).await?.ok_or_else(|| "The hub's answer is not text.".to_owned()),
+        200 => words_of(&answer).await?.ok_or_else(|| "The hub's answer could not be read.".to_owned()),
         404 | 410 => Err("The hub does not have it any more.".to_owned()),
         _ => Err(refusal_in(&answer).await),
     }

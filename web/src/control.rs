@@ -309,8 +309,8 @@ pub fn answer(text: &str) -> serde_json::Value {
 pub fn edited(text: &str) -> Result<serde_json::Value, String> {
     match serde_json::from_str(text) {
         Ok(value @ serde_json::Value::Object(_)) => Ok(value),
-        Ok(_) => Err("Arguments are an object: {…}".to_owned()),
-        Err(error) => Err(format!("No JSON: {error}")),
+        Ok(_) => Err("Arguments must be an object: {…}".to_owned()),
+        Err(error) => Err(format!("Not JSON: {error}")),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::browser;
 const NAME: &str = "fanlightDecoder";
 
 /// Why a recording cannot be opened or a pattern cannot be used while the module cannot be fetched.
-const AWAY: &str = "the part of the page that does this cannot be loaded; is the hub away?";
+const AWAY: &str = "the part of the page that does this cannot be loaded; does the hub run?";
 
 /// The loaded module. It holds one recording and one pattern at a time.
 #[derive(Clone)]

@@ -166,7 +166,7 @@ fn tokens(usage: &Usage) -> String {
 fn warnings(noted: &Anomalies) -> Vec<Fact> {
     let first = noted.first.iter().map(|it| (warning_word(it.code), preview::one_line(&it.detail)));
     let words = match noted.total.saturating_sub(noted.first.len() as u64) {
-        _ if noted.total == 0 => "none: the stream came as its format says".to_owned(),
+        _ if noted.total == 0 => "none: the stream kept to its format".to_owned(),
         0 => format::grouped(noted.total),
         _ => format!("{}, of which the first are here", format::grouped(noted.total)),
     };
@@ -188,7 +188,7 @@ fn warning_word(code: AnomalyCode) -> &'static str {
         AnomalyCode::PartMismatch => "text does not match its hash",
         AnomalyCode::ToolWithoutStart => "call without a start",
         AnomalyCode::AfterToolEnd => "after the call's end",
-        AnomalyCode::BadArguments => "arguments are no JSON",
+        AnomalyCode::BadArguments => "arguments are not JSON",
         AnomalyCode::AgentWithoutStart => "agent without a start",
         AnomalyCode::TooLarge => "too large",
         AnomalyCode::TooMany => "too many",

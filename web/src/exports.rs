@@ -20,8 +20,8 @@ pub const EXPORTS: [Export; 5] = [
     Export { name: "md", title: "Markdown", hint: "to read and to paste" },
     Export { name: "html", title: "HTML", hint: "one file that looks like this page" },
     Export { name: "native", title: "Fanlight", hint: "every event; import it into any hub" },
-    Export { name: "openai", title: "OpenAI messages", hint: "to go on with the conversation" },
-    Export { name: "anthropic", title: "Anthropic messages", hint: "to go on with the conversation" },
+    Export { name: "openai", title: "OpenAI messages", hint: "to continue the conversation" },
+    Export { name: "anthropic", title: "Anthropic messages", hint: "to continue the conversation" },
 ];
 
 /// The hub's path of the conversation exported as `export`.

@@ -125,8 +125,8 @@ impl Found {
         let kinds: Vec<String> = kinds.map(|(kind, count)| format!("{} {count}", kind.word())).collect();
         let partly = format!("only the beginning of {}", format::counted(self.partly, "large result"));
         match (kinds.is_empty(), self.partly) {
-            (true, 0) => "Not in this conversation".to_owned(),
-            (true, _) => format!("Not in what is here: {partly} was searched"),
+            (true, 0) => "Not found in this conversation".to_owned(),
+            (true, _) => format!("Not found here: {partly} was searched"),
             (false, 0) => kinds.join(" · "),
             (false, _) => format!("{} · {partly} was searched", kinds.join(" · ")),
         }

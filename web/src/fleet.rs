@@ -177,7 +177,7 @@ pub fn activity(row: &ConversationRow) -> String {
         (Some(RunStatus::Running), None) => "working".to_owned(),
         (Some(RunStatus::Error), None) => "failed".to_owned(),
         (Some(RunStatus::Cancelled), None) => "cancelled".to_owned(),
-        (Some(RunStatus::Interrupted), None) => "broke off".to_owned(),
+        (Some(RunStatus::Interrupted), None) => "interrupted".to_owned(),
     }
 }
 

@@ -167,9 +167,15 @@ pub(crate) const COMMANDS: [Command; 48] = [
     command(&["g e"], "g e", "Export", |store| store.open_dialog(OpenDialog::Export)),
     with(Takes::Right(ReaderAction::Share), &["g k"], "g k", "Share", |store| store.open_sharing(None)),
     with(Takes::Right(ReaderAction::Label), &["g r"], "g r", "Rename the conversation", Store::rename),
-    with(Takes::Right(ReaderAction::Label), &["g o"], "g o", "Pin, archive, tags and note", |store| {
-        store.open_dialog(OpenDialog::Order);
-    }),
+    with(
+        Takes::Right(ReaderAction::Label),
+        &["g o"],
+        "g o",
+        "Organise: pin, archive, tags and note",
+        |store| {
+            store.open_dialog(OpenDialog::Order);
+        },
+    ),
     command(&["y"], "y", "Copy the output of the row", copy_output),
     command(&["Y"], "Y", "Copy a link to the row", copy_link),
     command(&["g y"], "g y", "Copy a link to this moment", copy_moment),

@@ -136,7 +136,7 @@ fn of_run(id: &RunId, run: &RunView, entries: &mut Vec<Entry>) {
     }
     let how = match run.status {
         RunStatus::Error => "The run failed",
-        RunStatus::Interrupted => "The stream broke off",
+        RunStatus::Interrupted => "The run was interrupted",
         RunStatus::Cancelled => "Cancelled",
         RunStatus::Running | RunStatus::Complete => return,
     };

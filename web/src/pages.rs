@@ -17,7 +17,7 @@ pub(crate) fn Full() -> impl IntoView {
     view! {
         <Aloud />
         <div class="app" class:walled=move || store.panel.wall.get()>
-            <a class="skip" href="#transcript">"To the conversation"</a>
+            <a class="skip" href="#transcript">"Skip to the conversation"</a>
             <TopBar />
             <ReplayBar />
             <Conversations />

@@ -37,11 +37,14 @@ impl Pane {
         }
     }
 
-    /// The stored width `word` within the bounds; the default if it is not a number.
-    pub fn parse(self, word: Option<&str>) -> u32 {
-        let usual = match self {
-            Self::List => 280,
-            Self::Panel => 384,
+    /// The stored width `word` within the bounds; if it is not a number, the default in a window of `window_px`: more on a
+    /// screen that is wider than 2,000 px.
+    pub fn parse(self, word: Option<&str>, window_px: f64) -> u32 {
+        let usual = match (self, window_px > 2_000.0) {
+            (Self::List, false) => 280,
+            (Self::List, true) => 340,
+            (Self::Panel, false) => 384,
+            (Self::Panel, true) => 512,
         };
         word.and_then(|word| word.parse().ok()).map_or(usual, |px| self.fitting(px))
     }
@@ -98,8 +101,9 @@ mod tests {
 
     #[test]
     fn a_kept_width_is_one_that_fits() {
-        assert_eq!((Pane::List.parse(None), Pane::Panel.parse(None)), (280, 384));
-        assert_eq!((Pane::List.parse(Some("300")), Pane::List.parse(Some("9"))), (300, 220));
-        assert_eq!(Pane::Panel.parse(Some("wide")), 384);
+        let of = |pane: Pane, word| (pane.parse(word, 1_440.0), pane.parse(word, 2_560.0));
+        assert_eq!((of(Pane::List, None), of(Pane::Panel, None)), ((280, 340), (384, 512)));
+        assert_eq!((of(Pane::List, Some("300")), of(Pane::List, Some("9"))), ((300, 300), (220, 220)));
+        assert_eq!(of(Pane::Panel, Some("wide")), (384, 512));
     }
 }

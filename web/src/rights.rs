@@ -138,7 +138,7 @@ impl Access {
                 "Your role hides parts of conversations, so you cannot fork them."
             }
             ReaderAction::Fork if controls => {
-                "To fork it takes the grant `control` on every conversation, since the copy has a new name."
+                "Forking takes the grant `control` on every conversation, since the copy has a new name."
             }
             ReaderAction::Export => {
                 "You may watch, not export: your token or link has no grant `export` for this conversation."

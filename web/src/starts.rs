@@ -21,7 +21,7 @@ type Written = (&'static str, &'static str, &'static [(&'static str, &'static st
 const WAYS: [Written; 5] = [
     (
         "Point an SDK here",
-        "Calls of the model go through the hub, byte for byte in both directions, and show while they stream. Any other that speaks OpenAI's API goes by the name of its upstream, here vllm.",
+        "Calls of the model go through the hub, byte for byte in both directions, and show while they stream. Any other server with OpenAI's API goes by the name of its upstream, here vllm.",
         &[
             ("OpenAI", "export OPENAI_BASE_URL=@/proxy/openai/v1"),
             ("Anthropic", "export ANTHROPIC_BASE_URL=@/proxy/anthropic"),
@@ -36,22 +36,22 @@ const WAYS: [Written; 5] = [
         &[
             (
                 "Claude Code",
-                "claude -p \"Mend the failing test\" --output-format stream-json --verbose --include-partial-messages | fanlight tee --url @ --dialect claude-code --conversation mend",
+                "claude -p \"Fix the failing test\" --output-format stream-json --verbose --include-partial-messages | fanlight tee --url @ --dialect claude-code --conversation fix",
             ),
             (
                 "Codex",
-                "codex exec --json \"Mend the failing test\" | fanlight tee --url @ --dialect codex --conversation mend",
+                "codex exec --json \"Fix the failing test\" | fanlight tee --url @ --dialect codex --conversation fix",
             ),
             (
                 "opencode",
-                "opencode run --format json \"Mend the failing test\" | fanlight tee --url @ --dialect opencode --conversation mend",
+                "opencode run --format json \"Fix the failing test\" | fanlight tee --url @ --dialect opencode --conversation fix",
             ),
             ("Any other", "your-agent | fanlight tee --url @ --dialect anthropic --conversation my-agent"),
         ],
     ),
     (
         "Send OpenTelemetry",
-        "What is instrumented needs no change.",
+        "An instrumented program needs no change.",
         &[(
             "OTLP",
             "export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=@/v1/traces OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/protobuf",
@@ -120,7 +120,7 @@ mod tests {
     fn the_lines_of_coding_agents_are_those_of_their_page() {
         let page = include_str!("../../docs/integrations/coding-agents.md");
         let ways = starts("http://h:1");
-        let of_agents = ways.iter().flat_map(|way| &way.lines).filter(|(_, line)| line.contains(" mend"));
+        let of_agents = ways.iter().flat_map(|way| &way.lines).filter(|(_, line)| line.contains(" fix"));
         let mut count = 0;
         for (name, line) in of_agents {
             let written = line.replace("--url http://h:1 ", "");

@@ -33,7 +33,7 @@ pub enum Denial {
     )]
     UnknownKey,
     /// It was made for later.
-    #[error("the token is for later, or the clocks of its issuer and of this hub differ")]
+    #[error("the token is not valid yet, or the clocks of its issuer and of this hub differ")]
     NotYet,
     /// Who it is was proven, and no rule of the hub is about them.
     #[error("this hub knows who you are, and none of its rules lets you in: ask its operator for a grant")]
@@ -43,7 +43,7 @@ pub enum Denial {
         "the request says in a header who sends it, and comes from no proxy whom this hub believes that, or says it twice"
     )]
     ForgedIdentity,
-    /// Its role is none of this hub's, so nobody knows what to hide.
+    /// Its role is not one of this hub's, so nobody knows what to hide.
     #[error(
         "the token or link has a role that this hub does not have, and nobody is let in with it: whoever runs this hub writes \
          [access.roles.NAME] into fanlight.toml, or gives another token"

@@ -40,7 +40,7 @@ pub enum PublishLimitError {
     Form(String),
     /// A pattern is empty, too long, has signs that no id has, or there are too many.
     #[error(
-        "{0:?} is no pattern of publisher ids or kinds: at most {PATTERNS_MAX}, each of 1 to {PATTERN_BYTES_MAX} bytes"
+        "{0:?} is not a pattern of publisher ids or kinds: at most {PATTERNS_MAX}, each of 1 to {PATTERN_BYTES_MAX} bytes"
     )]
     Pattern(String),
     /// No kind of events has such a name.

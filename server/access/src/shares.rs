@@ -100,7 +100,7 @@ pub struct Shares {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ShareError {
     /// There are [`SHARES_MAX`] links.
-    #[error("there are {SHARES_MAX} links already; take back those that nobody needs")]
+    #[error("there are {SHARES_MAX} links already; revoke those that nobody needs")]
     Full,
     /// It would have ended already, or last too long.
     #[error("`expires_s` must be between 1 second and 30 days")]

@@ -76,7 +76,7 @@ impl CommandError {
                 "start a hub with `fanlight serve`, or name another one with --url"
             }
             PublishError::Broken { .. } => "see what became of the hub; what it has taken is kept",
-            PublishError::Refused { .. } => "mend what the hub names, and try again",
+            PublishError::Refused { .. } => "fix what the hub names, and try again",
         };
         Self::new(error.to_string(), mend)
     }
@@ -88,7 +88,7 @@ impl CommandError {
                 "start a hub with `fanlight serve`, or name another one with --url"
             }
             CourierError::Closed { .. } | CourierError::Refused { .. } => {
-                "mend what the hub names, and try again"
+                "fix what the hub names, and try again"
             }
         };
         Self::new(error.to_string(), mend)

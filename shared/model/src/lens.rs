@@ -61,7 +61,7 @@ impl std::str::FromStr for Level {
 
 /// The word names no level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of the levels critical, parts, deltas")]
+#[error("{0:?} is not one of the levels critical, parts, deltas")]
 pub struct UnknownLevel(String);
 
 /// Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice.

@@ -97,7 +97,7 @@ pub enum MaskError {
     #[error("it has {0} patterns of tools, the limit is {MASK_TOOLS_MAX}")]
     Patterns(usize),
     /// A pattern that fits nothing, or that is too long.
-    #[error("{0:?} is no pattern of tools: 1 to {MASK_PATTERN_BYTES_MAX} bytes")]
+    #[error("{0:?} is not a pattern of tools: 1 to {MASK_PATTERN_BYTES_MAX} bytes")]
     Pattern(String),
 }
 

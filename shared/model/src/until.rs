@@ -26,7 +26,7 @@ pub enum Until {
 
 /// The words name nothing that can be waited for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is none of run.end, approval, error, tool:NAME, text:WORDS, seq:N")]
+#[error("{0:?} is not one of run.end, approval, error, tool:NAME, text:WORDS, seq:N")]
 pub struct UnknownUntil(String);
 
 impl FromStr for Until {

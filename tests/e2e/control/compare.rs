@@ -5,7 +5,7 @@ use tests::browser::DESKTOP;
 use tests::{BrowserPage, ScriptedServer, TestHub};
 
 use super::{act, answer, close, hub_with_agents, last, open, say, shows, types};
-use crate::scene::LOOKS;
+use crate::screens::{PicturedView, pictured};
 
 /// A run with two calls, the second of which is asked for QUERY and finds FOUND.
 const CALLS: &str = r#"
@@ -57,11 +57,7 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
     shows(&page, "The same beginning").await;
     page.text_until("parting", |text| text == "The messages differ.").await;
     page.holds("return location.search.startsWith('?compare=c')").await;
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("control-compare-{name}")).await;
-    }
-    page.resize(DESKTOP).await;
+    pictured(&page, PicturedView::Compare).await;
     // Who opens the link in another browser sees the same two, parted at the same place.
     let link = page.run("return location.href").await;
     let other = BrowserPage::open(DESKTOP).await;
@@ -125,7 +121,7 @@ async fn runs_that_part_at_a_call_say_at_which() {
     }
     let ids = "const ids = [...document.querySelectorAll('[id]')].map(it => it.id); return ids.length - new Set(ids).size";
     assert_eq!(page.run(ids).await, 0, "no two elements have one id");
-    page.screenshot("control-compare-calls").await;
+    pictured(&page, PicturedView::CompareCalls).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     // A browser itself writes of an answer that is not there.
     page.run("history.pushState(null, '', '?compare=nobody'); dispatchEvent(new PopStateEvent('popstate'))")

@@ -5,6 +5,7 @@ use tests::model::{answer, messages};
 use tests::{BrowserPage, ScriptedServer};
 
 use super::{close, hub_with_agents, open, say, shows, types};
+use crate::screens::{PicturedView, pictured};
 
 /// A picture of one pixel.
 const PIXEL: &str =
@@ -46,7 +47,7 @@ async fn files_are_chosen_pasted_dropped_and_shown_before_and_after_they_are_sen
     page.text_until("not-attached", |text| text.contains("a.zip")).await;
     bring(&page, "[new File(['x'], 'gone.txt', {type: 'text/plain'})]", DROP).await;
     attached(&page, 3).await;
-    page.screenshot("files-before").await;
+    pictured(&page, PicturedView::Attached).await;
     page.run("document.querySelectorAll('[data-t=attached] button')[2].click(); return null").await;
     attached(&page, 2).await;
 
@@ -58,7 +59,7 @@ async fn files_are_chosen_pasted_dropped_and_shown_before_and_after_they_are_sen
     page.holds("return document.querySelectorAll('[data-t=message-file]').length === 2").await;
     page.holds("return document.querySelector('[data-t=message-file] img')?.naturalWidth === 1").await;
     page.holds("return !document.querySelector('[data-t=unheard]')").await;
-    page.screenshot("files-after").await;
+    pictured(&page, PicturedView::Sent).await;
     let said = messages(&origin.asked()[0]).pop().unwrap();
     let kinds: Vec<_> = said["content"].as_array().unwrap().iter().map(|part| part["type"].clone()).collect();
     assert_eq!(kinds, [json!("text"), json!("image_url"), json!("text")]);

@@ -5,7 +5,8 @@ use tests::model::answer;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
 use super::{act, close, open, say, shows};
-use crate::scene::{LOOKS, OPENING, agent_table, hub_and_publisher};
+use crate::scene::{OPENING, agent_table, hub_and_publisher};
+use crate::screens::{PicturedView, pictured};
 
 const BUTTONS: &str = "return document.querySelectorAll('[data-act=go-on], [data-act=stop-retry]').length";
 
@@ -45,11 +46,7 @@ async fn a_busy_model_is_asked_at_once_by_who_does_not_want_to_wait() {
     page.text_until("retry", counts_down).await;
     page.run_until(BUTTONS, |n| *n == 2).await;
     page.holds("return document.querySelector('[data-act=go-on]').ariaLabel === 'Ask the model now'").await;
-    for (name, screen) in LOOKS {
-        page.resize(screen).await;
-        page.screenshot(&format!("control-waits-{name}")).await;
-    }
-    page.resize(DESKTOP).await;
+    pictured(&page, PicturedView::Waits).await;
     // Also for who comes now.
     let other = BrowserPage::open(DESKTOP).await;
     other.goto(&hub.url("/c/c")).await;

@@ -127,12 +127,14 @@ fn every_point_of_what_an_operator_is_shown_has_a_test_or_a_reason() {
 }
 
 /// Words that the page has another one for, and that one.
-const OTHER_WORDS: [(&str, &str); 5] = [
+const OTHER_WORDS: [(&str, &str); 7] = [
     ("oddity", "warning"),
     ("oddities", "warnings"),
     ("anomaly", "warning"),
     ("anomalies", "warnings"),
     ("consent", "approval"),
+    ("mend", "fix"),
+    ("anew", "again"),
 ];
 
 /// The texts in quotes of a line of code, if it is none of comment.

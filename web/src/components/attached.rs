@@ -74,7 +74,7 @@ pub(super) fn AttachButton() -> impl IntoView {
             view! {
                 <input type="file" class="sr" multiple=true tabindex="-1" aria-hidden="true" data-t="attach-file"
                     accept=attaching::accept(&takes) node_ref=input on:change=chosen />
-                <button type="button" class="icon" aria-label="Attach files" title="Attach files: or paste them, or drop them here"
+                <button type="button" class="icon" aria-label="Attach files" title="Attach files; or paste them, or drop them here"
                     data-t="attach" on:click=ask>{icon("#plus", "")}</button>
             }
         })

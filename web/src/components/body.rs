@@ -143,7 +143,7 @@ fn found_in(store: Store, text: String) -> AnyView {
     };
     view! {
         {shown}
-        <button type="button" class="more" data-t="own-form" on:click=move |_| store.reading.sought.set(None)>"Show it in its own form"</button>
+        <button type="button" class="more" data-t="own-form" on:click=move |_| store.reading.sought.set(None)>"Show it formatted"</button>
     }
     .into_any()
 }

@@ -115,7 +115,8 @@ fn Form() -> impl IntoView {
     };
     let hint = move || {
         if !is_chosen.get() {
-            return "The agent here runs elsewhere. Choose one of this hub to go on in its place.".to_owned();
+            return "This agent runs elsewhere. Choose one of this hub's agents to go on in its place."
+                .to_owned();
         }
         let verb = if going.with(Option::is_some) { "Say more to" } else { "Message" };
         format!("{verb} {}", answers.get())
@@ -220,8 +221,9 @@ pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
 #[component]
 pub(super) fn Unheard(said: Memo<Vec<String>>) -> impl IntoView {
     let store = use_store();
-    let word =
-        move || if store.link.is_up() { "Sending…" } else { "Not sent yet: it is when the hub is back" };
+    let word = move || {
+        if store.link.is_up() { "Sending…" } else { "Not sent yet: it will be when the hub is back" }
+    };
     move || {
         let said = said.get().into_iter();
         said.map(|text| {

@@ -168,7 +168,7 @@ pub(super) fn Consent(ids: Ids, head: Memo<Head>, form: Draft) -> impl IntoView 
                     <div class="consent" data-t="consent">
                         {body}
                         {move || (!is_asked.get() && !is_waiting.get()).then(|| view! {
-                            <p class="meta" role="status">"It was decided meanwhile: " {head.with(Head::word)} "."</p>
+                            <p class="meta" role="status">"Already decided: " {head.with(Head::word)} "."</p>
                         })}
                         {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{refused(&why)}</p> })}
                     </div>
@@ -262,7 +262,7 @@ fn Edit(
         {move || problem().map(|why| view! { <p class="err trouble" data-t="invalid">{why}</p> })}
         <div class="acts-row">
             <button type="button" class="act primary" data-act="approve-edited" disabled=move || is_off.get() || problem().is_some()
-                on:click=move |_| send()>{if is_question { "Send the answer " } else { "Approve with these " }} <kbd>"Ctrl ↵"</kbd></button>
+                on:click=move |_| send()>{if is_question { "Send the answer " } else { "Approve with these arguments " }} <kbd>"Ctrl ↵"</kbd></button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>
         </div>
     }
@@ -302,7 +302,7 @@ fn Reject(
     view! {
         <form class="acts-row" on:submit=move |event| { event.prevent_default(); send(); }>
             <input type="text" class="reason" aria-label="Reason" data-t="reason" node_ref=input readonly=is_waiting prop:value=move || form.text()
-                placeholder="Why not? The model is told." on:keydown=press on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
+                placeholder="Tell the model why" on:keydown=press on:input=move |event| form.set(Form::Reject(event_target_value(&event))) />
             <button type="submit" class="act" data-act="reject-now" disabled=is_off>"Reject " <kbd>"Ctrl ↵"</kbd></button>
             <button type="button" class="act" on:click=move |_| form.set(Form::Closed)>"Discard"</button>
         </form>

@@ -234,7 +234,7 @@ fn Pager(list: Memo<List>, page: RwSignal<usize>) -> impl IntoView {
             view! {
                 <p class="pager pad num" data-t="list-pager">
                     <button type="button" class="chip" prop:disabled=at == 0
-                        on:click=move |_| turn(at.saturating_sub(1))>"Back"</button>
+                        on:click=move |_| turn(at.saturating_sub(1))>"Previous"</button>
                     " page " {next} " of " {pages} " "
                     <button type="button" class="chip" prop:disabled=next == pages
                         on:click=move |_| turn(next)>"Next"</button>
@@ -422,7 +422,7 @@ fn Row(id: ConversationId, clock: Memo<u64>) -> impl IntoView {
             </span>
             {move || (failed.get() > 0).then(|| view! { <span class="e err num">{failed.get()} " failed"</span> })}
             {move || is_unread.get().then(|| view! {
-                <i class="unread" role="img" aria-label="unread" title="Something came since you looked"></i>
+                <i class="unread" role="img" aria-label="unread" title="Something new since you looked"></i>
             })}
         </a>
     }

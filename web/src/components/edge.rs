@@ -15,7 +15,7 @@ use crate::panes::Pane;
 /// bounds and what a key does.
 #[component]
 pub(super) fn Edge(pane: Pane) -> impl IntoView {
-    let width = RwSignal::new(pane.parse(browser::setting(pane.name()).as_deref()));
+    let width = RwSignal::new(pane.parse(browser::setting(pane.name()).as_deref(), browser::width()));
     // The x coordinate at which the drag began, and the width at that time.
     let pulled = RwSignal::new(None::<(i32, u32)>);
     Effect::new(move |_| {

@@ -81,7 +81,7 @@ pub(super) fn Empty() -> impl IntoView {
         .into_any(),
         Why::Fresh => view! { <Fresh /> }.into_any(),
         Why::NothingRead => {
-            view! { <p class="empty meta">"Nothing of it can be shown yet. The bar above says what was read, and in which dialect."</p> }
+            view! { <p class="empty meta">"None of it can be shown yet. The bar above says what was read, and in which dialect."</p> }
                 .into_any()
         }
         Why::Refused(problem) => {
@@ -112,7 +112,7 @@ fn Fresh() -> impl IntoView {
                 }.into_any()
             } else {
                 view! {
-                    <p>"This hub has no agents of its own that could answer. They are set in its "<code>"fanlight.toml"</code>":"</p>
+                    <p>"This hub has no agents of its own that could answer. They are set up in its "<code>"fanlight.toml"</code>":"</p>
                     <Line line="[agents.helper]".to_owned() />
                 }.into_any()
             }}
@@ -148,13 +148,13 @@ fn Starts(title: &'static str) -> impl IntoView {
         let open = std::mem::take(&mut is_first);
         view! {
             <details open=open>
-                <summary><h3>{start.title}</h3></summary>
+                <summary><h2>{start.title}</h2></summary>
                 <p class="meta">{start.hint}</p>
                 {lines.collect_view()}
             </details>
         }
     });
-    view! { <div class="empty" data-t="starts"><h2>{title}</h2><Waiting />{ways}</div> }
+    view! { <div class="empty" data-t="starts"><h1>{title}</h1><Waiting />{ways}</div> }
 }
 
 /// Whether the first event has arrived, with the name of its conversation, which the page opens shortly

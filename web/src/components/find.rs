@@ -75,7 +75,7 @@ pub(crate) fn Find() -> impl IntoView {
         searched.with(|searched| match searched {
             Ok(Some(found)) => found.words(),
             Ok(None) => "Answers, thinking, arguments and results, also while they stream".to_owned(),
-            Err(why) => format!("No such pattern: {why}"),
+            Err(why) => format!("Not a valid pattern: {why}"),
         })
     };
     let is_wrong = move || searched.with(Result::is_err);

@@ -31,8 +31,7 @@ pub(super) fn Order() -> impl IntoView {
     };
     let rows = move || {
         if !can.get() {
-            let why =
-                store.why_not(ReaderAction::Label).unwrap_or("No conversation is open that can be changed");
+            let why = store.why_not(ReaderAction::Label).unwrap_or("No conversation is open");
             return view! { <p class="meta pad">{why}</p> }.into_any();
         }
         view! {
@@ -46,7 +45,7 @@ pub(super) fn Order() -> impl IntoView {
         .into_any()
     };
     view! {
-        <Dialog title="Order">
+        <Dialog title="Organise">
             {rows}
             {move || trouble().map(|why| view! { <p class="err pad" role="alert" data-t="label-trouble">{refused(&why)}</p> })}
             {move || label.with(|label| label.by.clone()).map(|by| view! {

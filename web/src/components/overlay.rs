@@ -140,7 +140,7 @@ fn Delete() -> impl IntoView {
             <p class="meta pad">{GOES}</p>
             <p class="meta pad">{STAYS}</p>
             {move || stops.get().then(|| view! {
-                <p class="pad" role="alert" data-t="delete-runs">"It still has an active run. Agents of this hub can be stopped; if others publish more, the conversation begins anew."</p>
+                <p class="pad" role="alert" data-t="delete-runs">"It still has an active run. Agents of this hub can be stopped; if others publish more, the conversation starts over."</p>
             })}
             {move || trouble.get().map(|why| view! { <p class="pad" role="alert" data-t="delete-trouble">{why}</p> })}
             <div class="setting">

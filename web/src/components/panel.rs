@@ -38,7 +38,7 @@ pub(crate) fn Panel() -> impl IntoView {
     });
     view! {
         <aside class="tools" class:off=move || !store.panel.is_beside.get() class:sheet=move || store.panel.sheet.get() == Sheet::Tools
-            aria-label="Tools, agents, outline, finding and details">
+            aria-label="Tools, agents, outline, find and details">
             <div class="atabs panel-tabs">
                 <span role="tablist" aria-label="Panel">{tabs}</span>
                 <span class="grow"></span>

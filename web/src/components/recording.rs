@@ -111,7 +111,7 @@ pub(super) fn OpenRecording() -> impl IntoView {
     view! {
         <input type="file" class="sr" tabindex="-1" aria-hidden="true" data-t="recording-file" node_ref=input
             on:change=chosen />
-        <button type="button" class="plain open-recording" title="Open a recording: or drop a file anywhere"
+        <button type="button" class="plain open-recording" title="Open a recording, or drop a file anywhere"
             on:click=ask>{icon("#file", "")} " Open a recording"</button>
     }
 }
@@ -122,7 +122,7 @@ pub(crate) fn DropVeil() -> impl IntoView {
     let store = use_store();
     move || {
         store.panel.dragging.get().then(|| {
-            view! { <div class="veil drop" data-t="drop"><p>"Drop a recording: it is read here, nothing is sent. Drop files on the message field to ask with them"</p></div> }
+            view! { <div class="veil drop" data-t="drop"><p>"Drop a recording: it is read here, nothing is sent. Drop files on the message field to send them with a question"</p></div> }
         })
     }
 }

@@ -237,7 +237,7 @@ fn Made(draft: Draft) -> impl IntoView {
                     <input readonly aria-label="The new link" data-t="made-link" prop:value=shown />
                     <Copy text=move || copied.clone() label="Copy link" />
                 </div>
-                <p class="meta pad share-hint">"Copy it now: it is shown only this once."</p>
+                <p class="meta pad share-hint">"Copy it now: it will not be shown again."</p>
             }
         })
     }

@@ -123,7 +123,7 @@ fn Log() -> impl IntoView {
         };
         let text =
             format!("{what} since {}: what you see is live, but not kept", browser::time_of_day(since));
-        let title = "Make room or mend the disk; the hub writes again by itself. Until then a restart of the hub loses \
+        let title = "Make room or repair the disk; the hub writes again by itself. Until then a restart of the hub loses \
                      what came since.";
         Some(
             view! { <strong class="log-failing" role="alert" data-t="log" data-state=state title=title>{text}</strong> },

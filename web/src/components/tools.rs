@@ -238,7 +238,7 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
                     .collect_view()
             });
             view! {
-                <select aria-label="Calls of which agent" data-t="by-agent" on:change=choose>
+                <select aria-label="Agent of the calls" data-t="by-agent" on:change=choose>
                     <option value="all">"all agents"</option>
                     {options}
                 </select>

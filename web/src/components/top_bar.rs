@@ -164,7 +164,7 @@ pub(crate) fn TopBar() -> impl IntoView {
             <button type="button" class="icon hide of-conversation" aria-label="Find" title="Find (/)"
                 on:click=move |_| store.ask_word()>{icon("#find", "")}</button>
             {move || store.can_label().then(|| view! {
-                <button type="button" class="icon hide of-conversation" aria-label="Order" title="Pin, archive, tags, note (g o)" data-t="order"
+                <button type="button" class="icon hide of-conversation" aria-label="Organise" title="Pin, archive, tags, note (g o)" data-t="order"
                     on:click=move |_| store.open_dialog(OpenDialog::Order)>{icon("#pin", "")}</button>
             })}
             <ShareButton />
@@ -186,8 +186,8 @@ fn Watching() -> impl IntoView {
         let (viewers, names) = (store.link.viewers.get(), store.link.viewer_names.get());
         (viewers > 1).then(|| {
             let title = match names.join(", ") {
-                none if none.is_empty() => String::from("Viewers of this conversation, you among them"),
-                names => format!("Viewers of this conversation, you among them: {names}"),
+                none if none.is_empty() => String::from("Viewers of this conversation, including you"),
+                names => format!("Viewers of this conversation, including you: {names}"),
             };
             view! {
                 <span class="pill num hide" data-t="watching" title=title>
@@ -293,11 +293,11 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         RunStatus::Complete if time().is_empty() => "Done",
         RunStatus::Error if time().is_empty() => "Failed",
         RunStatus::Cancelled if time().is_empty() => "Cancelled",
-        RunStatus::Interrupted if time().is_empty() => "Broke off",
+        RunStatus::Interrupted if time().is_empty() => "Interrupted",
         RunStatus::Complete => "Done in",
         RunStatus::Error => "Failed after",
         RunStatus::Cancelled => "Cancelled after",
-        RunStatus::Interrupted => "Broke off after",
+        RunStatus::Interrupted => "Interrupted after",
     };
     view! { <span class=class data-t="pill"><StateIcon shape=shape /> <span class="hide">{word}</span> {time}</span> }
 }

@@ -48,7 +48,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
     let trouble = move || store.control.read(|control| control.trouble(&at).map(str::to_owned));
     view! {
         <div class="acts" class:open=move || open.get()>
-            <button type="button" class="icon more-acts" aria-label="Actions of this turn" aria-expanded=move || open.get().to_string()
+            <button type="button" class="icon more-acts" aria-label="Actions for this turn" aria-expanded=move || open.get().to_string()
                 on:click=move |_| open.update(|open| *open = !*open)>{icon("#more", "")}</button>
             <span class="acts-list" role="group" aria-label="Turn">
                 <button type="button" class="copy" data-act="copy-turn" on:click=move |_| id.with_value(|id| copy_turn(store, id))>"Copy turn"</button>

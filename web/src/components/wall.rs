@@ -141,7 +141,7 @@ fn nothing(store: Store, all: Memo<Vec<ConversationId>>, filter: Memo<Filter>) -
             }.into_any()
         } else {
             view! {
-                <p class="meta pad">"No conversation fits the filter. "
+                <p class="meta pad">"No conversation matches the filter. "
                     <button type="button" class="link" on:click=move |_| store.panel.filter.set(String::new())>"Show all"</button></p>
             }.into_any()
         })
@@ -241,7 +241,7 @@ fn Pager(pages: Signal<usize>, page: Memo<usize>, wanted: RwSignal<usize>) -> im
             let forward = move |_: leptos::ev::MouseEvent| wanted.set(page.get_untracked().saturating_add(1));
             view! {
                 <span class="pager num" data-t="pager">
-                    <button type="button" class="chip" prop:disabled=move || page.get() == 0 on:click=back>"Back"</button>
+                    <button type="button" class="chip" prop:disabled=move || page.get() == 0 on:click=back>"Previous"</button>
                     " page " {move || page.get().saturating_add(1)} " of " {move || pages.get()} " "
                     <button type="button" class="chip" prop:disabled=is_last
                         on:click=forward>"Next"</button>

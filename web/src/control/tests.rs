@@ -143,7 +143,7 @@ fn who_answers_is_who_was_chosen_then_who_answered_last_then_the_first() {
 #[test]
 fn edited_arguments_are_an_object() {
     assert!(edited(r#"{"a":1}"#).is_ok());
-    assert_eq!(edited("[1]"), Err("Arguments are an object: {…}".to_owned()));
+    assert_eq!(edited("[1]"), Err("Arguments must be an object: {…}".to_owned()));
     assert!(edited(r#"{"a":}"#).unwrap_err().contains("column 6"));
 }
 

@@ -46,7 +46,7 @@ fn a_run_says_what_is_known_of_it_and_nothing_that_is_not() {
     assert_eq!(fact(&shown, "Conversation", "position"), Some("picture:4"));
     assert_eq!(fact(&shown, "Conversation", "began"), Some("at 1000"));
     assert_eq!(fact(&shown, "Conversation", "holds"), Some("1 run · 0 messages"));
-    assert_eq!(fact(&shown, "Warnings", "number"), Some("none: the stream came as its format says"));
+    assert_eq!(fact(&shown, "Warnings", "number"), Some("none: the stream kept to its format"));
 }
 
 #[test]

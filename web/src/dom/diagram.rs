@@ -41,7 +41,7 @@ const START_MS_MAX: i32 = 30_000;
 const BEGINNING: u32 = 40;
 
 /// Why nothing is drawn while the library is not there.
-const AWAY: &str = "what draws diagrams cannot be loaded";
+const AWAY: &str = "the part that draws diagrams cannot be loaded";
 
 thread_local! {
     /// What draws for the page. There is one, since its frame is large.

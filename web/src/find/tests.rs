@@ -80,12 +80,12 @@ fn a_text_full_of_hits_is_counted_and_lists_some() {
 #[test]
 fn nothing_is_said_of_what_was_not_searched() {
     let mut view = view();
-    assert_eq!(look(&mut Finder::default(), &view, "nowhere").words(), "Not in this conversation");
+    assert_eq!(look(&mut Finder::default(), &view, "nowhere").words(), "Not found in this conversation");
     assert_eq!(look(&mut Finder::default(), &view, "größe").words(), "answer 1");
     let tool = view.runs[0].tools.values_mut().next().unwrap();
     tool.result_ref = Some(model::event::ResultRef { bytes: 400_000, hash: "00".into() });
     let words = look(&mut Finder::default(), &view, "nowhere").words();
-    assert_eq!(words, "Not in what is here: only the beginning of 1 large result was searched");
+    assert_eq!(words, "Not found here: only the beginning of 1 large result was searched");
     let words = look(&mut Finder::default(), &view, "größe").words();
     assert_eq!(words, "answer 1 · only the beginning of 1 large result was searched");
 }

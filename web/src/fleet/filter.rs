@@ -212,10 +212,10 @@ pub fn unknown(text: &str) -> Option<String> {
     let (key, word) = odd?;
     Some(if let Some((key, values)) = KEYS.iter().find(|(known, _)| *known == key) {
         let values = values.iter().map(|value| format!("{key}:{value}")).collect::<Vec<_>>();
-        format!("{word} is not a condition; there are {}", values.join(", "))
+        format!("{word} is not a condition; use {}", values.join(", "))
     } else {
         let keys = KEYS.iter().map(|(key, _)| format!("{key}:")).collect::<Vec<_>>();
-        format!("{key}: is not a condition; there are {}", keys.join(", "))
+        format!("{key}: is not a condition; use {}", keys.join(", "))
     })
 }
 
@@ -410,12 +410,12 @@ mod tests {
         let of = |text| unknown(text).unwrap_or_default();
         assert_eq!(
             of("night place:helper"),
-            "place: is not a condition; there are state:, reason:, model:, tool:, agent:, host:, has:, depth:, slower:, tag:, is:"
+            "place: is not a condition; use state:, reason:, model:, tool:, agent:, host:, has:, depth:, slower:, tag:, is:"
         );
-        assert_eq!(of("is:gone"), "is:gone is not a condition; there are is:pinned, is:archived");
+        assert_eq!(of("is:gone"), "is:gone is not a condition; use is:pinned, is:archived");
         assert_eq!(
             of("has:wings"),
-            "has:wings is not a condition; there are has:error, has:approval, has:good, has:bad"
+            "has:wings is not a condition; use has:error, has:approval, has:good, has:bad"
         );
         for fine in ["", "night", "state:", "state:run model:x", "http://x", "slower:5s"] {
             assert_eq!(unknown(fine), None, "{fine}");

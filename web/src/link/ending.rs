@@ -30,7 +30,7 @@ pub fn ending(code: u16) -> Ending {
         ("You are not logged in any more", "Reload to log in.")
     } else if is(&[CloseCode::Forbidden]) {
         (
-            "You may not look at anything here",
+            "You may not view anything here",
             "Ask those who run the hub for a grant, then reload and log in with it.",
         )
     } else if is(&[CloseCode::ShuttingDown]) {

@@ -360,7 +360,7 @@ impl Listener for Board {
         let frame = match serde_json::from_str::<Frame>(text) {
             Ok(frame) => frame,
             Err(error) => {
-                web_sys::console::warn_1(&format!("a frame of the hub is none: {error}").into());
+                web_sys::console::warn_1(&format!("a frame of the hub cannot be read: {error}").into());
                 return None;
             }
         };

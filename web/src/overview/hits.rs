@@ -79,7 +79,7 @@ impl SearchFound {
     pub fn rest(&self) -> Option<(&'static str, &'static str)> {
         self.next?;
         Some(if self.is_partial {
-            ("The search was stopped after 2 s: older texts are not searched yet.", "Search on")
+            ("The search was stopped after 2 s: older texts are not searched yet.", "Keep searching")
         } else {
             ("There are older hits.", "Show older hits")
         })
@@ -145,7 +145,7 @@ mod tests {
         let mut found = SearchFound::default();
         found.add(page(&[], r#","next":9,"partial":true"#));
         assert_eq!(found.words(), "Nothing found so far");
-        assert_eq!(found.rest().map(|it| it.1), Some("Search on"));
+        assert_eq!(found.rest().map(|it| it.1), Some("Keep searching"));
         assert_eq!(model::limits::SEARCH_MS, 2_000);
         assert_eq!(SearchAnswer::parse("<html>"), None);
         assert_eq!(SearchAnswer::parse("{}"), None);

@@ -211,7 +211,7 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
                 format!("{} · {}", picture.time(step), numbers.collect::<Vec<_>>().join(" · "))
             }
             None => {
-                "Point at the chart to read its values; click it to open the runs of that time, with Shift those since then."
+                "Point at the chart for its values. Click: runs of that time; Shift-click: runs since then."
                     .to_owned()
             }
         })

@@ -79,7 +79,7 @@ pub(super) fn Question(
                 <p class="meta">{GOES_MANY} " " {STAYS}</p>
                 {move || (stops.get() > 0).then(|| view! {
                     <p role="alert" data-t="question-runs">{still_running(stops.get())}
-                        " Agents of this hub can be stopped; if others publish more, the conversation begins anew."</p>
+                        " Agents of this hub can be stopped; if others publish more, the conversation starts over."</p>
                 })}
                 {move || trouble.get().map(|why| view! { <p class="err" role="alert" data-t="question-trouble">{refused(&why)}</p> })}
                 <div class="answers">

@@ -3,7 +3,7 @@
 //! ```text
 //! Field, Narrowing ─▶ text (the address bar) ─▶ SearchTerms ─▶ after a pause ─▶ GET /v1/search ─▶ SearchFound ─▶ Results
 //!                                                                 ▲                                          │
-//!                                                                 └── Search on, Show older hits ────────────┘
+//!                                                                 └── Keep searching, Show older hits ───────┘
 //! ```
 //!
 //! | key | in the field | on a hit |
@@ -173,8 +173,7 @@ impl SearchState {
             }
             self.is_busy.set(false);
             let read = answer.and_then(|text| {
-                SearchAnswer::parse(&text)
-                    .ok_or_else(|| "The hub's answer is not one of a search.".to_owned())
+                SearchAnswer::parse(&text).ok_or_else(|| "The hub's answer could not be read.".to_owned())
             });
             match read {
                 Ok(answer) => self.take(answer, before),

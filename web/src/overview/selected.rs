@@ -38,10 +38,10 @@ pub(super) fn Selected(table: Table) -> impl IntoView {
     let lacks = move |right| access.with(|it| it.as_ref().is_some_and(|it| !it.has_somewhere(right)));
     let may = move |right| access.with(|it| it.as_ref().is_some_and(|it| it.has_somewhere(right)));
     let stop_hint =
-        move || lacks("control").then_some("You can watch only: you do not have the grant `control`");
+        move || lacks("control").then_some("You can only watch: you do not have the grant `control`");
     let export_hint = move || {
         if lacks("export") {
-            "You can watch only: you do not have the grant `export`".to_owned()
+            "You can only watch: you do not have the grant `export`".to_owned()
         } else {
             format!("Save up to {FILES_MAX} as Markdown")
         }
@@ -118,7 +118,7 @@ fn Archive(table: Table, told: RwSignal<Option<String>>) -> impl IntoView {
     });
     let press = move |_| {
         let archived = !are_archived.get_untracked();
-        let word = if archived { "archived" } else { "taken out of the archive" };
+        let word = if archived { "archived" } else { "unarchived" };
         label(table, told, word, move |_| Ok(Some(Change { archived: Some(archived), tags: None })));
     };
     view! {

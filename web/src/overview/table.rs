@@ -146,7 +146,7 @@ impl Column {
             Self::Rated => "Rated",
             Self::Started => "Started",
             Self::Last => "Last event",
-            Self::Words => "Last words",
+            Self::Words => "Latest text",
         }
     }
 

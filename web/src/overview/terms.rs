@@ -97,7 +97,7 @@ impl SearchTerms {
                 continue;
             }
             if terms.value(key).is_some() {
-                return Err(format!("{key}: is there twice; only one can be searched for"));
+                return Err(format!("{key}: stands twice; use it once"));
             }
             terms.conditions.push((key, checked(key, value)?));
         }
@@ -173,7 +173,7 @@ fn checked(key: &'static str, value: String) -> Result<String, String> {
         ("since" | "until", _) if moment(&value).is_some() => return Ok(value),
         ("kind" | "state" | "is", _) => lower,
         ("since" | "until", _) => {
-            return Err(format!("{key}:{value} is no time; say {key}:24h, {key}:7d or {key}:2026-11-20"));
+            return Err(format!("{key}:{value} is not a time; use {key}:24h, {key}:7d or {key}:2026-11-20"));
         }
         _ => return Ok(value),
     };
@@ -181,7 +181,7 @@ fn checked(key: &'static str, value: String) -> Result<String, String> {
         return Ok(value);
     }
     let values = known.iter().map(|value| format!("{key}:{value}")).collect::<Vec<_>>();
-    Err(format!("{key}:{value} cannot be searched for; there are {}", values.join(", ")))
+    Err(format!("{key}:{value} cannot be searched for; use {}", values.join(", ")))
 }
 
 /// Splits what was typed at the spaces outside of quotes.
@@ -217,7 +217,7 @@ pub fn unknown(text: &str) -> Option<String> {
     let (key, _) = piece.text.split_once(':')?;
     let keys = KEYS.iter().map(|(key, _)| format!("{key}:")).collect::<Vec<_>>();
     Some(format!(
-        "{key}: is a condition of lists, not of the search: it is searched for as a word. There are {}",
+        "{key}: is a condition of lists, not of the search: it is searched for as a word. Use {}",
         keys.join(", ")
     ))
 }
@@ -289,7 +289,8 @@ pub fn values<'a>(
     let known = KEYS.iter().find(|(known, _)| *known == key).map_or(&[][..], |(_, values)| values);
     let mut found: BTreeSet<String> = known.iter().map(|&value| value.to_owned()).collect();
     let mut note = |name: &str| {
-        if !found.contains(name) {
+        // A call may have no name.
+        if !name.is_empty() && !found.contains(name) {
             found.insert(name.to_owned());
         }
     };

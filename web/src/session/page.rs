@@ -34,7 +34,7 @@ impl Listener for PageListener {
         let frame = match parse_server_with(text, modules::read_view) {
             Ok(frame) => frame,
             Err(error) => {
-                web_sys::console::warn_1(&format!("a frame of the hub is none: {error}").into());
+                web_sys::console::warn_1(&format!("a frame of the hub cannot be read: {error}").into());
                 return None;
             }
         };

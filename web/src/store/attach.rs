@@ -130,7 +130,7 @@ impl Store {
             let answer = browser::post(&path, &body).await;
             let done = answer.and_then(|text| {
                 serde_json::from_str::<Done>(&text)
-                    .map_err(|error| format!("The hub's answer is not understood: {error}"))
+                    .map_err(|error| format!("The hub's answer could not be read: {error}"))
             });
             let frame = match done {
                 Ok(done) => ServerFrame::Done(done),

@@ -64,7 +64,7 @@ impl Store {
     pub(crate) fn take_older(self, answer: &str) -> Result<(), String> {
         let is_taken = self.reading.model.try_update_value(|model| model.take_older(answer)).unwrap_or(false);
         self.ask_painting();
-        if is_taken { Ok(()) } else { Err("The hub's answer is not a list.".to_owned()) }
+        if is_taken { Ok(()) } else { Err("The hub's answer could not be read.".to_owned()) }
     }
 
     /// Stores what was seen, together with what other pages of the reader stored. Two pages of a reader may

@@ -16,7 +16,7 @@ pub struct AuditCheck {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditFault {
     /// It is no entry.
-    #[error("it is no entry of an audit log: {0}")]
+    #[error("it is not an entry of an audit log: {0}")]
     NoEntry(String),
     /// Lines before it are missing, or were put in.
     #[error("it has the number {found}, and {expected} comes here")]

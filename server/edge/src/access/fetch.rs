@@ -17,7 +17,7 @@ const FETCH_WITHIN: Duration = Duration::from_secs(10);
 
 /// Asks for the document at the address of `upstream`. Fails as [`send`] does.
 pub(super) async fn get(egress: &Egress, upstream: &Upstream) -> Result<Vec<u8>, String> {
-    let address = upstream.uri("").ok_or("its address is none")?;
+    let address = upstream.uri("").ok_or("its address is not a URL")?;
     let request = Request::get(address).header("accept", "application/json").body(Full::default());
     send(egress, upstream, request.map_err(|error| error.to_string())?).await
 }

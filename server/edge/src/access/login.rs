@@ -96,13 +96,13 @@ pub(crate) enum LoginFault {
     )]
     Log(#[source] LogError),
     /// Others are served first.
-    #[error("many log in at this moment: try again")]
+    #[error("too many people are logging in at this moment: try again")]
     Busy,
     /// The address has begun as many logins as it may.
     #[error("this address has begun too many logins within a minute: try again in a moment")]
     TooMany,
     /// The provider did not do what it should.
-    #[error("the provider of identities cannot be used now: {0}")]
+    #[error("the identity provider cannot be used now: {0}")]
     Provider(String),
 }
 
@@ -209,7 +209,7 @@ impl Provider {
     ) -> Result<String, String> {
         let upstream = self.upstream(&metadata.token_endpoint)?;
         let mut fields = self.config.client.redeems(login, code);
-        let mut request = Request::post(upstream.uri("").ok_or("its address is none")?)
+        let mut request = Request::post(upstream.uri("").ok_or("its address is not a URL")?)
             .header("content-type", "application/x-www-form-urlencoded")
             .header("accept", "application/json");
         match &self.secret {
@@ -224,7 +224,7 @@ impl Provider {
             request.body(Full::new(Bytes::from(form(&fields)))).map_err(|error| error.to_string())?;
         let answer = fetch::send(egress, &upstream, request).await?;
         let answer: serde_json::Value =
-            serde_json::from_slice(&answer).map_err(|_not_shown| "its answer is no JSON".to_owned())?;
+            serde_json::from_slice(&answer).map_err(|_not_shown| "its answer is not JSON".to_owned())?;
         let token = answer.get("id_token").and_then(serde_json::Value::as_str);
         token.map(str::to_owned).ok_or_else(|| "its answer has no ID token".to_owned())
     }

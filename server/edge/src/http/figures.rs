@@ -61,11 +61,11 @@ pub(crate) async fn series(
 ) -> Result<Json<Series>, Problem> {
     let figures = list("metric", &params.metric, Figure::parse)?;
     if figures.is_empty() {
-        return Err(Problem::bad_request(format!("metric: names none; there are {}", Figure::names())));
+        return Err(Problem::bad_request(format!("metric: name at least one of {}", Figure::names())));
     }
     let groups = list("by", params.by.as_deref().unwrap_or_default(), Group::parse)?;
     if groups.contains(&Group::Day) {
-        return Err(Problem::bad_request("by: day is no group of a series; say step=1d"));
+        return Err(Problem::bad_request("by: a series has no group day; use step=1d"));
     }
     let step_ms = params.step.as_deref().map_or(Ok(HOUR_MS), step)?;
     let (from, to) = span(params.from, params.to, step_ms)?;
@@ -111,7 +111,7 @@ pub(crate) async fn usage(
 ) -> Result<Response, Problem> {
     let groups = list("by", params.by.as_deref().unwrap_or("agent"), Group::parse)?;
     if groups.contains(&Group::Reason) {
-        return Err(Problem::bad_request("by: reason is a group of series alone"));
+        return Err(Problem::bad_request("by: only a series has the group reason"));
     }
     let (from, to) = (params.from.unwrap_or(0), params.to.unwrap_or_else(|| end_of(clock::now_ms(), DAY_MS)));
     let (from, to) = (from - from % HOUR_MS, end_of(to, HOUR_MS));
@@ -152,7 +152,7 @@ impl Group {
             "tool" => Self::Tool,
             "day" => Self::Day,
             "reason" => Self::Reason,
-            _ => return Err(String::from("there are agent, model, tool, day, reason")),
+            _ => return Err(String::from("use agent, model, tool, day or reason")),
         })
     }
 }
@@ -176,8 +176,8 @@ fn list<T: PartialEq>(
 ) -> Result<Vec<T>, Problem> {
     let mut all = Vec::new();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
-        let one =
-            parse(word).map_err(|why| Problem::bad_request(format!("{name}: {word:?} is none; {why}")))?;
+        let one = parse(word)
+            .map_err(|why| Problem::bad_request(format!("{name}: {word:?} is not known; {why}")))?;
         if !all.contains(&one) {
             all.push(one);
         }
@@ -191,7 +191,9 @@ fn step(text: &str) -> Result<u64, Problem> {
     let parsed = hours.or_else(|| text.strip_suffix('d').map(|n| (n, DAY_MS)));
     let ms = parsed.and_then(|(n, ms)| n.parse::<u64>().ok()?.checked_mul(ms)).filter(|ms| *ms > 0);
     ms.ok_or_else(|| {
-        Problem::bad_request(format!("step: {text:?} is no whole number of hours or days, such as 1h or 7d"))
+        Problem::bad_request(format!(
+            "step: {text:?} is not a whole number of hours or days, such as 1h or 7d"
+        ))
     })
 }
 
@@ -208,7 +210,7 @@ fn span(from: Option<u64>, to: Option<u64>, step_ms: u64) -> Result<(u64, u64), 
     let steps = (to - from).div_ceil(step_ms);
     if steps > SERIES_STEPS_MAX {
         return Err(Problem::bad_request(format!(
-            "step: these are {steps} steps, and there may be {SERIES_STEPS_MAX}; ask for longer ones or a shorter time"
+            "step: these are {steps} steps, and the limit is {SERIES_STEPS_MAX}; ask for longer ones or a shorter time"
         )));
     }
     Ok((from, to))

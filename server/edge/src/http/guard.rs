@@ -151,7 +151,7 @@ fn check(hosts: &[String], is_guest: bool, request: &Request) -> Result<(), Prob
     let works = WORKS.iter().any(|begin| request.uri().path().starts_with(begin));
     if works && (is_foreign || is_from_elsewhere(headers)) && !is_followed_link(request) {
         return refuse(
-            "a page of another origin asks, and this path is for the hub's own page and for programs",
+            "the request comes from a page of another origin; this path is for the hub's own page and for programs",
         );
     }
     Ok(())

@@ -176,16 +176,17 @@ fn answer(name: &str, headers: &HeaderMap) -> Response {
         let detail = format!("the help has no document named {name:?}; /help lists all");
         return Problem::new(ErrorCode::NotFound, detail).into_response();
     };
-    let kept =
-        [(header::ETAG, page.tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    // A browser takes the headers of a 304 for the page that it kept: with another policy its style would be refused.
+    let kept = [
+        (header::ETAG, page.tag.clone()),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CONTENT_SECURITY_POLICY, policy().clone()),
+    ];
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| *known == page.tag) {
         return (StatusCode::NOT_MODIFIED, kept).into_response();
     }
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (header::CONTENT_SECURITY_POLICY, policy().clone()),
-    ];
-    (kept, headers, page.html.as_str()).into_response()
+    let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))];
+    (kept, kind, page.html.as_str()).into_response()
 }
 
 /// The policy of the help: its own style and nothing else.

@@ -82,7 +82,7 @@ pub(crate) fn durability(headers: &HeaderMap, offered: Durability) -> Result<Dur
         Some("synced") => Durability::Synced,
         Some("replicated") => Durability::Replicated,
         Some(other) => {
-            let detail = format!("{DURABILITY}: {other:?} is none of memory, stored, synced, replicated");
+            let detail = format!("{DURABILITY}: {other:?} is not one of memory, stored, synced, replicated");
             return Err(Problem::bad_request(detail));
         }
     };

@@ -27,7 +27,7 @@ impl LensQuery {
         let level = self.level.as_deref().map(str::parse).transpose().map_err(|error| wrong(&error))?;
         let kinds = self.kinds.as_deref().map(|words| Kinds::of(words.split(',').map(str::trim)));
         let depth = self.depth.as_deref().map(str::parse::<u32>).transpose();
-        let depth = depth.map_err(|_no_number| wrong(&"depth: a number of levels"))?;
+        let depth = depth.map_err(|_no_number| wrong(&"depth: a number of levels is expected"))?;
         let root = self.root.as_deref().map(AgentId::new);
         let agents = (root.is_some() || depth.is_some()).then_some(Agents { root, depth });
         Ok(Lens {

@@ -236,8 +236,8 @@ fn begin(
     blocking(|| shared.gate.audit(told.failed(ErrorCode::OverBudget.as_str())));
     let left_s = until.map(|until| until.saturating_sub(clock::now_ms()).div_ceil(1_000));
     let again = match left_s {
-        Some(seconds) => format!("it begins anew in {seconds} s"),
-        None => String::from("it does not begin anew"),
+        Some(seconds) => format!("it is renewed in {seconds} s"),
+        None => String::from("it is not renewed"),
     };
     let detail = format!(
         "the budget of the token {:?} is used up: {} of {budget} in {} calls; {again}. Nothing was sent to {name}",

@@ -18,10 +18,11 @@ pub(super) fn launcher() -> Vec<OsString> {
 pub(super) fn run(args: &AlongsideArgs) -> Result<(), CommandError> {
     use std::os::unix::process::CommandExt as _;
 
-    let gone = || CommandError::new("the hub that starts this program is gone", "there is nothing to mend");
+    let gone = || CommandError::new("the hub that starts this program is gone", "there is nothing to fix");
     let failed = |what: String| CommandError::new(what, "see whether the program can be started by hand");
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
-        .map_err(|error| failed(format!("the system does not take the wish: {error}")))?;
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(
+        |error| failed(format!("the system cannot end the program together with the hub: {error}")),
+    )?;
     // The parent may have died before the signal was set.
     let parent = rustix::process::getppid().ok_or_else(gone)?;
     if u32::try_from(parent.as_raw_nonzero().get()).ok() != Some(args.process) {

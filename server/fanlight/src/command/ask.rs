@@ -223,7 +223,7 @@ fn again(conversation: &ConversationId) -> String {
 fn refused(error: &PublishError) -> CommandError {
     match error {
         PublishError::Unreachable { .. } => CommandError::publishing(error),
-        _ => CommandError::new(error.to_string(), "mend what the hub names, and ask again"),
+        _ => CommandError::new(error.to_string(), "fix what the hub names, and ask again"),
     }
 }
 
@@ -232,7 +232,10 @@ fn fresh(agent: &str) -> Result<ConversationId, CommandError> {
     let agent: String = agent.chars().take(40).filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     let name = format!("{agent}-{:016x}", RandomState::new().hash_one(std::process::id()));
     name.trim_start_matches('-').parse().map_err(|error| {
-        CommandError::new(format!("no name for the conversation: {error}"), "give one with --conversation")
+        CommandError::new(
+            format!("this is not a name for a conversation: {error}"),
+            "give one with --conversation",
+        )
     })
 }
 

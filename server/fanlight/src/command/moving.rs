@@ -39,7 +39,7 @@ pub(crate) fn run(args: &MoveArgs, mut output: ResultOutput) -> Result<(), Comma
     let sum = runtime::many_threads()?.block_on(copy_all(from.as_ref(), to.as_ref(), &mut output));
     for (log, name) in [(&from, "--from"), (&to, "--to")] {
         log.close()
-            .map_err(|error| CommandError::new(format!("{name}: {error}"), "mend the log and try again"))?;
+            .map_err(|error| CommandError::new(format!("{name}: {error}"), "fix the log and try again"))?;
     }
     let Sum { conversations, events, left_out, failed } = sum?;
     let older = if left_out == 0 {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &MoveArgs, mut output: ResultOutput) -> Result<(), Comma
         let what = format!("{failed} conversations were not copied, see above");
         return Err(CommandError::new(
             what,
-            "mend what is named and run it again: what is there already is refused and stays",
+            "fix what is named and run it again: what is there already is refused and stays",
         ));
     }
     Ok(())

@@ -36,7 +36,7 @@ mod peers;
 /// log cannot be opened, or events are not written at the end.
 pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let settings = args.settings().map_err(|error| CommandError::Usage {
-        what: format!("the settings do not fit: {error}"),
+        what: format!("the settings are not valid: {error}"),
         mend: String::from("`fanlight serve --help` lists them all"),
     })?;
     let config = config(&settings)?;
@@ -57,7 +57,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
     let (hosts, dialects) = (settings.hosts.clone(), dialects(settings)?);
     let sinks = settings.sinks.iter().map(SinkSettings::sink).collect::<Result<_, _>>();
     let sinks = sinks.map_err(|what| CommandError::Usage {
-        what: format!("a sink does not fit: {what}"),
+        what: format!("a sink is not valid: {what}"),
         mend: String::from("`fanlight docs operations` says what a sink looks like"),
     })?;
     let upstreams = settings.upstreams.iter().map(|(name, upstream)| upstream.upstream(name));

@@ -143,7 +143,7 @@ impl<W: Write> TailCommand<W> {
             SessionUpdate::Refused { code, message, .. } => {
                 return Err(CommandError::new(
                     format!("the hub refused: {code}: {message}"),
-                    "mend what the hub names, and try again",
+                    "fix what the hub names, and try again",
                 ));
             }
             _ => {}
@@ -207,7 +207,7 @@ fn ends_run(envelope: &Envelope) -> bool {
 fn reloaded(why: SnapshotReason) -> &'static str {
     match why {
         SnapshotReason::EpochChanged => "the conversation goes on in a new epoch",
-        SnapshotReason::AheadOfHead => "the hub knows less than was seen here and begins anew",
+        SnapshotReason::AheadOfHead => "the hub knows less than was seen here and starts over",
         SnapshotReason::TooOld => "the hub keeps less than was missed; what is in between came as a snapshot",
         SnapshotReason::Cheaper | SnapshotReason::Lagging | SnapshotReason::Requested => {
             "what was missed came as a snapshot"

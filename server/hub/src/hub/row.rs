@@ -20,6 +20,9 @@ const ANSWER_CHARS_MAX: usize = 160;
 /// Longest end of a text that is being written, in characters.
 const SAID_CHARS_MAX: usize = 120;
 
+/// The longest beginning of the last words that is taken for the rest of a word, in characters.
+const WORD_CHARS_MAX: usize = 24;
+
 /// What decides where a conversation stands in the list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ListStanding {
@@ -172,7 +175,11 @@ fn said(run: &RunView) -> Option<String> {
     // All of it on one line: a preview would be cut at its end, which is what counts here.
     let line = plain(last.get(from..)?, usize::MAX);
     let skipped = line.chars().count().saturating_sub(SAID_CHARS_MAX);
-    Some(line.chars().skip(skipped).collect())
+    let end: String = line.chars().skip(skipped).collect();
+    // What is left of a word reads as another one. A text without blanks between its words, such as a Chinese one, stays.
+    let is_cut = |(word, _): &(&str, &str)| skipped > 0 && word.chars().count() <= WORD_CHARS_MAX;
+    let whole = end.split_once(' ').filter(is_cut).map(|(_, whole)| whole.to_owned());
+    Some(whole.unwrap_or(end))
 }
 
 /// The first `words_max` words of a Markdown text without the marks that mean nothing on a single line.

@@ -343,7 +343,7 @@ fn arguments(text: &str) -> Result<String, String> {
         let fields = elements(text)?.into_iter().map(|(name, inside)| (name.to_owned(), value(inside)));
         return Ok(serde_json::Value::Object(fields.collect()).to_string());
     }
-    json(text).map(Cow::into_owned).ok_or_else(|| String::from("the arguments are no JSON object"))
+    json(text).map(Cow::into_owned).ok_or_else(|| String::from("the arguments are not a JSON object"))
 }
 
 /// `text` as a JSON object, unescaped if it needs that.

@@ -158,7 +158,7 @@ fn what_a_viewer_cannot_have_is_refused_by_name() {
         assert_eq!((error.code(), error.about()), (ErrorCode::BadRequest, (Some(7), None)));
         error.to_string()
     };
-    assert_eq!(refused(r#""level":"some""#), r#""some" is none of the levels critical, parts, deltas"#);
-    assert!(refused(r#""kinds":["part.end"]"#).starts_with(r#""part.end" is none of message, "#));
+    assert_eq!(refused(r#""level":"some""#), r#""some" is not one of the levels critical, parts, deltas"#);
+    assert!(refused(r#""kinds":["part.end"]"#).starts_with(r#""part.end" is not one of message, "#));
     assert_eq!(refused(r#""min_interval_ms":501"#), "min_interval_ms is at most 500");
 }

@@ -52,7 +52,7 @@ pub struct Kinds(u16);
 /// The word names no kinds that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is none of message, part.*, tool.*, approval.*, status, error, custom, raw, anomaly, rate, run.*, agent.*"
+    "{0:?} is not one of message, part.*, tool.*, approval.*, status, error, custom, raw, anomaly, rate, run.*, agent.*"
 )]
 pub struct UnknownKind(String);
 

@@ -169,7 +169,7 @@ fn Removable(state: SearchState, key: &'static str) -> impl IntoView {
                 _ => format!("Tag {value}"),
             };
             view! {
-                <button type="button" class="chip removable" aria-pressed="true" title="Take this condition out" data-key=key
+                <button type="button" class="chip removable" aria-pressed="true" title="Remove this condition" data-key=key
                     on:click=move |_| state.put_from_button(key, "")>{words} " ✕"</button>
             }
         })

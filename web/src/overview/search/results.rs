@@ -254,7 +254,7 @@ fn Hints(state: SearchState) -> impl IntoView {
                     <dl>
                         {line("exit code", "texts with both words")}
                         {line("\"exit code\"", "the words next to each other")}
-                        {line("fail*", "words that begin so")}
+                        {line("fail*", "words that begin like this")}
                         {line("tool:run_sql", "arguments and results of that tool")}
                         {line("kind:thinking", "also: message, answer, arguments, result")}
                         {line("since:7d until:2026-11-20", "a time: 24h or 7d ago, or a date")}

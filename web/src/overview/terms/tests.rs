@@ -52,11 +52,11 @@ fn what_cannot_be_searched_for_is_said_with_what_can() {
     let of = |text| SearchTerms::parse(text).unwrap_err();
     assert_eq!(
         of("x state:silent"),
-        "state:silent cannot be searched for; there are state:running, state:complete, state:error, state:cancelled, state:interrupted"
+        "state:silent cannot be searched for; use state:running, state:complete, state:error, state:cancelled, state:interrupted"
     );
-    assert_eq!(of("is:pinned"), "is:pinned cannot be searched for; there are is:archived");
-    assert_eq!(of("since:soon"), "since:soon is no time; say since:24h, since:7d or since:2026-11-20");
-    assert_eq!(of("tool:a tool:b"), "tool: is there twice; only one can be searched for");
+    assert_eq!(of("is:pinned"), "is:pinned cannot be searched for; use is:archived");
+    assert_eq!(of("since:soon"), "since:soon is not a time; use since:24h, since:7d or since:2026-11-20");
+    assert_eq!(of("tool:a tool:b"), "tool: stands twice; use it once");
     assert_eq!(of("tool:a kind:message"), "tool: goes with kind:arguments or kind:result, or without kind:");
     for odd in ["2026-13-01", "2026-1", "99", "1x", "2026-01-01T25:00", "-1d", "d", "18446744073709551615d"] {
         assert_eq!(moment(odd), None, "{odd}");
@@ -85,8 +85,10 @@ fn values_are_offered_for_the_condition_that_is_typed() {
         );
         serde_json::from_str::<ConversationRow>(&row).unwrap()
     };
-    let rows = [row(r#""agent":"night coder","used":["grep"],"tags":["Prod"]"#), row(r#""agent":"writer""#)];
-    let tools = ["run_sql".to_owned()];
+    let rows =
+        [row(r#""agent":"night coder","used":["grep",""],"tags":["Prod"]"#), row(r#""agent":"writer""#)];
+    // What has no name is no value: it would be taken for any tool.
+    let tools = [String::new(), "run_sql".to_owned()];
     let of = |text| completions(text, &tools, rows.iter());
     assert_eq!(of("x tool:"), ["x tool:grep", "x tool:run_sql"]);
     assert_eq!(of("x agent:n"), ["x agent:\"night coder\""]);

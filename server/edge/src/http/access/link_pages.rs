@@ -53,7 +53,7 @@ pub(super) fn over(denial: Denial) -> Response {
     page(
         StatusCode::UNAUTHORIZED,
         "This link no longer works",
-        "<p>Its time may be over, it may have been opened as often as it allows, somebody may have taken it back, or what it showed was \
+        "<p>Its time may be over, it may have been opened as often as it allows, somebody may have revoked it, or what it showed was \
          deleted. It may also be incomplete: check that you copied the whole address.</p>\
          <ul><li>Ask the person who shared it with you for a new one.</li>\
          <li>If you have a token of this hub, <a href=\"/login\">log in</a>.</li></ul>",
@@ -97,7 +97,7 @@ pub(super) fn ask(known: &Admission, guest: &Principal, path: &str) -> Response 
         )
     };
     let way = if !can_leave(known) {
-        "<p>This hub cannot log you out: your organization says with each request who you are. Ask the person who shared it to give that \
+        "<p>This hub cannot log you out: your organisation says with each request who you are. Ask the person who shared it to give that \
          account access. Or <a href=\"/\">leave it</a>.</p>"
             .to_owned()
     } else if known.principal.link().is_some() {

@@ -114,7 +114,7 @@ async fn finish(
     let code = brought.code.as_deref().ok_or(LoginFault::NoLogin)?;
     let (session, admission, next) = shared.gate.finish_login(&shared.egress, &state, code).await?;
     let told = Audited::new(AuditedAction::LogIn, admission.principal.name()).at(&peer(parts).to_string());
-    blocking(|| shared.gate.audit(told.with("at the provider of identities")));
+    blocking(|| shared.gate.audit(told.with("at the identity provider")));
     let mut response = again(StatusCode::OK, &next);
     let set =
         [cookie::set(&session, channel, access::SESSION_MS / 1000), cookie::set_login(&state, channel, 0)];
@@ -130,9 +130,9 @@ async fn finish(
 /// The form, with what went wrong; the audit log notes it.
 fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
     if let LoginFault::Log(cause) = fault {
-        tracing::warn!(%cause, "a login at the provider of identities failed: the log does not answer");
+        tracing::warn!(%cause, "a login at the identity provider failed: the log does not answer");
     } else {
-        tracing::info!(%fault, "a login at the provider of identities failed");
+        tracing::info!(%fault, "a login at the identity provider failed");
     }
     if matches!(fault, LoginFault::NoLogin) {
         // Whoever guesses states makes the database look for them.

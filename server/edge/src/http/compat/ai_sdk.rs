@@ -117,7 +117,7 @@ impl Chat {
         match fields.get("trigger").and_then(Value::as_str) {
             None | Some("submit-message" | "regenerate-message") => {}
             Some(other) => {
-                let what = format!("trigger: {other:?} is none of submit-message, regenerate-message");
+                let what = format!("trigger: {other:?} is not one of submit-message, regenerate-message");
                 return Err(wrong(&what));
             }
         }

@@ -82,7 +82,7 @@ impl Usage {
         }
         if rows.len() > USAGE_ROWS_MAX {
             return Err(LogError::BadQuery(format!(
-                "these are {} rows, and there may be {USAGE_ROWS_MAX}; ask for a shorter time or fewer groups",
+                "these are {} rows, and the limit is {USAGE_ROWS_MAX}; ask for a shorter time or fewer groups",
                 rows.len()
             )));
         }

@@ -252,10 +252,10 @@ pub(super) const OPERATIONS: &[Operation] = &[
         .takes(&[Content::json("ShareRequest")])
         .answers(&[Answer::new(201, "The link; its secret is told here alone.", &[Content::json("ShareMade")])])
         .fails(&[BodyTimeout, Elsewhere, LogFailed, NotFound, TooLarge, TooMany, UnknownConversation]),
-    Operation::new("GET", "/v1/shares", "sharing", "The links that the caller may take back, or those to one conversation")
+    Operation::new("GET", "/v1/shares", "sharing", "The links that the caller may revoke, or those to one conversation")
         .query(&[Parameter::new("conversation", "All links to this one, which the caller must be able to see.", Shape::Text)])
         .answers(json!("The links without their secrets.", "Shares")),
-    Operation::new("DELETE", "/v1/shares/{id}", "sharing", "Takes a link back")
+    Operation::new("DELETE", "/v1/shares/{id}", "sharing", "Revokes a link")
         .about("Whoever came by it is cut off.")
         .answers(&[Answer::new(204, "It is gone.", &[])])
         .fails(&[NotFound, TooMany]),

@@ -85,7 +85,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         .answers(&[ELSEWHERE])
         .fails(&[BodyTimeout, TooLarge, TooMany, Unauthenticated])
         .form(FailureForm::Page),
-    Operation::new("GET", "/login/oidc", "page", "Sends a browser to the provider of identities")
+    Operation::new("GET", "/login/oidc", "page", "Sends a browser to the identity provider")
         .query(&[NEXT])
         .answers(&[ELSEWHERE])
         .fails(&[LogUnavailable, TooMany, Unauthenticated])

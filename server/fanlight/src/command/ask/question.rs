@@ -65,8 +65,9 @@ pub(super) fn text(args: &AskArgs) -> Result<String, CommandError> {
         }
         None => {
             let bytes = read(std::io::stdin().lock(), COMMAND_BYTES_MAX, "the question on stdin")?;
-            String::from_utf8(bytes)
-                .map_err(|error| usage(format!("the question on stdin is no UTF-8: {error}"), "write text"))?
+            String::from_utf8(bytes).map_err(|error| {
+                usage(format!("the question on stdin is not UTF-8: {error}"), "write text")
+            })?
         }
     };
     if text.trim().is_empty() && args.files.is_empty() {
@@ -105,7 +106,7 @@ fn format(of: &AnswerFormat) -> Result<Value, CommandError> {
     let schema: Value = serde_json::from_slice(&bytes)
         .map_err(|error| usage(format!("--response-format: {name}: {error}"), "give a JSON Schema"))?;
     if !schema.is_object() {
-        return Err(usage(format!("--response-format: {name} is no object"), "give a JSON Schema"));
+        return Err(usage(format!("--response-format: {name} is not an object"), "give a JSON Schema"));
     }
     if schema.get("type").is_some_and(|kind| kind == "json_schema") {
         return Ok(schema);

@@ -64,7 +64,7 @@ fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
             format!("nobody answers at {base}: {why}"),
             "start it with `fanlight serve`, or name another address with --url",
         ),
-        Ok(answer) if is_hub(&answer) => CheckResult::well("hub", format!("a Fanlight answers at {base}")),
+        Ok(answer) if is_hub(&answer) => CheckResult::well("hub", format!("Fanlight answers at {base}")),
         Ok(answer) if answer.body.contains("\"unauthenticated\"") => CheckResult::wrong(
             "hub",
             format!("the hub at {base} requires a token, and this one is unknown or expired"),
@@ -77,7 +77,7 @@ fn identity(base: &str, answer: Result<HttpAnswer, String>) -> CheckResult {
         ),
         Ok(answer) => CheckResult::wrong(
             "hub",
-            format!("something answers at {base}, and it is no Fanlight (status {})", answer.status),
+            format!("something answers at {base}, and it is not Fanlight (status {})", answer.status),
             "another program has the port: start the hub at another one with `fanlight serve --listen 127.0.0.1:PORT` and name it with --url",
         ),
     }

@@ -78,7 +78,7 @@ pub(super) fn url(settings: &ServeSettings, scheme: &str, address: SocketAddr) -
 pub(super) fn tell(token: &FirstToken, url: &str, output: &mut ResultOutput) -> Result<(), CommandError> {
     let token = token.secret.reveal();
     let text = format!(
-        "this hub had no token, so it has made one for everything, which is shown this once:\n\
+        "this hub had no token, so it has made one for everything, which is shown only once:\n\
          \x20   in a browser:  {url}/login#token={token}\n\
          \x20   for programs:  curl -H \"Authorization: Bearer {token}\" {url}/v1/access\n\
          \x20   for fanlight:  export FANLIGHT_TOKEN={token}\n\

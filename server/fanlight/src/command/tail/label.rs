@@ -15,7 +15,7 @@ pub(super) fn line(change: &LabelChange) -> String {
         }
     }));
     words.extend(pinned.map(|is_on| yes(is_on, "pinned", "no longer pinned")));
-    words.extend(archived.map(|is_on| yes(is_on, "archived", "taken out of the archive")));
+    words.extend(archived.map(|is_on| yes(is_on, "archived", "unarchived")));
     words.extend(tags.as_ref().map(|tags| {
         if tags.is_empty() { "no tags".to_owned() } else { format!("tags {}", tags.join(", ")) }
     }));
@@ -59,7 +59,7 @@ mod tests {
         );
         assert_eq!(
             of(r#"{"k":"label","title":"","archived":false,"tags":[],"note":""}"#),
-            "label: title taken back · taken out of the archive · no tags · no note"
+            "label: title taken back · unarchived · no tags · no note"
         );
         assert_eq!(
             of(r#"{"k":"label","rating":{"run":"r7","good":false,"why":"wrong table"},"by":"bob"}"#),

@@ -181,7 +181,7 @@ impl<'a> ScriptReader<'a> {
                 "fail" => ScriptPiece::Fail { code: direction.word(0)?, message: direction.body },
                 _ => {
                     if serde_json::from_str::<serde_json::Value>(&direction.body).is_err() {
-                        return Err(direction.error("the arguments are no JSON"));
+                        return Err(direction.error("the arguments are not JSON"));
                     }
                     ScriptPiece::Call {
                         id: direction.word(0)?,

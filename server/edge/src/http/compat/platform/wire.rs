@@ -169,7 +169,7 @@ pub(super) fn modes(said: Option<&Value>) -> Result<(Vec<String>, Vec<String>), 
         Some(_) => return Err(Fault::wrong("stream_mode: a text or a list of texts is expected")),
     };
     if let Some(other) = names.iter().find(|name| !MODES.contains(&name.as_str())) {
-        return Err(Fault::wrong(format!("stream_mode: {other:?} is none of {}", MODES.join(", "))));
+        return Err(Fault::wrong(format!("stream_mode: {other:?} is not one of {}", MODES.join(", "))));
     }
     let (silent, modes): (Vec<_>, Vec<_>) =
         names.into_iter().partition(|name| SILENT.contains(&name.as_str()));
@@ -186,7 +186,7 @@ fn strategy(said: Option<&str>) -> Result<Strategy, Fault> {
         Some("rollback") => Strategy::Rollback,
         Some(other) => {
             let why =
-                format!("multitask_strategy: {other:?} is none of enqueue, reject, interrupt, rollback");
+                format!("multitask_strategy: {other:?} is not one of enqueue, reject, interrupt, rollback");
             return Err(Fault::wrong(why));
         }
     })
@@ -349,7 +349,7 @@ pub(super) fn consents(resume: &Value, waiting: &[ToolCallId]) -> Result<Vec<Con
 }
 
 /// Parses one answer: in the form of the library's middleware (`approve`, `edit`, `reject`), of the agent
-/// inbox (`accept`, `edit`, `ignore`, `response`), or as a plain word. A text that is none of the known words
+/// inbox (`accept`, `edit`, `ignore`, `response`), or as a plain word. A text that is not one of the known words
 /// is a no with that text as its reason. Fails with 422 for an object without a decision.
 fn answer(said: &Value) -> Result<Answer, Fault> {
     let yes = Answer::Yes { arguments: None };
@@ -385,7 +385,7 @@ fn answer(said: &Value) -> Result<Answer, Fault> {
         }
         (Some(other), _) => {
             let why = format!(
-                "command.resume: {other:?} is none of approve, edit, reject, accept, ignore, response"
+                "command.resume: {other:?} is not one of approve, edit, reject, accept, ignore, response"
             );
             Err(Fault::wrong(why))
         }
