@@ -239,3 +239,66 @@ async fn streams_and_what_buffers_them_are_told_apart() {
         assert_eq!(of(&findings, "streaming").0, streams, "{findings:#?}");
     }
 }
+
+/// What is said of the base URL where `OPENAI_BASE_URL` is `value`, beside a hub with the upstream `openai`; its exit code.
+async fn base_url(hub: &TestHub, value: &str) -> (bool, String, Option<i32>) {
+    let (findings, code) = doctor(&hub.url(""), &[], &[("OPENAI_BASE_URL", value)]).await;
+    let (ok, seen) = of(&findings, "base url");
+    (ok, seen.to_owned(), code)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_wrong_base_url_has_a_finding_of_its_own_and_a_right_one_leads_to_a_call_that_is_shown() {
+    let address = server(|request: Request| async move {
+        let is_list = request.uri().path().ends_with("/models");
+        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
+        if is_list { "{}".into_response() } else { event.repeat(40_000).into_response() }
+    })
+    .await;
+    let hub = TestHub::start_with(&["--upstream", &format!("openai=http://{address}")]).await;
+    let another = TestHub::start().await;
+    let nobody = nowhere().await;
+    let wrong = [
+        (format!("http://{nobody}/proxy/openai/v1"), "where nobody answers"),
+        (another.url("/proxy/openai/v1"), "which is another hub than"),
+        (
+            hub.url("/proxy/openai/v1").replace("http://", "https://"),
+            "with https, which this hub does not speak",
+        ),
+        (hub.url("/proxy/opnai/v1"), "the hub has no upstream \"opnai\""),
+        (hub.url("/v1"), "which is the hub itself and not its proxy"),
+        (hub.url("/proxy/openai"), "without the /v1 at its end"),
+        (hub.url("/proxy/openai/v1/v1"), "with /v1 doubled"),
+    ];
+    for (value, why) in wrong {
+        let (ok, seen, code) = base_url(&hub, &value).await;
+        assert!(!ok && seen.contains(&value) && seen.contains(why), "{value}: {seen}");
+        assert_eq!(code, Some(1), "{value}");
+    }
+    // Somebody else's server is no mistake, but it is said that the hub sees nothing of it; so it is without any variable.
+    let (ok, seen, code) = base_url(&hub, &format!("http://{address}/v1")).await;
+    assert!(ok && seen.contains("its calls do not pass through the hub"), "{seen}");
+    assert_eq!(code, Some(0));
+    let (findings, code) = doctor(&hub.url(""), &[], &[]).await;
+    let (ok, seen) = of(&findings, "base url");
+    assert!(ok && seen.starts_with("none is set"), "{findings:#?}");
+    assert_eq!(code, Some(0));
+
+    let right = hub.url("/proxy/openai/v1");
+    let options = ["--upstream", "openai", "--base-url", &right, "--model", "m"];
+    let set = [("OPENAI_BASE_URL", right.as_str()), ("OPENAI_API_KEY", KEY)];
+    let (findings, code) = doctor(&hub.url(""), &options, &set).await;
+    assert!(findings.iter().all(|finding| finding["ok"] == true), "{findings:#?}");
+    assert_eq!(code, Some(0));
+    let said: Vec<_> = findings.iter().filter(|finding| finding["check"] == "base url").collect();
+    assert!(
+        said.iter().any(|it| it["seen"].as_str().unwrap().contains("leads through the proxy")),
+        "{said:#?}"
+    );
+    let seen = of(&findings, "recorded").1;
+    let shown = seen.strip_prefix("the call is shown at ").unwrap().rsplit('/').next().unwrap();
+    hub.json_until(&format!("/v1/conversations/{shown}"), |view| {
+        view["messages"].to_string().contains("Count from one to twenty")
+    })
+    .await;
+}

@@ -58,6 +58,7 @@ mod numbers; // metrics and readiness
 mod openapi; // the document of the interface, and that it is true
 mod orphans; // publishers that vanish, and come back
 mod postgres; // a hub whose log is in PostgreSQL
+mod postgres_deleted; // no row has the words of a deleted conversation
 mod presence; // who else is here
 mod proxy; // calls of models pass through, unchanged
 mod proxy_again; // connections that end while a request is on its way
@@ -73,6 +74,7 @@ mod proxy_sockets; // WebSockets: bytes, ends, what is said in them
 mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
+mod raw_budget; // a run with endless raw events
 mod read; // snapshots, lists and events over plain HTTP and SSE
 mod redaction; // secrets are stored and shown nowhere, found, erased
 mod remote; // agents elsewhere: stopped, failing, asked again

@@ -1565,7 +1565,7 @@ export interface RunView {
   own?: boolean;
   /** The streamed texts. */
   parts: Record<string, PartView>;
-  /** Bytes of raw events that came, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept. */
+  /** Bytes of raw events that are in the log, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept. */
   raw_bytes?: number;
   /** Since when the hub has not heard of it, once it said so; nothing as soon as more comes. */
   stalled_at?: number;

@@ -63,6 +63,11 @@ fn publishing(page: &mut Page) {
         "Publications that were refused for the moment since memory is short.",
         it.crowded.get(),
     );
+    page.counter(
+        "fanlight_raw_left_out_total",
+        "Raw events that were left out since those of their run have used up its budget.",
+        it.raw_left_out.get(),
+    );
 }
 
 /// What was redacted, by rule; nothing if nothing is.

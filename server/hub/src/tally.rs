@@ -48,6 +48,8 @@ pub struct Tally {
     pub full: Counter,
     /// Publications refused for the moment because memory is short and their conversation is large.
     pub crowded: Counter,
+    /// Raw events that were left out because those of their run have used up its budget.
+    pub raw_left_out: Counter,
     /// Frames of conversations that sockets took whole from pumps.
     pub frames: Counter,
     /// Bytes of those frames.
@@ -72,6 +74,7 @@ pub static TALLY: Tally = Tally {
     fenced: Counter::new(),
     full: Counter::new(),
     crowded: Counter::new(),
+    raw_left_out: Counter::new(),
     frames: Counter::new(),
     frame_bytes: Counter::new(),
     encoded: Counter::new(),

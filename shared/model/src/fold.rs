@@ -29,6 +29,7 @@ mod tool;
 
 pub use complete::{complete, mismatch};
 pub(crate) use loss::before_loss;
+pub use note::{cut_raw, raw_bytes};
 
 /// What an event touched, so that a page redraws only that.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -93,8 +93,8 @@ pub const ROW_TOOLS_MAX: usize = 16;
 /// Most executing calls in a row of the list beside the one that executes longest: what a tile of the wall has room for.
 pub const ROW_MORE_CALLS_MAX: usize = 4;
 
-/// Bytes of raw events that a view keeps of one run; later ones are counted alone. A stream of which so much has no other form is
-/// one that nobody reads, and each viewer is sent all of it.
+/// Bytes of raw events of one run that a view keeps and that the log is given whole; later ones are counted alone. A stream of which so
+/// much has no other form is one that nobody reads, and each viewer is sent all of it.
 pub const RAW_BYTES_PER_RUN_MAX: u64 = 2 << 20;
 
 /// How the names of custom events begin that are the hub's own bookkeeping: it reads them back out of views.

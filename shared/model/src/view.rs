@@ -168,7 +168,7 @@ pub struct RunView {
     pub agents: IndexMap<AgentId, AgentView>,
     /// Errors and the agent's own events.
     pub notes: Vec<Note>,
-    /// Bytes of raw events that came, kept or not. The first [`crate::limits::RAW_BYTES_PER_RUN_MAX`] are kept.
+    /// Bytes of raw events that are in the log, kept or not. The first [`crate::limits::RAW_BYTES_PER_RUN_MAX`] are kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub raw_bytes: u64,
     /// Parts, calls and agents that have not ended.

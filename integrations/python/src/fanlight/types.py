@@ -1773,7 +1773,7 @@ class RunView(_RunView, total=False):
     own: bool
     """An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it."""
     raw_bytes: int
-    """Bytes of raw events that came, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept."""
+    """Bytes of raw events that are in the log, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept."""
     stalled_at: int
     """Since when the hub has not heard of it, once it said so; nothing as soon as more comes."""
 

@@ -29,12 +29,14 @@ mod followed;
 mod import;
 mod original;
 mod orphans;
+mod raw_budget;
 mod rest;
 mod withheld;
 
 pub use followed::{Discontinuity, NotGivenUp};
 pub(super) use import::FoldedHistory;
 pub use original::CopyMark;
+use raw_budget::RawBudgets;
 pub(super) use rest::ConversationUse;
 pub use withheld::WITHHELD_MS;
 use withheld::WithheldPublication;
@@ -114,6 +116,8 @@ struct ConversationState {
     /// Whether some run belongs to the hub's own agents. If not, events from outside need no check for
     /// forgery.
     has_own: bool,
+    /// The raw events of its runs.
+    raw_budgets: RawBudgets,
     /// What came in pieces and has not ended.
     texts: EventStreams,
     /// What has no numbers yet, the oldest first.

@@ -2,7 +2,7 @@
 
 use super::{RunFold, ViewChange, agent, loss};
 use crate::anomaly::AnomalyCode;
-use crate::event::{ErrorFact, Unknown};
+use crate::event::{ErrorFact, Event, Kind, Unknown};
 use crate::json::Json;
 use crate::limits::{BOOKKEEPING_BYTES_MAX, BOOKKEEPING_PREFIX, NOTE_BYTES_MAX, RAW_BYTES_PER_RUN_MAX};
 use crate::view::{Item, Note, NoteBody, RunView};
@@ -28,6 +28,35 @@ pub(super) fn raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value:
     add_raw(run, scene, name, value);
 }
 
+/// Bytes of what an event of another system or of a later version holds, as JSON; `None` for other events.
+pub fn raw_bytes(kind: &Kind) -> Option<u64> {
+    match kind {
+        Kind::Raw { value, .. } => Some(value.as_str().len() as u64),
+        Kind::Unknown(unknown) => Some(Json::of(&unknown.fields).as_str().len() as u64),
+        _ => None,
+    }
+}
+
+/// Leaves of such an event its beginning, as a string of which the JSON has at most [`NOTE_BYTES_MAX`] bytes, so that a view keeps it as it
+/// is. Does nothing to other and to shorter events.
+pub fn cut_raw(event: &mut Event) {
+    let (name, value) = match &event.kind {
+        Kind::Raw { name, value } => (name.clone(), value.clone()),
+        Kind::Unknown(unknown) => (unknown.k.clone(), Json::of(&unknown.fields)),
+        _ => return,
+    };
+    let (mut limit, mut cut) = (NOTE_BYTES_MAX, value);
+    let text = cut.as_str().to_owned();
+    while cut.as_str().len() > NOTE_BYTES_MAX {
+        cut = Json::string(beginning(&text, limit));
+        // Quotes need two bytes in a string.
+        limit = (limit.saturating_mul(NOTE_BYTES_MAX) / cut.as_str().len().max(1)).saturating_sub(2);
+    }
+    if cut.as_str().len() < text.len() {
+        event.kind = Kind::Raw { name, value: cut };
+    }
+}
+
 /// An event of a later version.
 pub(super) fn unknown(run: &mut RunView, scene: &mut RunFold<'_>, unknown: &Unknown) {
     add_raw(run, scene, &unknown.k, &Json::of(&unknown.fields));
@@ -41,7 +70,12 @@ fn add_raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json)
     if run.raw_bytes <= RAW_BYTES_PER_RUN_MAX {
         add(run, scene, NoteBody::Raw { name: name.into(), value });
     } else if before <= RAW_BYTES_PER_RUN_MAX {
-        let said = || format!("raw events of {} over {RAW_BYTES_PER_RUN_MAX} bytes", scene.run_id);
+        let said = || {
+            format!(
+                "raw events of {} over {RAW_BYTES_PER_RUN_MAX} bytes: later ones are left out",
+                scene.run_id
+            )
+        };
         scene.anomalies.note(AnomalyCode::TooMany, said);
         (scene.changed)(ViewChange::Run(scene.run_id.clone()));
     }

@@ -55,6 +55,17 @@ fn origin(url: &str) -> &str {
     end.and_then(|end| url.get(..end)).unwrap_or(url)
 }
 
+/// The scheme of `url`.
+fn scheme(url: &str) -> &str {
+    url.split("://").next().unwrap_or_default()
+}
+
+/// Whether `value` has the host and port of `base` and another scheme.
+fn is_other_scheme(value: &str, base: &str) -> bool {
+    let host = |url: &str| origin(url).split_once("://").map(|(_, host)| host.to_owned());
+    scheme(value) != scheme(base) && host(value).is_some() && host(value) == host(base)
+}
+
 /// Whether `origin` is on this machine.
 fn is_local(origin: &str) -> bool {
     let host = origin.split("://").nth(1).unwrap_or_default();
@@ -113,6 +124,11 @@ fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> 
     let Some(rest) = value.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     else {
         return match known.there.get(origin(value)) {
+            _ if is_other_scheme(value, base) => CheckResult::wrong(
+                "base url",
+                format!("{name} is {value}, with {}, which this hub does not speak", scheme(value)),
+                right,
+            ),
             Some(There::Nobody(why)) => CheckResult::wrong(
                 "base url",
                 format!("{name} is {value}, where nobody answers: {why}"),

@@ -9,9 +9,10 @@ use model::fold::{complete, fold, mismatch};
 use model::frame::Durability;
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::{grows, held, weigh};
-use model::{Envelope, Position, RunId, Seq};
+use model::{Envelope, Event, Position, RunId, Seq};
 use redact::Redactor;
 
+use super::raw_budget::RawVerdict;
 use super::{COUNTED_EVERY_BYTES, Conversation, ConversationState, original};
 use crate::hub::index::{IndexEntries, fold_and_index};
 use crate::hub::measure::CountedBefore;
@@ -133,11 +134,8 @@ impl Conversation {
             envelope.by_hub =
                 publication.by == EventOrigin::Hub && envelope.event.kind.class() == Class::Critical;
             logged.extend(state.hear(publication.speaker, &envelope));
-            if let Some(event) = bound(&mut envelope.event) {
-                let odd = Envelope { event, seq: 0, ..envelope.clone() };
-                logged.extend(state.add(odd, entries.as_mut()));
-            }
-            if let Some(event) = mismatch(&state.view, &envelope.event) {
+            let Some(odd) = state.oddities(&mut envelope.event) else { continue };
+            for event in odd.into_iter().flatten() {
                 let odd = Envelope { event, seq: 0, ..envelope.clone() };
                 logged.extend(state.add(odd, entries.as_mut()));
             }
@@ -214,6 +212,12 @@ impl ConversationState {
             }
             held => Err(AppendError::Full { held }),
         }
+    }
+
+    /// What is odd about an event, to be logged before it, once what is too long in it was cut; `None` if the event is left out.
+    fn oddities(&mut self, event: &mut Event) -> Option<[Option<Event>; 3]> {
+        let RawVerdict::Take(said) = self.raw_budgets.judge(&self.view, event) else { return None };
+        Some([said, bound(event), mismatch(&self.view, event)])
     }
 
     /// Stamps and folds one event; returns it if the log stores it. Ephemeral events are kept beside the ring

@@ -19,6 +19,19 @@ fn known() -> Known {
     }
 }
 
+#[test]
+fn the_hub_with_another_scheme_is_told_from_nobody() {
+    let said = |value: &str| {
+        let variables = [("OPENAI_BASE_URL".to_owned(), value.to_owned())].into();
+        look(HUB, &variables, &known()).remove(0).seen
+    };
+    assert!(
+        said("https://127.0.0.1:4600/proxy/openai/v1").ends_with("with https, which this hub does not speak")
+    );
+    assert!(said("http://127.0.0.1:4999/proxy/openai/v1").contains("nobody answers"));
+    assert!(said("127.0.0.1:4600/proxy/openai/v1").contains("leads elsewhere"));
+}
+
 /// What is wrong, and how to mend it.
 fn wrong(variables: &[(&str, &str)]) -> Vec<String> {
     let variables: BTreeMap<_, _> =
