@@ -74,8 +74,8 @@ mod proxy_sockets; // WebSockets: bytes, ends, what is said in them
 mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives
-mod read; // snapshots, lists and events over plain HTTP and SSE
 mod raw_budget; // a run with endless raw events
+mod read; // snapshots, lists and events over plain HTTP and SSE
 mod redaction; // secrets are stored and shown nowhere, found, erased
 mod remote; // agents elsewhere: stopped, failing, asked again
 mod remote_kinds;
