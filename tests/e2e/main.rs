@@ -44,6 +44,7 @@ mod scene; // one run with everything in it, written for these tests
 mod searching; // in all conversations, and the ways to it
 mod secure; // over HTTP/2 with the TLS of the hub
 mod sharing; // links: to whom, live or frozen, and what they say once they are over
+mod silence; // after how long, as the hub is set
 mod since; // what is new to whoever comes back, what people think of it
 mod tasks; // nine questions of an operator, and what each takes
 mod timeline; // the waterfall: live, zoomed, windowed

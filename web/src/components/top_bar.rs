@@ -252,7 +252,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         let now = store.reading.now.get();
         let is_live = may_be && asks.get().is_none() && !store.replay.is_on();
         let newest = store.reading.model(crate::model::Model::event_at).filter(|_| is_live)?;
-        fleet::silence(newest, now).map(format::age)
+        fleet::silence(newest, now).map(format::short_age)
     });
     // Whether the page cannot know that an active run still goes on, or that a call still waits.
     let is_unknown = Memo::new(move |_| {
