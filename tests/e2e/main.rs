@@ -5,6 +5,7 @@ mod agents; // sub-agents in the panel, one of them alone
 mod bounded; // as many elements whatever is said
 mod bulk; // many rows of the table at once
 mod calls; // the panel of calls, what stays visible when steps are folded
+mod context; // what fills it, in the header
 mod control; // the hub's agents commanded, forks, comparisons
 mod copying; // what is copied is what there is
 mod deleting; // by an operator, behind a question
