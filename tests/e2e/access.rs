@@ -12,7 +12,7 @@ use crate::scene::{ANSWER, CALLS, CLOSING, OPENING, SUB_AGENT, THINKING, asking}
 use crate::screens::{SCREENS, ZOOMED, barriers, resized};
 
 /// What is opened: a place, the keys that are pressed there or, after `click `, what is clicked, and what then stands on the page.
-const PLACES: [(&str, &[&str], &str); 46] = [
+const PLACES: [(&str, &[&str], &str); 47] = [
     ("/", &[], ".list, .starts, [data-t=wall]"),
     ("/c/done", &[], "[data-t=answer]"),
     ("/c/runs", &[], "[data-t=answer]"),
@@ -57,6 +57,7 @@ const PLACES: [(&str, &[&str], &str); 46] = [
     ("/?q=tag:prod", &[], "[data-t=conversation-row][data-conversation=kept]"),
     ("/c/drawn", &[], ".diagram img"),
     ("/c/wrong", &[], "[data-t=wrong-dialect] button"),
+    ("/c/full", &["click [data-t=context]"], "#context:popover-open"),
     ("/help", &[], "a[href='/help/operations']"),
     ("/help/protocol", &[], "table"),
 ];
@@ -77,7 +78,7 @@ fn rated(id: &str) -> Value {
     json!({"id": id, "command": "rate", "run": "r", "good": false, "why": "the wrong table"})
 }
 
-/// Further conversations: `seen`, of which a reader has seen the first event; `kept`, with all that people make of one; `drawn`, with a
+/// Further conversations: `seen`, of which a reader has seen the first event; `full`, whose context holds enough to be told; `kept`, with all that people make of one; `drawn`, with a
 /// diagram; `wrong`, a stream that was published in another dialect. Returns what the browser of that reader keeps.
 async fn more(hub: &TestHub) -> String {
     let mut seen = hub.publisher("seen").await;
@@ -87,6 +88,9 @@ async fn more(hub: &TestHub) -> String {
     for lines in [OPENING, CALLS, &much.join("\n"), ANSWER, CLOSING] {
         seen.says(lines).await;
     }
+    let file = json!({"name": "a.txt", "type": "text/plain", "bytes": 8_000});
+    let full = json!({"k": "message", "message": "m", "role": "user", "text": "Read it. ".repeat(500), "files": [file]});
+    hub.publisher("full").await.says(&[&full.to_string(), OPENING, ANSWER, CLOSING].join("\n")).await;
     hub.publisher("kept").await.says(&[OPENING, ANSWER, CLOSING].concat()).await;
     let label = json!({"id": "1", "command": "label", "title": "The numbers", "pinned": true, "tags": ["prod", "eu"], "note": "Look at it again."});
     command(hub, "kept", &label).await;

@@ -125,7 +125,69 @@ async fn arrows_choose_a_step_enter_shows_it_and_so_does_a_click() {
         let event = json!({"type": kind, "x": at[0], "y": at[1], "button": if kind == "mouseMoved" { "none" } else { "left" }, "clickCount": 1});
         page.devtools("Input.dispatchMouseEvent", event).await;
     }
-    page.text_until("timeline-step", |text| !text.is_empty()).await;
+    page.text_until("timeline-step", |text| text.starts_with("answer")).await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+/// The middles of the marks of the critical path in the column of the canvas that shows the moment `at`, in CSS pixels of the canvas, and the x
+/// of that column in the window.
+fn marks_at(at: u64) -> String {
+    format!(
+        "const canvas = document.querySelector('[data-t=timeline-lanes] canvas'), box = canvas.getBoundingClientRect();
+         const root = document.querySelector('[data-t=timeline]'), of = name => Number(root.style.getPropertyValue('--' + name));
+         const hex = getComputedStyle(root).getPropertyValue('--text').trim().slice(1);
+         const text = [0, 2, 4].map(at => parseInt(hex.slice(at, at + 2), 16));
+         const scale = canvas.height / box.height, x = ({at} - of('from')) / of('span') * box.width;
+         const column = canvas.getContext('2d').getImageData(Math.round(x * scale), 0, 1, canvas.height).data;
+         const is = y => column[4 * y + 3] > 200 && text.every((value, at) => Math.abs(column[4 * y + at] - value) < 12);
+         const marks = [];
+         for (let y = 0; y < canvas.height; y++) if (is(y)) {{
+           let end = y; while (end < canvas.height && is(end)) end++;
+           marks.push(Math.round((y + end) / 2 / scale)); y = end;
+         }}
+         return [marks, box.left + x, box.top]"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_critical_path_is_drawn_below_the_steps_it_has_and_a_click_chooses_the_step_under_it() {
+    let hub = TestHub::start().await;
+    let page = BrowserPage::open(DESKTOP).await;
+    open_recording(&page, &hub, &timed("r1", 1_795_300_000_000)).await;
+    page.press("t").await;
+    page.run_until(&drawn("steps"), |steps| steps == 3).await;
+    page.run_until(&number("span"), |span| {
+        span.as_f64().is_some_and(|span| (9_000.0..12_000.0).contains(&span))
+    })
+    .await;
+    // The model until 1 s and the long call until 8 s are what the end waited for; the call beside it, from 2 to 4 s in the lane below, is not.
+    let at = async |ms: u64| page.run(&marks_at(ms)).await;
+    let [model, call, both, waiting] = [at(900).await, at(5_000).await, at(3_000).await, at(9_000).await];
+    let marks = &call[0];
+    assert_eq!(marks.as_array().map(Vec::len), Some(1), "one line below the long call: {call}");
+    assert_eq!((&model[0], &both[0], &waiting[0]), (marks, marks, &json!([])), "{model} {both} {waiting}");
+    let line = marks[0].as_f64().unwrap();
+    // Bars are above their line, and lanes 16 px apart.
+    for (ms, below, name, is_critical) in
+        [(5_000, -8.0, "look", true), (3_000, 8.0, "beside", false), (3_000, -8.0, "look", true)]
+    {
+        let place = at(ms).await;
+        let (x, y) = (place[1].as_f64().unwrap(), place[2].as_f64().unwrap() + line + below);
+        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+            let event = json!({"type": kind, "x": x, "y": y, "button": if kind == "mouseMoved" { "none" } else { "left" }, "clickCount": 1});
+            page.devtools("Input.dispatchMouseEvent", event).await;
+        }
+        page.text_until("timeline-step", |text| {
+            text.starts_with(&format!("{name} · ")) && text.contains("on the critical path") == is_critical
+        })
+        .await;
+        let id = format!("r1-{}", if name == "look" { "a" } else { "b" });
+        page.run("document.querySelector('[data-t=timeline-lanes]').focus()").await;
+        key(&page, "Enter", 13).await;
+        page.holds(&format!("return !!document.querySelector('[data-t=tool-card][data-call={id}].flash')"))
+            .await;
+    }
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

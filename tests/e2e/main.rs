@@ -5,6 +5,7 @@ mod agents; // sub-agents in the panel, one of them alone
 mod bounded; // as many elements whatever is said
 mod bulk; // many rows of the table at once
 mod calls; // the panel of calls, what stays visible when steps are folded
+mod context; // what fills it, in the header
 mod control; // the hub's agents commanded, forks, comparisons
 mod copying; // what is copied is what there is
 mod deleting; // by an operator, behind a question
@@ -45,6 +46,7 @@ mod screens; // which views there are, and the screens that each is pictured on
 mod searching; // in all conversations, and the ways to it
 mod secure; // over HTTP/2 with the TLS of the hub
 mod sharing; // links: to whom, live or frozen, and what they say once they are over
+mod silence; // after how long, as the hub is set
 mod since; // what is new to whoever comes back, what people think of it
 mod tasks; // nine questions of an operator, and what each takes
 mod timeline; // the waterfall: live, zoomed, windowed

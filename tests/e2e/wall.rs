@@ -287,3 +287,48 @@ async fn three_hundred_running_conversations_have_tiles_as_high_as_their_words_a
         page.close().await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn busy_tiles_are_drawn_larger_than_silent_ones_and_those_than_what_is_over() {
+    let hub = TestHub::start().await;
+    let mut busy = hub.publisher("busy").await;
+    let part = r#"{"k":"part.start","run":"r","part":"p","kind":"text"}"#;
+    let delta = |text: &str| json!({"k": "part.delta", "run": "r", "part": "p", "text": text}).to_string();
+    for name in ["silent", "over"] {
+        let mut publisher = hub.publisher(name).await;
+        publisher.says(&format!("{OPENING}\n{part}\n{}", delta("I wait."))).await;
+        if name == "over" {
+            publisher.says(r#"{"k":"run.end","run":"r","status":"complete"}"#).await;
+        }
+    }
+    busy.says(&format!("{OPENING}\n{part}")).await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.goto(&hub.url("/wall")).await;
+    page.run_until(TILES, |tiles| tiles.as_array().is_some_and(|tiles| tiles.len() == 3)).await;
+    for n in 0..12 {
+        busy.says(&delta(&format!("Step {n} of the answer that is being written, with some more words. ")))
+            .await;
+        let ends = format!("Step {n} of the answer that is being written, with some more words.");
+        page.run_until(&text_of("busy", ".says"), |it| it.as_str().is_some_and(|it| it.ends_with(&ends)))
+            .await;
+    }
+    let boxes = "return ['busy', 'silent', 'over'].map(name => document.querySelector(`[data-t=tile][data-conversation=${name}]`).getBoundingClientRect())
+        .map(it => [it.width, it.height, it.left, it.top, it.right, it.bottom])";
+    let of = |boxes: &serde_json::Value, tile: usize, side: usize| boxes[tile][side].as_f64().unwrap();
+    // The sizes follow the list, at the latest when the clock of the order has gone on.
+    let boxes = page
+        .run_until(boxes, |boxes| {
+            let area = |tile| of(boxes, tile, 0) * of(boxes, tile, 1);
+            of(boxes, 0, 0) > 1.8 * of(boxes, 1, 0) && area(0) > 2.0 * area(1) && area(1) > 1.1 * area(2)
+        })
+        .await;
+    // Larger, and none over another or out of the screen.
+    for (one, other) in [(0, 1), (0, 2), (1, 2)] {
+        let apart = |from: usize, to: usize| {
+            of(&boxes, one, to) <= of(&boxes, other, from) || of(&boxes, other, to) <= of(&boxes, one, from)
+        };
+        assert!(apart(2, 4) || apart(3, 5), "{boxes}");
+    }
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}

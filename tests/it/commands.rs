@@ -295,10 +295,20 @@ async fn exit_codes_tell_failure_from_misuse_and_say_how_to_mend_it() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let path = file.path().to_str().unwrap();
     let into = ["--dialect", "fanlight", "--conversation", "c", "--url", &nobody];
-    let cases: [(Vec<&str>, i32, &str); 7] = [
+    let cases: [(Vec<&str>, i32, &str); 9] = [
         (vec!["serve", "--log", "memory", "--listen", &taken], 1, "--listen"),
         (vec!["serve", "--listen", "0.0.0.0:0"], 2, "127.0.0.1"),
         (vec!["serve", "--log", "paper"], 2, "--log memory"),
+        (
+            vec!["serve", "--log", "memory", "--silent-long-after", "59"],
+            2,
+            "as long as silent_after or longer",
+        ),
+        (
+            vec!["serve", "--log", "memory", "--silent-after", "0", "--silent-long-after", "9"],
+            2,
+            "or leave it out",
+        ),
         ([&["replay", path][..], &into].concat(), 1, "fanlight serve"),
         ([&["replay", "/nowhere/at/all"][..], &into].concat(), 2, "/nowhere/at/all"),
         (vec!["fold", "--dialect", "smoke-signals"], 2, "fanlight"),

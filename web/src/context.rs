@@ -46,14 +46,19 @@ impl ContextFill {
         self.turns.saturating_add(self.tools).saturating_add(self.files)
     }
 
+    /// What fills it, each with its tokens and with how many of a hundred those are.
+    pub fn shares(self) -> [(&'static str, u64, u64); 3] {
+        let all = self.tokens().max(1);
+        let share =
+            |name, tokens: u64| (name, tokens, tokens.saturating_mul(100).saturating_add(all / 2) / all);
+        [share("turns", self.turns), share("tools", self.tools), share("files", self.files)]
+    }
+
     /// How much it is and what fills it; `None` of nothing.
     pub fn words(self) -> Option<String> {
         let all = self.tokens();
-        let share = |(name, tokens): (&str, u64)| {
-            (tokens > 0).then(|| format!("{name} {}\u{a0}%", (tokens * 100 + all / 2) / all))
-        };
-        let shares = [("turns", self.turns), ("tools", self.tools), ("files", self.files)];
-        let shares: Vec<String> = shares.into_iter().filter_map(share).collect();
+        let shares = self.shares().into_iter().filter(|(_, tokens, _)| *tokens > 0);
+        let shares: Vec<String> = shares.map(|(name, _, part)| format!("{name} {part}\u{a0}%")).collect();
         (all > 0).then(|| format!("about {} tokens: {}", format::count(all), shares.join(", ")))
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! `filter` parses and applies the reader's filter.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use model::ConversationId;
 use model::event::RunStatus;
-use model::frame::{ConversationRow, RowCall};
+use model::frame::{ConversationRow, RowCall, SilenceThresholds};
 
 use crate::format;
 use crate::seen::Seen;
@@ -61,20 +62,25 @@ pub struct List {
     pub held_back: usize,
 }
 
-/// How long a call must execute before it counts as stuck, in milliseconds.
-const STUCK_MS: u64 = 300_000;
+thread_local! {
+    /// When runs are silent and calls are stuck, as the hub said last. The whole page has one hub.
+    static THRESHOLDS: Cell<SilenceThresholds> = Cell::new(SilenceThresholds::default());
+}
 
-/// How long no event must arrive in a run that waits neither for a person nor for a call before it counts as
-/// silent, in milliseconds. Models seldom think longer without output.
-const SILENT_MS: u64 = 60_000;
+/// Takes what the hub says of when runs are silent and calls are stuck. What was drawn before follows with the page's next second.
+pub fn take_thresholds(said: SilenceThresholds) {
+    THRESHOLDS.set(said);
+}
 
-/// How long a run must be silent before it needs a person, in milliseconds.
-const SILENT_LONG_MS: u64 = 600_000;
+/// `ms` milliseconds, if they are as many as `threshold`, of which 0 is never reached.
+fn reached(ms: u64, threshold: u64) -> Option<u64> {
+    Some(ms).filter(|ms| threshold > 0 && *ms >= threshold)
+}
 
 /// How long an active run with the last event at `newest` has been silent, in milliseconds; `None` below the
 /// threshold.
 pub fn silence(newest: u64, now: u64) -> Option<u64> {
-    Some(now.saturating_sub(newest)).filter(|ms| *ms >= SILENT_MS)
+    reached(now.saturating_sub(newest), THRESHOLDS.get().silent_ms)
 }
 
 /// How long a running conversation has been silent at the hub's time `now`, in milliseconds. `None` while it
@@ -96,7 +102,7 @@ pub fn stalled(ms: u64) -> String {
 /// Whether a call that has executed since `since` is stuck at `now`; both by the hub's clock, in milliseconds
 /// since 1970.
 pub fn is_stuck(since: u64, now: u64) -> bool {
-    now.saturating_sub(since) >= STUCK_MS
+    reached(now.saturating_sub(since), THRESHOLDS.get().stuck_ms).is_some()
 }
 
 /// The call of a running conversation that is stuck, if one is.
@@ -118,7 +124,9 @@ pub fn group(row: &ConversationRow, now: u64, seen: &Seen) -> Group {
         _ if row.approvals > 0 => Group::NeedsYou,
         Some(RunStatus::Error | RunStatus::Interrupted) if !seen.knows_end(row) => Group::NeedsYou,
         Some(RunStatus::Running) if row.stalled || stuck(row, now).is_some() => Group::NeedsYou,
-        Some(RunStatus::Running) if silent(row, now).is_some_and(|ms| ms >= SILENT_LONG_MS) => {
+        Some(RunStatus::Running)
+            if silent(row, now).and_then(|ms| reached(ms, THRESHOLDS.get().silent_long_ms)).is_some() =>
+        {
             Group::NeedsYou
         }
         Some(RunStatus::Running) => Group::Running,
@@ -189,7 +197,7 @@ pub fn line(row: &ConversationRow, now: u64) -> String {
         }
         None if row.approvals == 0 => match silent(row, now) {
             Some(ms) if row.stalled => format!("{} · no word from its publisher", stalled(ms)),
-            Some(ms) => format!("silent {}", format::age(ms)),
+            Some(ms) => format!("silent {}", format::short_age(ms)),
             None => activity(row),
         },
         _ => activity(row),

@@ -15,6 +15,7 @@ use model::recording::DecodedRecording;
 use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Envelope, Epoch, Position, Seq, View};
 
+use crate::fleet;
 use crate::latency::CallKey;
 use crate::wall::Pulse;
 
@@ -353,6 +354,7 @@ impl Model {
         match &mut frame {
             ServerFrame::Welcome(welcome) => {
                 self.ahead_ms = None;
+                fleet::take_thresholds(welcome.silence);
                 self.hear_time(welcome.ts, now);
             }
             ServerFrame::Fleet { sub: FLEET, full, rows, gone, ts, total } => {

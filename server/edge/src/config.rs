@@ -12,6 +12,7 @@ use dialects::custom::UserDialect;
 use encode::EncoderSpec;
 use event_log::PostgresUrl;
 use hub::Prices;
+use model::frame::SilenceThresholds;
 use model::limits;
 use upstream::Upstream;
 
@@ -79,6 +80,8 @@ pub struct Config {
     pub stalled_after: Duration,
     /// The same, until the hub ends the run as interrupted.
     pub interrupted_after: Duration,
+    /// When the page says that runs are silent and calls are stuck.
+    pub silence: SilenceThresholds,
     /// The least time between two frames of the list of conversations.
     pub fleet_interval: Duration,
     /// How long an unused conversation stays in memory, if the log can give it back.
@@ -170,6 +173,7 @@ impl Default for Config {
             reader_silent: Duration::from_millis(limits::READER_SILENT_MS),
             stalled_after: Duration::from_millis(limits::STALLED_AFTER_MS),
             interrupted_after: Duration::from_millis(limits::INTERRUPTED_AFTER_MS),
+            silence: SilenceThresholds::default(),
             fleet_interval: Duration::from_millis(500),
             idle: Duration::from_millis(limits::IDLE_MS),
             memory_target: limits::MEMORY_BYTES_TARGET,

@@ -352,6 +352,30 @@ pub struct Welcome {
     /// What this hub offers beyond the core.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub features: Vec<CompactString>,
+    /// When runs and calls count as silent or stuck; an older hub says nothing, which means the defaults.
+    #[serde(default)]
+    pub silence: SilenceThresholds,
+}
+
+/// After how long nothing was heard of something that runs the page says so. 0 is never. They only choose words and order: the hub ends
+/// nothing by them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct SilenceThresholds {
+    /// How long no event must arrive in a run that waits neither for a person nor for a call before it is silent, in milliseconds.
+    pub silent_ms: u64,
+    /// How long a run must be silent before it needs a person, in milliseconds.
+    pub silent_long_ms: u64,
+    /// How long a call must execute before it is stuck, in milliseconds.
+    pub stuck_ms: u64,
+}
+
+impl Default for SilenceThresholds {
+    fn default() -> Self {
+        use crate::limits::{SILENT_LONG_MS, SILENT_MS, STUCK_MS};
+        Self { silent_ms: SILENT_MS, silent_long_ms: SILENT_LONG_MS, stuck_ms: STUCK_MS }
+    }
 }
 
 /// The bounds that a client can run into; see [`crate::limits`].

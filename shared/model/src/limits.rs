@@ -461,6 +461,16 @@ pub const TURN_WRITTEN_BYTES_MAX: usize = 256 << 10;
 /// How long a new socket may stay without `hello`, in milliseconds.
 pub const HELLO_MS: u64 = 10_000;
 
+/// How long no event must arrive in a run that waits neither for a person nor for a call before it is silent, unless the settings say
+/// otherwise, in milliseconds. Models seldom think longer without output.
+pub const SILENT_MS: u64 = 60_000;
+
+/// How long a run must be silent before it needs a person, unless the settings say otherwise, in milliseconds.
+pub const SILENT_LONG_MS: u64 = 600_000;
+
+/// How long a call must execute before it is stuck, unless the settings say otherwise, in milliseconds.
+pub const STUCK_MS: u64 = 300_000;
+
 /// How long a run may be without a word and without a connection of its publisher before it is stalled, in
 /// milliseconds, unless the hub is told otherwise.
 pub const STALLED_AFTER_MS: u64 = 15_000;

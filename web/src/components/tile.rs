@@ -243,7 +243,7 @@ fn elapsed(store: Store, row: &ConversationRow) -> String {
             let now = store.reading.present.get();
             match fleet::silent(row, now) {
                 Some(ms) if row.stalled => fleet::stalled(ms),
-                Some(ms) => format!("silent {}", format::age(ms)),
+                Some(ms) => format!("silent {}", format::short_age(ms)),
                 None => fleet::lasts(row, row.started_at, now, store.is_current()),
             }
         }

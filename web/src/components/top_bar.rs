@@ -252,7 +252,7 @@ fn Pill(newest: Memo<Option<Newest>>) -> impl IntoView {
         let now = store.reading.now.get();
         let is_live = may_be && asks.get().is_none() && !store.replay.is_on();
         let newest = store.reading.model(crate::model::Model::event_at).filter(|_| is_live)?;
-        fleet::silence(newest, now).map(format::age)
+        fleet::silence(newest, now).map(format::short_age)
     });
     // Whether the page cannot know that an active run still goes on, or that a call still waits.
     let is_unknown = Memo::new(move |_| {
@@ -314,6 +314,7 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         store.reading.view(|view| view.runs.get(&id).map(|run| Flow::of(run).steps))
     });
     let fill = context_fill(store, newest);
+    let has_context = Memo::new(move |_| fill.get().tokens() >= CONTEXT_SHOWN);
     // The least important last: what has no room is left out as a whole.
     let text = move || {
         newest.track();
@@ -329,11 +330,10 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
             store.reading.model(|model| model.rate(browser::now_ms()))
         });
         let rate = rate.flatten().map(|n| format!("{n} tok/s"));
-        let context = fill.get().tokens();
-        let context = (context >= CONTEXT_SHOWN).then(|| format!("~{} context", format::count(context)));
         // Broken only between parts: see the styles.
-        let parts = [steps, tokens, cost, rate, context].into_iter().flatten();
-        parts.map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" ·\u{a0}")
+        let parts = [steps, tokens, cost, rate].into_iter().flatten();
+        let text = parts.map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" ·\u{a0}");
+        if text.is_empty() || !has_context.get() { text } else { text + " ·\u{a0}" }
     };
     // What the numbers are of, what they lack, and what fills the context.
     let title = move || {
@@ -345,7 +345,42 @@ fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         let context = fill.get().words().map(|words| format!("In the context: {words}."));
         [Some(said), missing, context].into_iter().flatten().collect::<Vec<_>>().join("\n")
     };
-    view! { <span class="meta num hide counts-of-run" data-t="totals" title=title>{text}</span> }
+    view! {
+        <span class="meta num hide counts-of-run" data-t="totals" title=title>
+            {text}{move || has_context.get().then(|| view! { <Context fill=fill /> })}
+        </span>
+        {move || has_context.get().then(|| view! { <ContextRows fill=fill /> })}
+    }
+}
+
+/// How much is in the context, over a bar of what fills it. It opens the rows of [`ContextRows`].
+#[component]
+fn Context(fill: Memo<ContextFill>) -> impl IntoView {
+    let to = move |upto: usize| {
+        let parts: u64 = fill.get().shares().iter().take(upto).map(|(.., part)| *part).sum();
+        format!("{parts}%")
+    };
+    view! {
+        <button type="button" class="context" popovertarget="context" data-t="context"
+            style=("--turns", move || to(1)) style=("--tools", move || to(2))>
+            {move || format!("~{}\u{a0}context", format::count(fill.get().tokens()))}
+        </button>
+    }
+}
+
+/// What fills the context, a row each. The browser shows them while the button is pressed, until Escape or a click elsewhere.
+#[component]
+fn ContextRows(fill: Memo<ContextFill>) -> impl IntoView {
+    let rows = [0, 1, 2].map(|index| {
+        let text = move || {
+            let shares = fill.get().shares();
+            shares
+                .get(index)
+                .map(|(name, tokens, part)| format!("{name} {part}\u{a0}% · ~{}", format::count(*tokens)))
+        };
+        view! { <li>{text}</li> }
+    });
+    view! { <ul id="context" popover="auto" class="num" aria-label="In the context">{rows}</ul> }
 }
 
 /// What fills the context, at most once a second. The conversation is walked only if events came since the last time.

@@ -122,6 +122,24 @@ fn silence_is_a_state_and_a_long_one_needs_a_person() {
 }
 
 #[test]
+fn thresholds_are_those_of_the_hub_and_0_is_never() {
+    let quiet = row("quiet", Some(RunStatus::Running), 1_000);
+    let mut calls = row("calls", Some(RunStatus::Running), 1_000);
+    calls.call = Some(RowCall { name: "run_sql".into(), since: 1_000 });
+    let said =
+        |now: u64| (state(&quiet, now), group(&quiet, now, &Seen::default()), stuck(&calls, now).is_some());
+    take_thresholds(SilenceThresholds { silent_ms: 2_000, silent_long_ms: 5_000, stuck_ms: 3_000 });
+    assert_eq!(said(2_999), ("running", Group::Running, false));
+    assert_eq!(said(4_000), ("silent", Group::Running, true));
+    assert_eq!(said(6_000), ("silent", Group::NeedsYou, true));
+    assert_eq!(line(&quiet, 6_000), "silent 5.0 s");
+    take_thresholds(SilenceThresholds { silent_ms: 0, silent_long_ms: 0, stuck_ms: 0 });
+    assert_eq!(said(90_000_000), ("running", Group::Running, false));
+    take_thresholds(SilenceThresholds { silent_long_ms: 0, ..SilenceThresholds::default() });
+    assert_eq!(said(90_000_000), ("silent", Group::Running, true));
+}
+
+#[test]
 fn a_running_conversation_keeps_its_place_while_it_works() {
     let mut early = row("early", Some(RunStatus::Running), 1);
     early.at = 100;

@@ -18,11 +18,12 @@ use indexmap::IndexMap;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use model::ConversationId;
-use model::frame::{ClientFrame, ConversationRow};
+use model::frame::{ClientFrame, ConversationRow, SilenceThresholds};
 use serde::Deserialize;
 
 use super::table::Rows;
 use crate::browser::{self, OncePerFrame};
+use crate::fleet;
 use crate::link::{Input, Status};
 use crate::search::encoded;
 use crate::session::Listener;
@@ -108,6 +109,8 @@ impl std::ops::Deref for Board {
 enum Frame {
     Welcome {
         hb_ms: u64,
+        #[serde(default)]
+        silence: SilenceThresholds,
     },
     Bye {
         reconnect: bool,
@@ -365,7 +368,10 @@ impl Listener for Board {
             }
         };
         Some(match frame {
-            Frame::Welcome { hb_ms } => (Input::Welcomed { hb_ms }, None),
+            Frame::Welcome { hb_ms, silence } => {
+                fleet::take_thresholds(silence);
+                (Input::Welcomed { hb_ms }, None)
+            }
             Frame::Bye { reconnect, retry_ms, reason } => (Input::Bye { reconnect, retry_ms, reason }, None),
             Frame::Fleet { full, rows, gone, total, ts } => {
                 self.hear_time(ts);

@@ -130,6 +130,7 @@ impl Connection {
             hb_ms: u64::try_from(self.shared.config.heartbeat.as_millis()).unwrap_or(u64::MAX),
             limits: Limits::default(),
             features: self.features(),
+            silence: self.shared.config.silence,
         }));
         self.log_turns = self.shared.log_turns.load(Ordering::Relaxed);
         let health = self.health();

@@ -18,7 +18,9 @@ use super::price::PriceSettings;
 use super::redact::RedactSettings;
 use super::upstreams::{UpstreamSettings, as_tables, named};
 use edge::Overload;
-use model::limits::{HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, STALLED_AFTER_MS};
+use model::limits::{
+    HEARTBEAT_MS, IDLE_MS, INTERRUPTED_AFTER_MS, MEMORY_BYTES_TARGET, SILENT_MS, STALLED_AFTER_MS, STUCK_MS,
+};
 
 /// The address on which a hub listens by default.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4600);
@@ -147,6 +149,20 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_INTERRUPTED_AFTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) interrupted_after: Option<u64>,
+    /// How many seconds a run that waits for nobody may say nothing before the page calls it silent (`state:silent`); 0 is for ever
+    /// [default: 60]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_SILENT_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent_after: Option<u64>,
+    /// How many seconds a run may be silent before the page puts it under "Needs you"; not less than `silent_after`; 0 is for ever
+    /// [default: 600, or `silent_after` if that is more]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_SILENT_LONG_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) silent_long_after: Option<u64>,
+    /// How many seconds a call may execute before the page calls it stuck; 0 is for ever [default: 300]
+    #[arg(long, value_name = "SECONDS", env = "FANLIGHT_STUCK_AFTER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stuck_after: Option<u64>,
     /// How many seconds a stream of server-sent events is silent before it shows that it is alive [default: 15; 30 in Forge's
     /// dialect]
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_SSE_PING", value_parser = clap::value_parser!(u64).range(1..=3600))]
@@ -237,6 +253,12 @@ pub(crate) struct ServeSettings {
     pub(crate) stalled_after: u64,
     /// After how many seconds such a run is interrupted; 0 means never.
     pub(crate) interrupted_after: u64,
+    /// After how many seconds without a word a run is silent; 0 means never.
+    pub(crate) silent_after: u64,
+    /// After how many seconds a silent run needs a person; 0 means never, `None` the default.
+    pub(crate) silent_long_after: Option<u64>,
+    /// After how many seconds an executing call is stuck; 0 means never.
+    pub(crate) stuck_after: u64,
     /// The time between two pings of a silent stream of server-sent events, in seconds; `None` for the
     /// default of its dialect.
     pub(crate) sse_ping: Option<u64>,
@@ -296,6 +318,9 @@ impl Default for ServeSettings {
             memory_target: ByteSize(MEMORY_BYTES_TARGET),
             stalled_after: STALLED_AFTER_MS / 1000,
             interrupted_after: INTERRUPTED_AFTER_MS / 1000,
+            silent_after: SILENT_MS / 1000,
+            silent_long_after: None,
+            stuck_after: STUCK_MS / 1000,
             sse_ping: None,
             ws_ping: HEARTBEAT_MS / 1000,
             trace: String::from("info"),

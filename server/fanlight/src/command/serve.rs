@@ -24,6 +24,8 @@ use crate::telemetry;
 use access::{demo_token, reached, tls, wanted as access};
 use dialects::custom::UserDialect;
 use model::dialect::DECODED;
+use model::frame::SilenceThresholds;
+use model::limits::{NUMBER_MAX, SILENT_LONG_MS};
 
 mod access;
 mod first_run;
@@ -95,6 +97,7 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
             bytes: settings.retain_bytes.map(|bytes| bytes.0),
             conversations: settings.retain_conversations,
         },
+        silence: silence(settings)?,
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
         page: crate::page::files(),
@@ -117,6 +120,27 @@ fn overload(settings: &ServeSettings) -> Result<Overload, CommandError> {
         });
     }
     Ok(Overload { percent, after: Duration::from_secs(settings.hub_overload_after) })
+}
+
+/// When the page says that runs are silent and calls are stuck. A run cannot be silent for long before it is silent.
+fn silence(settings: &ServeSettings) -> Result<SilenceThresholds, CommandError> {
+    let ms = |seconds: u64| seconds.saturating_mul(1000).min(NUMBER_MAX);
+    let silent_ms = ms(settings.silent_after);
+    let silent_long_ms = settings.silent_long_after.map_or_else(|| SILENT_LONG_MS.max(silent_ms), ms);
+    if silent_long_ms > 0
+        && (silent_ms == 0 || silent_long_ms < silent_ms)
+        && settings.silent_long_after.is_some()
+    {
+        return Err(CommandError::Usage {
+            what: format!(
+                "silent_long_after is {}, before silent_after ({}), after which a run is silent at all",
+                settings.silent_long_after.unwrap_or_default(),
+                settings.silent_after
+            ),
+            mend: String::from("make silent_long_after as long as silent_after or longer, or leave it out"),
+        });
+    }
+    Ok(SilenceThresholds { silent_ms, silent_long_ms, stuck_ms: ms(settings.stuck_after) })
 }
 
 /// What is redacted. A pattern that cannot be used is refused here, with its number.

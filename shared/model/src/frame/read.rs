@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 use super::{
     Ack, BearerToken, ClientFrame, ConversationRow, Durability, Limits, LogHealth, Pub, ServerFrame,
-    SnapshotReason, SubMode, SubscriptionId, SubscriptionOptions, Welcome, are_numbered,
+    SilenceThresholds, SnapshotReason, SubMode, SubscriptionId, SubscriptionOptions, Welcome, are_numbered,
 };
 use crate::code::ErrorCode;
 use crate::command::Command;
@@ -372,6 +372,8 @@ struct WireServerFrame<'a> {
     detail: Option<String>,
     limits: Option<Limits>,
     #[serde(default)]
+    silence: SilenceThresholds,
+    #[serde(default)]
     features: Vec<CompactString>,
 }
 
@@ -471,6 +473,7 @@ impl WireServerFrame<'_> {
                 hb_ms: need(self.hb_ms, "hb_ms")?,
                 limits: self.limits.unwrap_or_default(),
                 features: self.features,
+                silence: self.silence,
             }),
             "bye" => ServerFrame::Bye {
                 code: serde_json::from_str(need(self.code, "code")?.get())?,
