@@ -1584,6 +1584,19 @@ export interface RunView {
 /** How a viewer is told what happens. */
 export type Rung = "immediate" | "merged" | "snapshot";
 
+/**
+ * After how long nothing was heard of something that runs the page says so. 0 is never. They only choose words and order: the hub ends
+ * nothing by them.
+ */
+export interface SilenceThresholds {
+  /** How long a run must be silent before it needs a person, in milliseconds. */
+  silent_long_ms: number;
+  /** How long no event must arrive in a run that waits neither for a person nor for a call before it is silent, in milliseconds. */
+  silent_ms: number;
+  /** How long a call must execute before it is stuck, in milliseconds. */
+  stuck_ms: number;
+}
+
 /** The answer to `hello`. */
 export interface WelcomeFrame {
   t: "welcome";
@@ -1595,6 +1608,8 @@ export interface WelcomeFrame {
   limits: Limits;
   /** The name of this socket, for the hub's trace. */
   session: string;
+  /** When runs and calls count as silent or stuck; an older hub says nothing, which means the defaults. */
+  silence: SilenceThresholds;
   /** When the hub wrote the frame, in milliseconds since 1970. */
   ts: number;
   /** The version that is spoken from here on. */

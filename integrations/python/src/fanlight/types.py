@@ -1781,6 +1781,19 @@ Rung = Literal["immediate", "merged", "snapshot"]
 """How a viewer is told what happens."""
 
 
+class SilenceThresholds(TypedDict):
+    """After how long nothing was heard of something that runs the page says so. 0 is never. They only choose words and order: the hub ends
+    nothing by them.
+    """
+
+    silent_long_ms: int
+    """How long a run must be silent before it needs a person, in milliseconds."""
+    silent_ms: int
+    """How long no event must arrive in a run that waits neither for a person nor for a call before it is silent, in milliseconds."""
+    stuck_ms: int
+    """How long a call must execute before it is stuck, in milliseconds."""
+
+
 class WelcomeFrame(TypedDict):
     """The answer to `hello`."""
 
@@ -1793,6 +1806,8 @@ class WelcomeFrame(TypedDict):
     """The bounds that a client can run into."""
     session: str
     """The name of this socket, for the hub's trace."""
+    silence: SilenceThresholds
+    """When runs and calls count as silent or stuck; an older hub says nothing, which means the defaults."""
     ts: int
     """When the hub wrote the frame, in milliseconds since 1970."""
     version: str
