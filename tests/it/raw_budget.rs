@@ -13,7 +13,11 @@ const VALUE_BYTES: usize = 60_002;
 const SENT: usize = 60;
 
 /// How many of them are in the log: those that hold the budget, and the one with which it is used up.
-const LOGGED: usize = RAW_BYTES_PER_RUN_MAX as usize / VALUE_BYTES + 1;
+const LOGGED: usize = {
+    #[expect(clippy::cast_possible_truncation, reason = "tests run where this is no loss")]
+    let budget = RAW_BYTES_PER_RUN_MAX as usize;
+    budget / VALUE_BYTES + 1
+};
 
 fn raw(run: &str, bytes: usize) -> String {
     format!(r#"{{"k":"raw","run":"{run}","name":"odd","value":"{}"}}"#, "x".repeat(bytes - 2))
@@ -109,9 +113,9 @@ async fn i7_a_body_of_raw_events_makes_a_bounded_export_and_the_same_body_the_sa
     let [mut first, mut second] = [exported(&hub, "first").await, exported(&hub, "second").await];
     for event in first.iter_mut().chain(&mut second) {
         let event = event.as_object_mut().unwrap();
-        ["at", "producer_at", "epoch", "conv", "publisher", "title", "exported_at"].iter().for_each(|name| {
-            event.remove(*name);
-        });
+        for name in ["at", "producer_at", "epoch", "conv", "publisher", "title", "exported_at"] {
+            event.remove(name);
+        }
     }
     assert_eq!(first, second);
 }

@@ -1,6 +1,7 @@
 //! Tests of the order of the list.
 
 use model::Epoch;
+use model::limits::STUCK_MS;
 
 use super::*;
 

@@ -9,8 +9,8 @@ use leptos::wasm_split::wasm_split;
 use model::{ConversationId, View};
 
 use crate::components::{
-    Agents, CallContent, Compared, Composer, Content, Details, Find, OpenTimeline, OutlineTab,
-    ReplayControls, Tools, Wall, drawn_content, shown_dialog,
+    Agents, CallContent, Compared, Composer, Content, Counts, Details, Find, Newest, OpenTimeline,
+    OutlineTab, ReplayControls, Tools, Wall, drawn_content, shown_dialog,
 };
 use crate::dom;
 use crate::store::{OpenDialog, Tab};
@@ -28,6 +28,8 @@ pub(crate) enum Piece {
     Content,
     /// The form in which a reader writes.
     Composer,
+    /// Totals in the bar at the top, beside the newest run that the bar shows.
+    Counts(Memo<Option<Newest>>),
 }
 
 /// Declares the function of a module, and the function that fetches the module.
@@ -58,6 +60,7 @@ module! {
     conversation, fetch_conversation, conversation(piece: Piece) -> Drawn; match piece {
         Piece::Content => view! { <Content /> }.into_any(),
         Piece::Composer => view! { <Composer /> }.into_any(),
+        Piece::Counts(newest) => view! { <Counts newest=newest /> }.into_any(),
     }
 }
 

@@ -4,7 +4,6 @@
 //! {"t": "sub", "sub": 1, "conv": "report", "have": "e1:204", "level": "parts"}
 //! {"t": "batch", "sub": 1, "from": 205, "to": 206, "ts": 1795300000000, "ev": [{"k": "…"}, {"k": "…"}]}
 //! ```
-//!
 //! Fields that are not known are ignored on both sides. A frame of a client of an unknown type is an error; of a newer hub it is [`ServerFrame::Unknown`].
 
 use std::borrow::Cow;

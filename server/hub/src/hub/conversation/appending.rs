@@ -217,7 +217,7 @@ impl ConversationState {
     /// What is odd about an event, to be logged before it, once what is too long in it was cut; `None` if the event is left out.
     fn oddities(&mut self, event: &mut Event) -> Option<[Option<Event>; 3]> {
         let RawVerdict::Take(said) = self.raw_budgets.judge(&self.view, event) else { return None };
-        Some([said, bound(event), mismatch(&self.view, event)])
+        Some([said.map(|said| *said), bound(event), mismatch(&self.view, event)])
     }
 
     /// Stamps and folds one event; returns it if the log stores it. Ephemeral events are kept beside the ring

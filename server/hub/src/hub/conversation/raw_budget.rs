@@ -42,7 +42,7 @@ struct RawSpending {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RawVerdict {
     /// It is taken, perhaps after an anomaly that says what was cut or left out.
-    Take(Option<Event>),
+    Take(Option<Box<Event>>),
     /// It is counted and left out.
     LeaveOut,
 }
@@ -52,7 +52,8 @@ impl RawBudgets {
     /// that are not raw are taken; the end of a run comes with what was left out of it.
     pub(super) fn judge(&mut self, view: &View, event: &mut Event) -> RawVerdict {
         if matches!(event.kind, Kind::RunEnd(_)) {
-            return RawVerdict::Take(self.runs.remove(&event.run).and_then(|spent| spent.report(&event.run)));
+            let report = self.runs.remove(&event.run).and_then(|spent| spent.report(&event.run));
+            return RawVerdict::Take(report.map(Box::new));
         }
         let Some(bytes) = raw_bytes(&event.kind) else { return RawVerdict::Take(None) };
         let known = view.runs.get(&event.run);
@@ -80,7 +81,7 @@ impl RawBudgets {
             "raw event: {bytes} bytes, the limit is {NOTE_BYTES_MAX} since those of {} have {RAW_BYTES_PER_RUN_MAX}",
             event.run
         );
-        RawVerdict::Take(Some(anomaly(&event.run, AnomalyCode::TooLarge, detail)))
+        RawVerdict::Take(Some(Box::new(anomaly(&event.run, AnomalyCode::TooLarge, detail))))
     }
 }
 

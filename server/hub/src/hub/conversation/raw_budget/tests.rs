@@ -15,9 +15,10 @@ const VALUE_BYTES_MAX: usize = 512 << 10;
 /// A raw event of `run`, of this or a later version, with about `bytes` bytes.
 fn raw(run: &str, bytes: usize, is_known: bool) -> Envelope {
     let value = "x".repeat(bytes);
-    let line = match is_known {
-        true => format!(r#"{{"k":"raw","run":"{run}","name":"odd","value":"{value}"}}"#),
-        false => format!(r#"{{"k":"later.kind","run":"{run}","value":"{value}"}}"#),
+    let line = if is_known {
+        format!(r#"{{"k":"raw","run":"{run}","name":"odd","value":"{value}"}}"#)
+    } else {
+        format!(r#"{{"k":"later.kind","run":"{run}","value":"{value}"}}"#)
     };
     Envelope::received(&line).unwrap()
 }
@@ -71,7 +72,9 @@ proptest! {
         let seqs: Vec<_> = kept.iter().map(|envelope| envelope.seq).collect();
         prop_assert_eq!(seqs, (1..=view.seq).collect::<Vec<_>>());
         let mut again = View::default();
-        kept.iter().for_each(|envelope| fold(&mut again, envelope, &mut |_| {}));
+        for envelope in &kept {
+            fold(&mut again, envelope, &mut |_| {});
+        }
         prop_assert_eq!(&again, &view);
         for (run, of_run) in &view.runs {
             let of_it: Vec<_> = kept.iter().filter(|envelope| envelope.event.run == *run).cloned().collect();
