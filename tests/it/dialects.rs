@@ -313,7 +313,8 @@ async fn all_events_of_anthropics_helper_leave_exports_and_snapshots_as_large_as
     }
     let (helped, plain) = (sizes(&hub, "helped").await, sizes(&hub, "plain").await);
     for ((what, helped), (_, plain)) in helped.into_iter().zip(plain) {
-        assert!(helped <= plain + 1_024, "{what}: {helped} bytes, and {plain} without the helper");
+        // How many deltas are joined to one event depends on when the hub read them; the helper's events would make it a hundred times as much.
+        assert!(helped <= plain + plain / 8, "{what}: {helped} bytes, and {plain} without the helper");
         assert!(
             what == "jsonl" || what == "native" || helped <= 2 * words.len(),
             "{what}: {helped} bytes for {} of words",

@@ -57,15 +57,15 @@ pub async fn ask(hub: Hub, lines: &str, body: &[u8]) -> Option<Answer> {
 
 /// The answer to the bytes of a request.
 pub async fn say(hub: Hub, request: &[u8]) -> Option<Answer> {
+    // The clock does not jump while a thread of the runtime works: the hub would close a connection that says nothing.
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    let still = tokio::task::spawn_blocking(move || drop(is_over.recv_timeout(STILL)));
     let mut stream = connect(hub).await;
     let mut came = Vec::new();
     let exchange = async {
         stream.write_all(request).await?;
         stream.read_to_end(&mut came).await
     };
-    // The clock does not jump while a thread of the runtime works.
-    let (over, is_over) = std::sync::mpsc::channel::<()>();
-    let still = tokio::task::spawn_blocking(move || drop(is_over.recv_timeout(STILL)));
     drop(timeout(PATIENCE, exchange).await);
     drop(over);
     still.await.expect("a thread that waits");

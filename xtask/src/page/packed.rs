@@ -22,7 +22,7 @@ const PAGE_BYTES_MAX: usize = 350 << 10;
 
 /// Most bytes of each module that the page fetches when it is first needed, brotli.
 const MODULE_BYTES_MAX: [(&str, usize); 11] = [
-    ("common", 24 << 10),
+    ("common", 28 << 10),
     ("conversation", 256 << 10),
     ("snapshots", 4 << 10),
     ("kinds", 36 << 10),
