@@ -33,7 +33,7 @@ async fn list_wall_table_and_header_go_by_the_hubs_thresholds() {
     page.text_until("pill", |text| text.starts_with("Silent")).await;
     page.run_until(&state("conversation-row", "quiet"), |state| state == "silent").await;
     let heads = "return [...document.querySelectorAll('.list h2')].map(it => it.textContent.trim())";
-    page.run_until(heads, |heads| heads == &json!(["Needs you 2"])).await;
+    page.run_until(heads, |heads| heads == &json!(["Needs you2"])).await;
     assert_eq!(page.run(&state("conversation-row", "calls")).await, "running", "it waits for its call");
     page.goto(&hub.url("/wall")).await;
     page.run_until(&state("tile", "quiet"), |state| state == "silent").await;
