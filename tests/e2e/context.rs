@@ -38,8 +38,8 @@ async fn the_header_shows_what_fills_the_context_and_a_key_opens_its_rows() {
     .await;
     // The bar has a part for each, as long as its share: 1,000 of turns, 5,000 of tools, 2,000 of files.
     let bar = "const it = document.querySelector('[data-t=context]'), style = getComputedStyle(it);
-        return [style.getPropertyValue('--turns'), style.getPropertyValue('--tools'), style.backgroundImage.startsWith('linear-gradient'), it.offsetWidth > 40]";
-    page.run_until(bar, |it| it == &json!(["13%", "76%", true, true])).await;
+        return [style.getPropertyValue('--turns'), style.getPropertyValue('--tools'), style.backgroundImage.startsWith('linear-gradient'), it.offsetWidth > 40, it.getBoundingClientRect().bottom <= it.parentElement.getBoundingClientRect().bottom + 1]";
+    page.run_until(bar, |it| it == &json!(["13%", "76%", true, true, true])).await;
     assert_eq!(page.run(ROWS).await, json!([]));
     page.run("document.querySelector('[data-t=context]').focus()").await;
     key(&page, "Enter", 13).await;

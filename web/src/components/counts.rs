@@ -27,7 +27,7 @@ pub(crate) fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     });
     let fill = context_fill(store, newest);
     let has_context = Memo::new(move |_| fill.get().tokens() >= CONTEXT_SHOWN);
-    // The least important last: what has no room is left out as a whole.
+    // The least important last: what has no room is left out as a whole. What fills the context comes first.
     let text = move || {
         newest.track();
         id.with(|id| id.as_ref().map(|id| store.reading.track(&ViewChange::Run(id.clone()))));
@@ -45,7 +45,7 @@ pub(crate) fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         // Broken only between parts: see the styles.
         let parts = [steps, tokens, cost, rate].into_iter().flatten();
         let text = parts.map(|part| part.replace(' ', "\u{a0}")).collect::<Vec<_>>().join(" ·\u{a0}");
-        if text.is_empty() || !has_context.get() { text } else { text + " ·\u{a0}" }
+        if text.is_empty() || !has_context.get() { text } else { format!(" ·\u{a0}{text}") }
     };
     // What the numbers are of, what they lack, and what fills the context.
     let title = move || {
@@ -59,7 +59,7 @@ pub(crate) fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
     };
     view! {
         <span class="meta num hide counts-of-run" data-t="totals" title=title>
-            {text}{move || has_context.get().then(|| view! { <Context fill=fill /> })}
+            {move || has_context.get().then(|| view! { <Context fill=fill /> })}{text}
         </span>
         {move || has_context.get().then(|| view! { <ContextRows fill=fill /> })}
     }
