@@ -6,14 +6,6 @@ use tests::browser::DESKTOP;
 
 use crate::scene::hub_and_publisher;
 
-/// Presses a key that writes nothing.
-async fn key(page: &BrowserPage, key: &str, code: u32) {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
-        page.devtools("Input.dispatchKeyEvent", event).await;
-    }
-}
-
 /// The rows that are shown; nothing while they are not.
 const ROWS: &str = "return [...document.querySelectorAll('#context:popover-open li')].map(it => it.textContent.replaceAll('\u{a0}', ' '))";
 
@@ -42,13 +34,12 @@ async fn the_header_shows_what_fills_the_context_and_a_key_opens_its_rows() {
     page.run_until(bar, |it| it == &json!(["13%", "76%", true, true, true])).await;
     assert_eq!(page.run(ROWS).await, json!([]));
     page.run("document.querySelector('[data-t=context]').focus()").await;
-    key(&page, "Enter", 13).await;
-    page.devtools("Input.dispatchKeyEvent", json!({"type": "char", "key": "Enter", "text": "\r"})).await;
+    page.press("Enter").await;
     let words = json!(["turns 13 % · ~1.0k", "tools 63 % · ~5.0k", "files 25 % · ~2.0k"]);
     page.run_until(ROWS, |rows| *rows == words).await;
     let inside = "const a = document.querySelector('#context').getBoundingClientRect(); return a.top > 0 && a.left >= 0 && a.right <= innerWidth && a.bottom <= innerHeight";
     page.holds(inside).await;
-    key(&page, "Escape", 27).await;
+    page.press("Escape").await;
     page.run_until(ROWS, |rows| rows.as_array().is_some_and(Vec::is_empty)).await;
     page.holds("return document.activeElement?.dataset.t === 'context'").await;
     // More of it, while the rows are shown.

@@ -25,6 +25,14 @@ async fn key(page: &BrowserPage, key: &str, code: u32) {
     }
 }
 
+/// Moves the pointer to a place of the window and clicks there.
+async fn click_at(page: &BrowserPage, x: f64, y: f64) {
+    for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
+        let event = json!({"type": kind, "x": x, "y": y, "button": if kind == "mouseMoved" { "none" } else { "left" }, "clickCount": 1});
+        page.devtools("Input.dispatchMouseEvent", event).await;
+    }
+}
+
 /// A run of ten seconds: a model for 1 s, a tool for 7 s with one beside it, waiting for 2 s.
 fn timed(run: &str, from: u64) -> String {
     let lines = [
@@ -121,10 +129,7 @@ async fn arrows_choose_a_step_enter_shows_it_and_so_does_a_click() {
     let at = page
         .run("const it = document.querySelector('[data-t=timeline-lanes] canvas').getBoundingClientRect(); return [it.right - 3, it.top + 28]")
         .await;
-    for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-        let event = json!({"type": kind, "x": at[0], "y": at[1], "button": if kind == "mouseMoved" { "none" } else { "left" }, "clickCount": 1});
-        page.devtools("Input.dispatchMouseEvent", event).await;
-    }
+    click_at(&page, at[0].as_f64().unwrap(), at[1].as_f64().unwrap()).await;
     page.text_until("timeline-step", |text| text.contains(" · ") && !text.starts_with("fetch_page")).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
@@ -176,10 +181,7 @@ async fn the_critical_path_is_drawn_below_the_steps_it_has_and_a_click_chooses_t
     {
         let place = at(ms).await;
         let (x, y) = (place[1].as_f64().unwrap(), place[2].as_f64().unwrap() + line + below);
-        for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
-            let event = json!({"type": kind, "x": x, "y": y, "button": if kind == "mouseMoved" { "none" } else { "left" }, "clickCount": 1});
-            page.devtools("Input.dispatchMouseEvent", event).await;
-        }
+        click_at(&page, x, y).await;
         page.text_until("timeline-step", |text| {
             text.starts_with(&format!("{name} · ")) && text.contains("on the critical path") == is_critical
         })

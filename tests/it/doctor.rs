@@ -190,14 +190,22 @@ async fn each_api_is_asked_in_its_own_words() {
     }
 }
 
+/// As many events as are more than any buffer on the way holds, so that they come in pieces.
+const MANY: usize = 40_000;
+
+/// What a vendor answers: no models to the question for them, else a stream of `count` events.
+fn counted(request: &Request, count: usize) -> Response {
+    let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
+    if request.uri().path().ends_with("/models") {
+        "{}".into_response()
+    } else {
+        event.repeat(count).into_response()
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn its_call_is_followed_to_where_it_is_shown_and_one_past_the_hub_is_named() {
-    let address = server(|request: Request| async move {
-        let is_list = request.uri().path().ends_with("/models");
-        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
-        if is_list { "{}".into_response() } else { event.repeat(40_000).into_response() }
-    })
-    .await;
+    let address = server(|request| async move { counted(&request, MANY) }).await;
     let hub = TestHub::start_with(&["--upstream", &format!("x=http://{address}")]).await;
     let options = ["--upstream", "x", "--model", "m"];
     let (findings, _) = doctor(&hub.url(""), &options, &[("X_API_KEY", KEY)]).await;
@@ -228,14 +236,10 @@ async fn an_answer_that_does_not_stream_is_named() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_and_what_buffers_them_are_told_apart() {
-    const EVENT: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
-    // More than any buffer on the way holds comes in pieces, a few events come in one.
-    for (count, streams) in [(4, false), (40_000, true)] {
-        let findings = upstream(&["--model", "m"], move |request: Request| async move {
-            let is_list = request.uri().path().ends_with("/models");
-            if is_list { "{}".into_response() } else { EVENT.repeat(count).into_response() }
-        })
-        .await;
+    // A few events come in one piece.
+    for (count, streams) in [(4, false), (MANY, true)] {
+        let findings =
+            upstream(&["--model", "m"], move |request| async move { counted(&request, count) }).await;
         assert_eq!(of(&findings, "streaming").0, streams, "{findings:#?}");
     }
 }
@@ -249,12 +253,7 @@ async fn base_url(hub: &TestHub, value: &str) -> (bool, String, Option<i32>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_wrong_base_url_has_a_finding_of_its_own_and_a_right_one_leads_to_a_call_that_is_shown() {
-    let address = server(|request: Request| async move {
-        let is_list = request.uri().path().ends_with("/models");
-        let event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"one \"}}]}\n\n";
-        if is_list { "{}".into_response() } else { event.repeat(40_000).into_response() }
-    })
-    .await;
+    let address = server(|request| async move { counted(&request, MANY) }).await;
     let hub = TestHub::start_with(&["--upstream", &format!("openai=http://{address}")]).await;
     let another = TestHub::start().await;
     let nobody = nowhere().await;

@@ -27,7 +27,7 @@ pub(crate) async fn frozen(args: &Args) {
     load_for(Duration::from_secs(args.seconds)).await;
     let (kept, resident) =
         (slot.kept().saturating_sub(kept), owner.process().resident_bytes.saturating_sub(resident));
-    let heads: Vec<(&String, u64)> = scene.names.iter().map(|name| (name, scene.sent.head(name))).collect();
+    let heads = scene.heads();
     slot.signal(Signal::CONT);
     let began = Instant::now();
     caught_up("the slot", &rows, &heads).await;
@@ -67,7 +67,7 @@ pub(crate) async fn killed(args: &Args) {
     for name in &scene.names {
         let _earlier = (scene.seen.pause(name), rows.pause(name));
     }
-    let heads: Vec<(&String, u64)> = scene.names.iter().map(|name| (name, scene.sent.head(name))).collect();
+    let heads = scene.heads();
     if let Some(owner) = scene.hubs.first() {
         owner.signal("KILL").await;
     }
@@ -95,9 +95,8 @@ pub(crate) async fn killed(args: &Args) {
 
 /// The database's standby takes its place: how long viewers see nothing and acks wait, and what becomes of the slot.
 pub(crate) async fn promoted(args: &Args) {
-    let (primary, _) = server();
+    let (primary, place) = server();
     let standby = primary.standby();
-    let place = primary.place();
     let either = place.on_either(&standby);
     let mut scene = Scene::start(either.url(), args.rate, Door::Owner).await;
     let rows = Arrivals::of(&scene.sent);

@@ -159,6 +159,11 @@ impl Scene {
         }
     }
 
+    /// The newest seq of each conversation that was sent.
+    fn heads(&self) -> Vec<(&String, u64)> {
+        self.names.iter().map(|name| (name, self.sent.head(name))).collect()
+    }
+
     /// Ends publishers and viewers.
     async fn end(mut self) {
         self.is_over.store(true, Ordering::Relaxed);
