@@ -128,13 +128,13 @@ async fn the_header_says_what_the_conversation_used_what_has_no_price_and_what_f
     page.painted(head).await;
     // Parts have spaces that break no line.
     let totals = "return document.querySelector('[data-t=totals]').textContent.replaceAll('\u{a0}', ' ')";
-    page.run_until(totals, |it| has(it, "19.0k tokens · no price · ~2.0k context")).await;
+    page.run_until(totals, |it| has(it, "~2.0k context · 19.0k tokens · no price")).await;
     let second = r#"
         {"k":"run.start","run":"s","model":"test-model"}
         {"k":"run.end","run":"s","status":"complete","usage":{"input_tokens":1000,"output_tokens":0,"cost":{"amount":"0.25","currency":"USD"}}}"#;
     let head = publisher.says(second).await.seq;
     page.painted(head).await;
-    page.run_until(totals, |it| has(it, "20.0k tokens · $0.25+ · ~2.0k context")).await;
+    page.run_until(totals, |it| has(it, "~2.0k context · 20.0k tokens · $0.25+")).await;
     let title = page.run("return document.querySelector('[data-t=totals]').title").await;
     assert!(
         has(
