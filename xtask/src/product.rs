@@ -13,21 +13,24 @@ use std::time::Instant;
 /// Where the demo listens.
 const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 
-/// What compiles the hub.
-const HUB: &str = "build --release --locked -p fanlight";
+/// What compiles everything that the binary consists of but the page.
+const LIBRARY: &str = "build --release --locked -p fanlight --lib";
 
-/// Builds the page and the hub side by side, since neither keeps all cores busy: the last steps of the page run on one. The binary, which
-/// holds the page, is then made once more with the new one. At the end the page's script is looked for in the binary: a build script that
+/// What makes the binary. It is linked with everything at once, which keeps all cores busy for minutes.
+const BINARY: &str = "build --release --locked -p fanlight";
+
+/// Builds the page and the hub's libraries side by side, since neither keeps all cores busy: the last steps of the page run on one. Then the
+/// binary is made, which holds the page. At the end the page's script is looked for in the binary: a build script that
 /// did not run again would leave an old page inside.
 pub(crate) fn build(ws: &Workspace) -> CommandResult {
     let started = Instant::now();
     page::fetch(ws)?;
-    let hub = process::start(&mut ws.cargo(HUB))?;
+    let hub = process::start(&mut ws.cargo(LIBRARY))?;
     let page = page::stage(ws)?;
     // The hub is compiled with the files in `dist/`, so they change afterwards.
     hub.finish()?;
     let boot = page.ship(ws)?;
-    run_child(&mut ws.cargo(HUB))?;
+    run_child(&mut ws.cargo(BINARY))?;
     let product = ws.product();
     let bytes = std::fs::read(&product)
         .map_err(CommandFailure::io(format!("reading the product, {}", product.display())))?;

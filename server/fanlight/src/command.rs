@@ -9,6 +9,7 @@
 use std::process::ExitCode;
 
 use client::{CourierError, PublishError};
+use edge::PageFiles;
 
 use crate::args::{Args, CliCommand};
 
@@ -104,12 +105,12 @@ impl CommandError {
     }
 }
 
-/// Runs the given command. Returns when the command is over; results are on stdout, everything else on
+/// Runs the given command; `page` is what a hub serves. Returns when the command is over; results are on stdout, everything else on
 /// stderr.
-pub(crate) fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: Args, page: PageFiles) -> ExitCode {
     let output = ResultOutput::stdout();
     let done = match args.command {
-        CliCommand::Serve(args) => serve::run(&args, output),
+        CliCommand::Serve(args) => serve::run(&args, page, output),
         CliCommand::Tee(args) => tee::run(&args, output),
         CliCommand::Tail(args) => tail::run(&args, output),
         CliCommand::Ask(args) => ask::run(&args, output),

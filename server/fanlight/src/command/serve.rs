@@ -12,7 +12,7 @@ use std::time::Duration;
 use agents::{AgentConfig, ToolServer};
 use client::HubAddress;
 use compact_str::CompactString;
-use edge::{Config, DoorSettings, LogChoice, Overload, Redaction, Retain};
+use edge::{Config, DoorSettings, LogChoice, Overload, PageFiles, Redaction, Retain};
 use hub::Prices;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
@@ -33,15 +33,15 @@ mod identities;
 pub(crate) mod log;
 mod peers;
 
-/// Runs a hub until a signal stops it. Returns once everything is drained and the log is closed (invariant
+/// Runs a hub that serves `page` until a signal stops it. Returns once everything is drained and the log is closed (invariant
 /// I13). Fails with a usage error for settings that do not fit, and otherwise if the hub cannot listen, the
 /// log cannot be opened, or events are not written at the end.
-pub(crate) fn run(args: &ServeArgs, mut output: ResultOutput) -> Result<(), CommandError> {
+pub(crate) fn run(args: &ServeArgs, page: PageFiles, mut output: ResultOutput) -> Result<(), CommandError> {
     let settings = args.settings().map_err(|error| CommandError::Usage {
         what: format!("the settings are not valid: {error}"),
         mend: String::from("`fanlight serve --help` lists them all"),
     })?;
-    let config = config(&settings)?;
+    let config = Config { page, ..config(&settings)? };
     let format = match settings.trace_format {
         TraceFormat::Lines => telemetry::TraceLayout::Lines,
         TraceFormat::Json => telemetry::TraceLayout::Json,
@@ -100,7 +100,6 @@ fn config(settings: &ServeSettings) -> Result<Config, CommandError> {
         silence: silence(settings)?,
         stalled_after: Duration::from_secs(settings.stalled_after),
         interrupted_after: Duration::from_secs(settings.interrupted_after),
-        page: crate::page::files(),
         ..Config::default()
     };
     if settings.listen.ip().is_loopback() || config.may_be_reached() {
