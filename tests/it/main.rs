@@ -96,6 +96,7 @@ mod several_doors; // doors, proxy calls, spans and streams at whichever hub
 mod several_hubs; // one log, one owner for each conversation, followers
 mod several_moves;
 mod several_overload; // conversations go to another hub while they are published to and watched
+mod several_resume; // viewers come back at another hub
 mod sinks; // into files and into other hubs
 mod stored;
 mod stream; // the streams of other clients, live

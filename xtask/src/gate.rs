@@ -236,7 +236,7 @@ const ON_POSTGRES: [&str; 7] =
 
 /// The modules of `tests/it` that also run with three hubs for one, each connection to one of them at random. `FANLIGHT_TEST_LOG=postgres
 /// FANLIGHT_TEST_HUBS=3` runs all of them so.
-const ON_THREE_HUBS: [&str; 3] = ["publish::", "doors_openai::", "doors_pages::"];
+const ON_THREE_HUBS: [&str; 4] = ["publish::", "resume::", "doors_openai::", "doors_pages::"];
 
 /// Some modules of `tests/it` with the log in PostgreSQL.
 fn it(ws: &Workspace, packages: &Packages, modules: &[&str]) -> Command {

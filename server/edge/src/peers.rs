@@ -10,21 +10,22 @@
 //! conversation in memory as the owner has it, with the same seqs, so its viewers are served as those of the owner are.
 //!
 //! Reading order: `sharing` (what is known of other hubs) → this file → `link` (one connection to another hub) → `follows` (what comes
-//! over it) → `http/hubs` (requests that are passed on).
+//! over it) → `earlier` (events of the past, for viewers that come back) → `http/hubs` (requests that are passed on).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use event_log::{LogError, Owner, Purpose};
 use hub::{AppendError, Appended, Conversation, Hub, OpenError, Publication, PublishError, beginning};
-use model::ConversationId;
 use model::frame::Pub;
+use model::{ConversationId, Position};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::sharing::{LINK_REQUESTS_MAX, LinkRequest, OpenRequest, Peers, Reply};
 use crate::state::Shared;
 
+mod earlier;
 mod follows;
 mod link;
 
@@ -54,18 +55,20 @@ impl Peers {
         sender
     }
 
-    /// Follows `conversation` at `address`; ready when it is in memory. Fails, with the reason, if the other
-    /// hub cannot be reached, does not have the conversation, or the link is lost.
+    /// Follows `conversation` at `address`; ready when it is in memory, with the events after `have` if the other hub gives them. Fails, with
+    /// the reason, if the other hub cannot be reached, does not have the conversation, or the link is lost.
     async fn follow(
         &self,
         shared: &Arc<Shared>,
         address: &Arc<str>,
         conversation: &ConversationId,
+        have: Option<&Position>,
     ) -> Result<(), String> {
         let (done, answer) = oneshot::channel();
         let link = self.link(shared, address);
         let lost = || String::from("the connection to the hub that has the conversation was lost");
-        link.send(LinkRequest::Follow(conversation.clone(), done)).await.map_err(|_link_is_gone| lost())?;
+        let request = LinkRequest::Follow(conversation.clone(), have.cloned(), done);
+        link.send(request).await.map_err(|_link_is_gone| lost())?;
         answer.await.unwrap_or_else(|_link_is_gone| Err(lost()))
     }
 
@@ -196,18 +199,22 @@ pub(crate) fn publish(
     beginning::under_now(None, || shared.fanout.publish(conversation, publication)).map(Some)
 }
 
-/// Makes `conversation` one that can be viewed here: this hub has it, or follows it. Tries for [`PATIENCE`].
-/// The error says why neither could be had.
-pub(crate) async fn prepare(shared: &Arc<Shared>, conversation: &ConversationId) -> Result<(), String> {
+/// Makes `conversation` one that can be viewed here: this hub has it, or follows it, then with the events after `have`, which a viewer
+/// who comes back has, if its owner gives them. Tries for [`PATIENCE`]. The error says why neither could be had.
+pub(crate) async fn prepare(
+    shared: &Arc<Shared>,
+    conversation: &ConversationId,
+    have: Option<&Position>,
+) -> Result<(), String> {
     let Some(peers) = &shared.peers else { return Ok(()) };
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if shared.hub.in_memory(conversation).is_some() {
+        if is_prepared(&shared.hub, conversation, have) {
             return Ok(());
         }
         let why = match owner(shared, conversation, Purpose::Make).await {
             Ok(Owner::Here) => return Ok(()),
-            Ok(Owner::Elsewhere(address)) => match peers.follow(shared, &address, conversation).await {
+            Ok(Owner::Elsewhere(address)) => match peers.follow(shared, &address, conversation, have).await {
                 Ok(()) => return Ok(()),
                 Err(why) => why,
             },
@@ -218,6 +225,11 @@ pub(crate) async fn prepare(shared: &Arc<Shared>, conversation: &ConversationId)
         }
         tokio::time::sleep(AGAIN).await;
     }
+}
+
+/// Whether `conversation` is in memory with what a viewer at `have` needs.
+pub(crate) fn is_prepared(hub: &Hub, conversation: &ConversationId, have: Option<&Position>) -> bool {
+    hub.in_memory(conversation).is_some_and(|found| have.is_none_or(|have| !found.lacks(have)))
 }
 
 /// Goes on with a conversation whose link was lost, as long as it is watched: follows its owner again, or
@@ -240,7 +252,7 @@ pub(crate) async fn recover(shared: Arc<Shared>, conversation: Arc<Conversation>
                 return shared.fanout.deliver(next.id());
             }
             Ok(Err(OpenError::Elsewhere { address })) => {
-                if peers.follow(&shared, &address, conversation.id()).await.is_ok() {
+                if peers.follow(&shared, &address, conversation.id(), None).await.is_ok() {
                     return;
                 }
             }

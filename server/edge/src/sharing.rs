@@ -12,7 +12,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use model::frame::Pub;
 use model::limits::CONVERSATIONS_MAX;
 use model::weigh::weigh;
-use model::{ConversationId, Envelope};
+use model::{ConversationId, Envelope, Position};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -84,8 +84,9 @@ pub(crate) type PassedBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
 /// What a link is asked for.
 pub(crate) enum LinkRequest {
-    /// To follow a conversation. The answer comes when it is in memory.
-    Follow(ConversationId, oneshot::Sender<Result<(), String>>),
+    /// To follow a conversation, for a viewer at the position if there is one. The answer comes when it is in memory, with the events after
+    /// that position if its owner gives them.
+    Follow(ConversationId, Option<Position>, oneshot::Sender<Result<(), String>>),
     /// To publish; the answer goes to whoever the reply names.
     Publish(Box<Pub>, Reply),
 }
@@ -124,7 +125,7 @@ struct UnderWay {
 impl std::fmt::Debug for LinkRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (what, of) = match self {
-            Self::Follow(conversation, _) => ("Follow", conversation),
+            Self::Follow(conversation, ..) => ("Follow", conversation),
             Self::Publish(publication, _) => ("Publish", &publication.conv),
         };
         f.debug_tuple(what).field(of).finish_non_exhaustive()

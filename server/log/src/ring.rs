@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use model::limits::{RING_BYTES_MAX, RING_EVENTS_MAX};
+use model::weigh::weigh;
 use model::{Envelope, Seq};
 
 /// One event of a ring. `end` counts the bytes of all events up to and including this one since the epoch
@@ -47,7 +48,12 @@ impl Ring {
 
     /// Makes an empty ring with the usual bounds whose first event will be the one after `seq`.
     pub fn after_seq(seq: Seq) -> Self {
-        Self { first: seq + 1, ..Self::default() }
+        Self::bounded_after(seq, RING_BYTES_MAX, RING_EVENTS_MAX)
+    }
+
+    /// Makes an empty ring of these bounds whose first event will be the one after `seq`.
+    pub fn bounded_after(seq: Seq, bytes_max: usize, events_max: usize) -> Self {
+        Self { first: seq + 1, ..Self::bounded(bytes_max, events_max) }
     }
 
     /// The weight of the events in the ring, in bytes.
@@ -66,6 +72,31 @@ impl Ring {
         let end = self.end() + bytes as u64;
         self.entries.push_back(RingEntry { envelope, end });
         self.evict(self.bytes_max);
+    }
+
+    /// Puts `older` before the oldest event, as far back as both bounds allow. They must follow one another, and the oldest event must follow
+    /// them; if not, nothing changes. Returns the weight of what was added, in bytes.
+    pub fn prepend(&mut self, older: Vec<Arc<Envelope>>) -> u64 {
+        let Some(first) = older.first().map(|envelope| envelope.seq) else { return 0 };
+        let dense = (first..).zip(&older).all(|(seq, envelope)| envelope.seq == seq);
+        if !dense || first + older.len() as Seq != self.first {
+            return 0;
+        }
+        let before = self.bytes();
+        let mut whole = Self { entries: VecDeque::new(), start: 0, first, ..*self };
+        for envelope in older {
+            let bytes = weigh(&envelope);
+            whole.push(envelope, bytes);
+        }
+        let mut end = self.start;
+        for entry in std::mem::take(&mut self.entries) {
+            // What a ring holds fits into memory.
+            let bytes = usize::try_from(entry.end - end).unwrap_or(usize::MAX);
+            end = entry.end;
+            whole.push(entry.envelope, bytes);
+        }
+        *self = whole;
+        self.bytes().saturating_sub(before)
     }
 
     /// Drops the oldest events until the rest weighs at most `bytes_max`; the newest one stays. Frees the

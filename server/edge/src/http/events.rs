@@ -103,9 +103,10 @@ pub(crate) async fn several(
     }
     let lens = looks.lens()?;
     let open = place(&shared, OpenKind::Stream)?;
-    for name in all("conversation") {
+    let positions = after.iter().map(Option::as_ref).chain(std::iter::repeat(None));
+    for (name, have) in all("conversation").zip(positions) {
         // One that another hub has is followed.
-        let followed = peers::prepare(&shared, &params::conversation(name)?).await;
+        let followed = peers::prepare(&shared, &params::conversation(name)?, have).await;
         followed.map_err(|why| Problem::new(ErrorCode::Elsewhere, why))?;
     }
     let viewers = viewers(&shared, &caller, all("conversation"))?;

@@ -19,11 +19,13 @@ use model::{ConversationId, Envelope, Epoch, Position, Seq, View, snapshot};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::earlier::{EarlierEvents, EarlierStatus};
+
 /// How long a conversation is followed that nobody watches any more: who reloads a page comes back within it.
 const UNWATCHED: Duration = Duration::from_secs(30);
 
-/// Whoever waits until a conversation is in memory.
-type Waiting = oneshot::Sender<Result<(), String>>;
+/// The answer for whoever waits until a conversation is in memory.
+type Answer = oneshot::Sender<Result<(), String>>;
 
 /// A conversation that is followed. Its subscription ends when it is removed.
 #[derive(Debug)]
@@ -34,8 +36,14 @@ struct Follow {
     conversation: Option<Arc<Conversation>>,
     /// The pieces of a state that came so far.
     pieces: Option<View>,
-    /// Whoever waits until the conversation is in memory.
-    waiting: Vec<Waiting>,
+    /// Whether the other hub has sent everything up to the present.
+    is_live: bool,
+    /// Whoever waits until the conversation is in memory, with the events after the position if there is one.
+    waiting: Vec<(Option<Position>, Answer)>,
+    /// Events from before those that are here, while they come.
+    earlier: Option<EarlierEvents>,
+    /// The other hub does not give the events after this seq; nor, therefore, those after an earlier one.
+    refused_after: Option<Seq>,
     /// Since when nobody has watched it; `None` while somebody does.
     unwatched_since: Option<Instant>,
 }
@@ -49,6 +57,10 @@ pub(crate) enum FollowChange {
     Changed(ConversationId),
     /// A conversation was replaced by another one, in another epoch.
     Replaced(ConversationId),
+    /// Somebody waits for what this frame asks for: earlier events, or the state of a conversation that has left memory meanwhile.
+    Asks(ClientFrame),
+    /// No more earlier events are needed of this subscription, which ends; the frame is as in `Asks`.
+    EarlierEnded(SubscriptionId, Option<ClientFrame>),
     /// Events do not follow what is known: the state must be asked for.
     Torn(SubscriptionId),
     /// The other hub does not have it any more.
@@ -80,25 +92,33 @@ impl Follows {
         self.by_sub.values().next().map(|follow| &follow.id)
     }
 
-    /// Begins to follow a conversation for `done`; what is to be sent for it, if it is new.
-    pub(crate) fn begin(&mut self, id: ConversationId, done: Waiting) -> Option<ClientFrame> {
-        if let Some(known) = self.by_sub.values_mut().find(|follow| follow.id == id) {
+    /// Begins to follow a conversation for `done`, which needs the events after `viewer_has` if the other hub gives them; what is to be sent for
+    /// it.
+    pub(crate) fn begin(
+        &mut self,
+        id: ConversationId,
+        viewer_has: Option<Position>,
+        done: Answer,
+    ) -> Option<ClientFrame> {
+        if let Some((sub, known)) = self.by_sub.iter_mut().find(|(_, follow)| follow.id == id) {
             known.unwatched_since = None;
-            if known.conversation.is_some() {
-                // Whoever asked may have gone.
-                drop(done.send(Ok(())));
-            } else {
-                known.waiting.push(done);
-            }
-            return None;
+            known.waiting.push((viewer_has, done));
+            return known.answer(*sub, &self.hub, &mut self.next);
         }
         let conversation = self.hub.in_memory(&id).filter(|found| found.is_followed());
         let have =
             conversation.as_ref().map(|found| Position { epoch: found.epoch().clone(), seq: found.head() });
-        let sub = self.next;
-        self.next = self.next.saturating_add(1);
-        let follow =
-            Follow { id: id.clone(), conversation, pieces: None, waiting: vec![done], unwatched_since: None };
+        let sub = taken(&mut self.next);
+        let follow = Follow {
+            id: id.clone(),
+            conversation,
+            pieces: None,
+            is_live: false,
+            waiting: vec![(viewer_has, done)],
+            earlier: None,
+            refused_after: None,
+            unwatched_since: None,
+        };
         self.by_sub.insert(sub, follow);
         Some(ClientFrame::Sub { sub, conv: id, have, wish: SubscriptionOptions::default() })
     }
@@ -111,6 +131,13 @@ impl Follows {
 
     /// Takes a frame of the other hub.
     pub(crate) fn take(&mut self, frame: ServerFrame) -> FollowChange {
+        if let Some(sub) = sub_of(&frame).filter(|sub| !self.by_sub.contains_key(sub)) {
+            let brings = |follow: &Follow| follow.earlier.as_ref().is_some_and(|it| it.sub == sub);
+            return match self.by_sub.iter_mut().find(|(_, follow)| brings(follow)) {
+                Some((of, follow)) => follow.take_earlier((*of, frame), &self.hub, &mut self.next),
+                None => FollowChange::Nothing,
+            };
+        }
         match frame {
             ServerFrame::Subbed { sub, mode: SubMode::Snapshot, .. } => {
                 if let Some(follow) = self.by_sub.get_mut(&sub) {
@@ -127,10 +154,11 @@ impl Follows {
             ServerFrame::Snap { sub, epoch, seq, state, .. } => self.snapshot(sub, (epoch, seq), *state),
             ServerFrame::Batch { sub, from, to, ev, .. } => self.batch(sub, (from, to), ev),
             ServerFrame::Live { sub, .. } => {
-                if let Some(follow) = self.by_sub.get_mut(&sub) {
-                    follow.tell(&Ok(()));
-                }
-                FollowChange::Nothing
+                let Some(follow) = self.by_sub.get_mut(&sub) else { return FollowChange::Nothing };
+                follow.is_live = true;
+                follow
+                    .answer(sub, &self.hub, &mut self.next)
+                    .map_or(FollowChange::Nothing, FollowChange::Asks)
             }
             ServerFrame::Error { sub: Some(sub), message, .. } => {
                 let Some(mut follow) = self.by_sub.remove(&sub) else { return FollowChange::Nothing };
@@ -209,6 +237,25 @@ impl Follows {
     }
 }
 
+/// The number of the next subscription, which is taken.
+fn taken(next: &mut SubscriptionId) -> SubscriptionId {
+    let sub = *next;
+    *next = sub.saturating_add(1);
+    sub
+}
+
+/// The subscription that a frame is of.
+fn sub_of(frame: &ServerFrame) -> Option<SubscriptionId> {
+    match frame {
+        ServerFrame::Subbed { sub, .. }
+        | ServerFrame::Snap { sub, .. }
+        | ServerFrame::Batch { sub, .. }
+        | ServerFrame::Live { sub, .. } => Some(*sub),
+        ServerFrame::Error { sub, .. } => *sub,
+        _ => None,
+    }
+}
+
 impl Follow {
     /// The pieces of a state so far, with one more.
     fn joined(&mut self, piece: View) -> View {
@@ -223,9 +270,60 @@ impl Follow {
 
     /// Tells whoever waits.
     fn tell(&mut self, answer: &Result<(), String>) {
-        for waiting in std::mem::take(&mut self.waiting) {
+        for (_, waiting) in std::mem::take(&mut self.waiting) {
             // Whoever asked may have gone.
             drop(waiting.send(answer.clone()));
         }
+    }
+
+    /// Once the conversation is in memory, tells whoever waits and needs no earlier events. For the others those are asked for, by the frame,
+    /// unless they are coming already. If the conversation has left memory, its state is asked for again. `sub` is the subscription, `next` the
+    /// number of the next one.
+    fn answer(&mut self, sub: SubscriptionId, hub: &Hub, next: &mut SubscriptionId) -> Option<ClientFrame> {
+        let conversation = self.conversation.as_ref().filter(|_| self.is_live)?;
+        if hub.in_memory(&self.id).is_none() && !self.waiting.is_empty() {
+            // Whoever went on with it after the loss of another link let go of it, since nobody watched it at that moment.
+            (self.conversation, self.is_live) = (None, false);
+            return Some(ClientFrame::Resync { sub });
+        }
+        let refused_after = self.refused_after;
+        let lacks = |(have, _): &mut (Option<Position>, Answer)| {
+            let after = have.as_ref().filter(|have| conversation.lacks(have)).map(|have| have.seq);
+            after.is_some_and(|after| refused_after.is_none_or(|refused| after > refused))
+        };
+        let lacking: Vec<_> = self.waiting.extract_if(.., lacks).collect();
+        let after = lacking.iter().filter_map(|(have, _)| have.clone()).min_by_key(|have| have.seq);
+        self.tell(&Ok(()));
+        self.waiting = lacking;
+        let after = after.filter(|_| self.earlier.is_none())?;
+        let sub = taken(next);
+        self.earlier = Some(EarlierEvents::new(sub, after.clone()));
+        Some(ClientFrame::Sub {
+            sub,
+            conv: self.id.clone(),
+            have: Some(after),
+            wish: SubscriptionOptions::default(),
+        })
+    }
+
+    /// Takes a frame with earlier events.
+    fn take_earlier(
+        &mut self,
+        (sub, frame): (SubscriptionId, ServerFrame),
+        hub: &Hub,
+        next: &mut SubscriptionId,
+    ) -> FollowChange {
+        let (Some(earlier), Some(conversation)) = (&mut self.earlier, &self.conversation) else {
+            return FollowChange::Nothing;
+        };
+        if earlier.take(hub, conversation, frame) == EarlierStatus::Coming {
+            return FollowChange::Nothing;
+        }
+        let ended = self.earlier.take();
+        let Some(ended) = ended else { return FollowChange::Nothing };
+        if conversation.begins_after() > ended.after() {
+            self.refused_after = self.refused_after.max(Some(ended.after()));
+        }
+        FollowChange::EarlierEnded(ended.sub, self.answer(sub, hub, next))
     }
 }

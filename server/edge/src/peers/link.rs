@@ -87,7 +87,7 @@ fn forget(shared: &Shared, address: &str) {
 /// Answers the requests that still wait. Publications are dropped, which tells their publishers.
 fn refuse(requests: &mut Receiver<LinkRequest>, why: &str) {
     while let Ok(request) = requests.try_recv() {
-        if let LinkRequest::Follow(_, done) = request {
+        if let LinkRequest::Follow(.., done) = request {
             // Whoever asked may have gone.
             drop(done.send(Err(why.to_owned())));
         }
@@ -188,10 +188,12 @@ impl Link {
     /// Carries out what somebody of this hub asks for. Publications get numbers of the link's own.
     async fn request(&mut self, request: LinkRequest) -> Result<(), String> {
         match request {
-            LinkRequest::Follow(conversation, done) => match self.follows.begin(conversation, done) {
-                Some(frame) => self.send(&frame).await,
-                None => Ok(()),
-            },
+            LinkRequest::Follow(conversation, have, done) => {
+                match self.follows.begin(conversation, have, done) {
+                    Some(frame) => self.send(&frame).await,
+                    None => Ok(()),
+                }
+            }
             LinkRequest::Publish(publication, reply) => {
                 let id = self.next_id;
                 self.next_id += 1;
@@ -239,6 +241,13 @@ impl Link {
                     // Sockets begin anew what was replaced.
                     self.shared.sockets.wake_due(true);
                     self.deliver(&conversation);
+                }
+                FollowChange::Asks(frame) => return self.send(&frame).await,
+                FollowChange::EarlierEnded(sub, next) => {
+                    self.send(&ClientFrame::Unsub { sub }).await?;
+                    if let Some(frame) = next {
+                        return self.send(&frame).await;
+                    }
                 }
                 FollowChange::Torn(sub) => return self.send(&ClientFrame::Resync { sub }).await,
                 FollowChange::Refused(conversation) => {

@@ -18,6 +18,7 @@ use super::SocketKind;
 use super::connection::Connection;
 use super::feed::Feed;
 use super::waiting::{Begin, WaitingSubscription};
+use crate::peers;
 
 impl Connection {
     /// Whether the number `sub` is free and there is room for a subscription, which is then counted: `SUBSCRIPTIONS_PER_SOCKET_MAX`
@@ -56,7 +57,7 @@ impl Connection {
         if !self.is_free(sub) {
             return;
         }
-        let waits = self.shared.peers.is_some() && self.shared.hub.in_memory(conv).is_none();
+        let waits = self.shared.peers.is_some() && !peers::is_prepared(&self.shared.hub, conv, have);
         if waits && self.kind == SocketKind::Client {
             return self.wait((sub, conv.clone()), Begin::New(have.cloned()), wish.clone());
         }

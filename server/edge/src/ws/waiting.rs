@@ -42,9 +42,13 @@ impl WaitingSubscription {
         let ready = Arc::new(OnceLock::new());
         let (of, told, outbox) = (conversation.clone(), Arc::clone(&ready), Arc::clone(outbox));
         let hub = Arc::clone(shared);
+        let have = match &begin {
+            Begin::New(have) => have.clone(),
+            Begin::Again => None,
+        };
         shared.tasks.spawn(async move {
             // Nobody else sets it.
-            let _set = told.set(peers::prepare(&hub, &of).await).is_ok();
+            let _set = told.set(peers::prepare(&hub, &of, have.as_ref()).await).is_ok();
             outbox.wake.notify_one();
         });
         Self { sub, conversation, begin, wish, ready }

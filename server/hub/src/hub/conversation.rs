@@ -231,7 +231,7 @@ impl Conversation {
     }
 
     /// The seq after which events are in the ring.
-    pub(super) fn begins_after(&self) -> Seq {
+    pub fn begins_after(&self) -> Seq {
         self.state.lock().ring.begins_after()
     }
 

@@ -136,6 +136,9 @@ impl FrameCache {
         if self.is_clear {
             return Some(slice);
         }
+        if !conversation.knows_effects_after(slice.from.saturating_sub(1)) {
+            return None;
+        }
         conversation.read_view(|view| {
             slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
             let Some(mask) = &self.mask else {
@@ -200,6 +203,9 @@ impl FrameCache {
     /// Whether a viewer at `seq` should get the snapshot: because the ring does not reach back that far, or
     /// because the missing events are larger than the snapshot.
     pub fn snapshot_need(&self, conversation: &Conversation, seq: Seq) -> SnapshotNeed {
+        if !self.is_clear && !conversation.knows_effects_after(seq) {
+            return SnapshotNeed::OutOfReach;
+        }
         let Some(behind) = conversation.bytes_after(seq) else { return SnapshotNeed::OutOfReach };
         if behind <= SNAPSHOT_WHEN_BEHIND_BYTES as u64 || behind <= self.snapshot(conversation).bytes() {
             return SnapshotNeed::No;

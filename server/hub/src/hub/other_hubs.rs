@@ -92,6 +92,12 @@ impl Hub {
         Ok(())
     }
 
+    /// Takes events of the hub that has the conversation, from before those that are here: `events` follow one another, and the oldest that is
+    /// here follows them. What does not fit is left out.
+    pub fn take_earlier(&self, conversation: &Arc<Conversation>, epoch: &Epoch, events: Vec<Envelope>) {
+        self.grew(conversation.take_earlier(epoch, events));
+    }
+
     /// Lets a followed conversation go on from a later state. `view` is a snapshot of the hub that has the
     /// conversation.
     pub fn skip_followed(&self, conversation: &Arc<Conversation>, view: View) {

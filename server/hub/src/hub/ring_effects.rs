@@ -11,6 +11,8 @@ use model::{Envelope, Seq, View};
 pub(crate) struct RingEffects {
     /// Seqs rise; events that left the ring are removed when the next one is added.
     sparse: VecDeque<(Seq, EventEffects)>,
+    /// The effects of events up to this one are unknown.
+    unknown_to: Seq,
 }
 
 impl RingEffects {
@@ -24,7 +26,17 @@ impl RingEffects {
         self.sparse.push_back((envelope.seq, mark));
     }
 
-    /// The effects of the events after `seq` up to `to`.
+    /// Notes that events up to `seq` are in the ring whose effects are unknown: the view that was before them is.
+    pub(crate) fn unknown_to(&mut self, seq: Seq) {
+        self.unknown_to = self.unknown_to.max(seq);
+    }
+
+    /// Whether the effects of all events after `seq` are known.
+    pub(crate) fn reach(&self, seq: Seq) -> bool {
+        seq >= self.unknown_to
+    }
+
+    /// The effects of the events after `seq` up to `to`, as far as they are known.
     pub(crate) fn between(&self, seq: Seq, to: Seq) -> Vec<(Seq, EventEffects)> {
         // Most readers are near the head, where there is rarely anything.
         if self.sparse.back().is_none_or(|(last, _)| *last <= seq) {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use hub::{Delivery, Outbox, Subscription, SubscriptionTarget, SubscriptionTerms, Transport, wire};
-use model::ConversationId;
 use model::code::ErrorCode;
 use model::frame::{ClientFrame, ServerFrame, SubscriptionId, SubscriptionOptions};
+use model::{ConversationId, Position};
 use tokio::sync::oneshot;
 
 use super::machine::HubRig;
@@ -55,10 +55,11 @@ impl Link {
         }
     }
 
-    /// Begins to follow a conversation. True if it is in memory already.
-    pub(super) fn follow(&mut self, id: &ConversationId) -> bool {
+    /// Begins to follow a conversation, for a viewer at `have`. True if it is in memory already, with the events after that if the other hub
+    /// gives them.
+    pub(super) fn follow(&mut self, id: &ConversationId, have: Option<Position>) -> bool {
         let (done, mut answer) = oneshot::channel();
-        self.frames.extend(self.follows.begin(id.clone(), done));
+        self.frames.extend(self.follows.begin(id.clone(), have, done));
         answer.try_recv().is_ok_and(|answer| answer.is_ok())
     }
 
@@ -143,6 +144,11 @@ impl Link {
                 match self.follows.take(frame) {
                     FollowChange::Nothing => {}
                     FollowChange::Changed(id) | FollowChange::Replaced(id) => from.fanout.deliver(&id),
+                    FollowChange::Asks(frame) => self.frames.push_back(frame),
+                    FollowChange::EarlierEnded(sub, next) => {
+                        self.frames.push_back(ClientFrame::Unsub { sub });
+                        self.frames.extend(next);
+                    }
                     FollowChange::Torn(sub) => self.frames.push_back(ClientFrame::Resync { sub }),
                     FollowChange::Refused(conversation) => refused.push(conversation),
                 }

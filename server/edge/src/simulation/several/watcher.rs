@@ -40,14 +40,16 @@ struct Wire {
     subscription: Option<Arc<Subscription>>,
     /// Whether its conversation was replaced by one in another epoch.
     is_again: bool,
+    /// Whether there is no more to wait for.
+    is_prepared: bool,
 }
 
 /// What a socket waits for.
 pub(super) enum Wanted {
     /// Nothing.
     Nothing,
-    /// That the hub follows its conversation at this address.
-    Follow(Arc<str>),
+    /// That the hub follows its conversation at this address, with the events after this position.
+    Follow(Arc<str>, Option<Position>),
 }
 
 impl Watcher {
@@ -65,7 +67,8 @@ impl Watcher {
         let outbox = rig.run(|_| Arc::new(Outbox::new(end)));
         self.resumes += u64::from(self.tracker.position().is_some());
         let (life, feed) = (rig.log.life(), Feed::default());
-        self.wire = Some(Wire { life, line, outbox, feed, subscription: None, is_again: false });
+        self.wire =
+            Some(Wire { life, line, outbox, feed, subscription: None, is_again: false, is_prepared: false });
     }
 
     /// The hub's side of its socket goes on; what it waits for.
@@ -79,11 +82,15 @@ impl Watcher {
                 wire.is_again = true;
             }
             if wire.subscription.is_none() {
-                let known = rig.hub.in_memory(&self.conversation).is_some();
+                let have = self.tracker.position().filter(|_| !wire.is_again);
+                let known = match rig.hub.in_memory(&self.conversation) {
+                    Some(_) if wire.is_prepared => true,
+                    _ => peers::is_prepared(&rig.hub, &self.conversation, have.as_ref()),
+                };
                 match peers::look_for_owner(&rig.hub, &self.conversation, Purpose::Make) {
                     _ if known => {}
                     Ok(Owner::Here) => {}
-                    Ok(Owner::Elsewhere(address)) => return Wanted::Follow(address),
+                    Ok(Owner::Elsewhere(address)) => return Wanted::Follow(address, have),
                     Err(_) => return Wanted::Nothing,
                 }
                 let wish = SubscriptionOptions::default();
@@ -101,6 +108,13 @@ impl Watcher {
             wire.feed.go_on(&wire.outbox, &rig.fanout);
             Wanted::Nothing
         })
+    }
+
+    /// What it waits for is there, as far as it can be had.
+    pub(super) fn prepared(&mut self) {
+        if let Some(wire) = &mut self.wire {
+            wire.is_prepared = true;
+        }
     }
 
     /// Reads so many frames, if they are there.

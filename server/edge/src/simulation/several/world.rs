@@ -267,14 +267,18 @@ impl World {
         let now = self.now;
         rig.run(|rig| rig.keep_up(now));
         let mut wanted = Vec::new();
-        for watcher in self.watchers.iter_mut().filter(|watcher| watcher.machine == machine) {
-            if let Wanted::Follow(address) = watcher.serve(rig) {
-                wanted.push((address, watcher.conversation.clone()));
+        for (number, watcher) in self.watchers.iter_mut().enumerate() {
+            if watcher.machine != machine {
+                continue;
+            }
+            if let Wanted::Follow(address, have) = watcher.serve(rig) {
+                wanted.push((number, address, have));
             }
         }
-        for (address, id) in wanted {
-            if let Some(link) = self.link(machine, &address) {
-                link.follow(&id);
+        for (number, address, have) in wanted {
+            let id = self.watchers[number].conversation.clone();
+            if self.link(machine, &address).is_some_and(|link| link.follow(&id, have)) {
+                self.watchers[number].prepared();
             }
         }
         self.doubt(machine);
@@ -312,7 +316,7 @@ impl World {
                 Err(OpenError::Elsewhere { address }) => {
                     let is_asked = match self.link(machine, &address) {
                         Some(link) => {
-                            link.follow(conversation.id());
+                            link.follow(conversation.id(), None);
                             true
                         }
                         None => false,

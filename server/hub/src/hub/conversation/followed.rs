@@ -14,7 +14,7 @@ use event_log::{EventLog, PublisherMark, Ring, Ticket};
 use model::event::{Class, Kind};
 use model::fold::fold;
 use model::weigh::{grows, held, weigh};
-use model::{ConversationId, Envelope, Epoch, Seq, View};
+use model::{ConversationId, Envelope, Epoch, Position, Seq, View};
 
 use super::{Conversation, ConversationState};
 use crate::hub::publishers::Publishers;
@@ -99,6 +99,34 @@ impl Conversation {
         };
         self.appended.notify_waiters();
         taken
+    }
+
+    /// Whether a viewer at `have` needs events from before those that are here, of the epoch of this conversation, which another hub has.
+    pub fn lacks(&self, have: &Position) -> bool {
+        self.is_followed() && have.epoch == self.epoch && have.seq < self.begins_after()
+    }
+
+    /// Takes events from before those that are here, so that viewers which come back can go on with them. They must follow one another up to the
+    /// oldest that is here, in the same epoch; if not, nothing changes. Returns the weight of what was taken, in bytes.
+    ///
+    /// What such events did to the view beyond their own fields is unknown here, so viewers who do not see everything get a snapshot in their
+    /// place.
+    pub(in crate::hub) fn take_earlier(&self, epoch: &Epoch, events: Vec<Envelope>) -> u64 {
+        let mut state = self.state.lock();
+        if !self.is_followed() || *epoch != self.epoch {
+            return 0;
+        }
+        let begins_after = state.ring.begins_after();
+        let bytes = state.ring.prepend(events.into_iter().map(Arc::new).collect());
+        if bytes > 0 {
+            state.marks.unknown_to(begins_after);
+        }
+        bytes
+    }
+
+    /// Whether what the events after `seq` do beyond their own fields is known, which whoever does not see everything needs.
+    pub(crate) fn knows_effects_after(&self, seq: Seq) -> bool {
+        self.state.lock().marks.reach(seq)
     }
 
     /// Goes on from `view`, a later state in the same epoch: the events before it are not here. Does nothing

@@ -6,6 +6,7 @@ use event_log::{Append, EventLog, MemoryLog};
 use model::event::{Class, Kind, LabelChange, Message, RunEnd, RunStart, RunStatus, ToolProgress};
 use model::fold::{complete, fold, mismatch};
 use model::limits::CONVERSATION_BYTES_MAX;
+use model::weigh::weigh;
 use model::{Envelope, Event, MessageId, PublisherId, RunId, ToolCallId, testkit};
 use proptest::prelude::*;
 
@@ -194,6 +195,35 @@ fn what_fell_out_of_the_ring_is_not_given_in_part() {
     assert_eq!(seqs(2, 0), [3]);
     assert_eq!(seqs(2, 10), [3, 4]);
     assert_eq!(seqs(5, 99), [0; 0]);
+}
+
+#[test]
+fn i7_what_is_put_before_the_ring_keeps_to_its_bounds() {
+    let said = |seq| Arc::new(Envelope { seq, ..bare(status("x")) });
+    // Holds 5 to 7, of which each weighs 10 bytes.
+    let ring = |bytes, events| {
+        let mut ring = Ring::bounded_after(4, bytes, events);
+        for seq in 5..=7 {
+            ring.push(said(seq), 10);
+        }
+        ring
+    };
+    let all = || (1..=4).map(said).collect::<Vec<_>>();
+    let each = weigh(&said(1)) as u64;
+    let mut whole = ring(usize::MAX, 9);
+    assert_eq!(whole.prepend(all()), 4 * each);
+    assert_eq!((whole.begins_after(), whole.bytes_after(0), whole.bytes_after(4)), (0, 4 * each + 30, 30));
+    let seqs = whole.page(0, 100).iter().map(|e| e.seq).collect::<Vec<_>>();
+    assert_eq!(seqs, (1..=7).collect::<Vec<_>>());
+    let mut few = ring(usize::MAX, 5);
+    assert_eq!((few.prepend(all()), few.begins_after()), (2 * each, 2), "no more events than it may hold");
+    let mut light = ring(30 + weigh(&said(1)), 9);
+    assert_eq!((light.prepend(all()), light.begins_after()), (each, 3), "no more bytes either");
+    let mut full = ring(usize::MAX, 3);
+    assert_eq!((full.prepend(all()), full.begins_after()), (0, 4));
+    for unfit in [vec![], vec![said(1), said(2), said(3)], vec![said(2), said(4)], vec![said(5)]] {
+        assert_eq!(ring(usize::MAX, 9).prepend(unfit), 0);
+    }
 }
 
 #[test]

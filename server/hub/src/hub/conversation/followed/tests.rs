@@ -1,9 +1,11 @@
 //! A followed conversation beside the events that another hub has.
 
-use model::{snapshot, testkit};
+use model::lens::{Lens, Level};
+use model::{Position, snapshot, testkit};
 use proptest::prelude::*;
 
 use super::*;
+use crate::hub::frame_cache::SnapshotNeed;
 use crate::hub::{Cursor, Publication};
 
 fn followed() -> Conversation {
@@ -110,4 +112,80 @@ fn what_was_claimed_waits_for_no_transaction_of_the_time_before() {
     conversation.state.lock().ticket = Ticket(7);
     assert!(conversation.promote(1, Vec::new(), Vec::new()));
     assert_eq!(conversation.ticket(), Ticket::default(), "what is said again is acked by this ticket");
+}
+
+/// A history and the state after `at` of its events.
+fn history_and_state(at: usize) -> (Vec<Arc<Envelope>>, View) {
+    let history = testkit::logged(testkit::events(
+        r#"{"k":"run.start","run":"r"}
+{"k":"part.start","run":"r","part":"p","kind":"text"}
+{"k":"part.delta","run":"r","part":"p","text":"one "}
+{"k":"part.delta","run":"r","part":"p","text":"two "}
+{"k":"status","text":"three","run":"r"}"#,
+    ));
+    let mut view = testkit::folded(&history[..at]);
+    view.seq = at as Seq;
+    (history, view)
+}
+
+fn position(epoch: &str, seq: Seq) -> Position {
+    Position { epoch: Epoch::new(epoch), seq }
+}
+
+fn seqs_after(conversation: &Conversation, seq: Seq) -> Option<Vec<Seq>> {
+    let slice = conversation.next(Cursor { seq, tick: 0 }, 1 << 20)?;
+    Some(slice.events.iter().map(|envelope| envelope.seq).collect())
+}
+
+#[test]
+fn a_viewer_that_comes_back_goes_on_with_earlier_events_once_they_are_there() {
+    let (history, view) = history_and_state(4);
+    let conversation = Conversation::followed("c".parse().unwrap(), Epoch::new("e"), view);
+    assert!(conversation.lacks(&position("e", 1)));
+    assert!(!conversation.lacks(&position("e", 4)), "it has everything");
+    assert!(!conversation.lacks(&position("other", 1)), "it gets the state");
+    assert_eq!(seqs_after(&conversation, 1), None);
+    assert!(conversation.take_earlier(&Epoch::new("e"), between(&history, 1, 4)) > 0);
+    assert!(!conversation.lacks(&position("e", 1)) && conversation.lacks(&position("e", 0)));
+    assert_eq!(seqs_after(&conversation, 1), Some(vec![2, 3, 4]));
+    conversation.take_followed((5, 5), between(&history, 4, 5)).unwrap();
+    assert_eq!(seqs_after(&conversation, 1), Some(vec![2, 3, 4, 5]));
+    let mut whole = testkit::folded(&history);
+    whole.seq = 5;
+    assert_eq!(snapshot::encode(&conversation.view()), snapshot::encode(&whole), "nothing is folded twice");
+}
+
+#[test]
+fn earlier_events_that_do_not_fit_change_nothing() {
+    let (history, view) = history_and_state(4);
+    let conversation = Conversation::followed("c".parse().unwrap(), Epoch::new("e"), view);
+    let with_gap = [between(&history, 0, 1), between(&history, 2, 4)].concat();
+    for (epoch, events) in [
+        ("other", between(&history, 1, 4)),
+        ("e", between(&history, 1, 3)),
+        ("e", between(&history, 1, 5)),
+        ("e", with_gap),
+        ("e", Vec::new()),
+    ] {
+        assert_eq!(conversation.take_earlier(&Epoch::new(epoch), events), 0, "{epoch}");
+        assert_eq!(seqs_after(&conversation, 1), None);
+    }
+    assert!(conversation.promote(4, Vec::new(), Vec::new()));
+    assert_eq!(conversation.take_earlier(&Epoch::new("e"), between(&history, 1, 4)), 0, "it is this hub's");
+}
+
+#[test]
+fn whoever_does_not_see_everything_gets_the_state_in_the_place_of_earlier_events() {
+    let (history, view) = history_and_state(4);
+    let conversation = Conversation::followed("c".parse().unwrap(), Epoch::new("e"), view);
+    conversation.take_earlier(&Epoch::new("e"), between(&history, 1, 4));
+    let need = |level: Level, seq: Seq| {
+        let lens = Lens { level, ..Lens::default() };
+        let frame_cache = conversation.frame_caches.of(&lens, None);
+        let slice = conversation.next(Cursor { seq, tick: 0 }, 1 << 20).unwrap();
+        (frame_cache.snapshot_need(&conversation, seq), frame_cache.visible(&conversation, slice).is_some())
+    };
+    assert_eq!(need(Level::default(), 1), (SnapshotNeed::No, true));
+    assert_eq!(need(Level::Critical, 1), (SnapshotNeed::OutOfReach, false));
+    assert_eq!(need(Level::Critical, 4), (SnapshotNeed::No, true));
 }
