@@ -20,6 +20,7 @@ mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod client; // the library of headless clients
+mod cluster; // hubs that share a log
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod consent; // given to what was shown and asked about
 mod control; // commands over a socket
@@ -91,7 +92,8 @@ mod runner_sinks; // raw events of a provider go into files and sockets
 mod runner_tools; // executed while the model speaks; servers that hang, crash, lie
 mod searching; // what a search is narrowed to, and for whom
 mod security; // origins, hosts, headers
-mod several_access; // logins, share links and budgets at whichever hub
+mod several_access; // logins and share links at whichever hub
+mod several_budgets; // what is spent at all hubs together
 mod several_doors; // doors, proxy calls, spans and streams at whichever hub
 mod several_hubs; // one log, one owner for each conversation, followers
 mod several_moves;

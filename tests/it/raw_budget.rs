@@ -4,7 +4,7 @@ use model::limits::RAW_BYTES_PER_RUN_MAX;
 use serde_json::Value;
 use tests::{TestHub, TestPublisher};
 
-use crate::several_hubs::Cluster;
+use crate::cluster::Cluster;
 
 /// The bytes of the value of one raw event here, its quotes among them.
 const VALUE_BYTES: usize = 60_002;

@@ -14,7 +14,7 @@ use tests::TestViewer;
 use tests::wait::{patiently, patiently_until};
 use tests::wire::WebSocketWire;
 
-use crate::several_hubs::{Cluster, status, statuses};
+use crate::cluster::{Cluster, status, statuses};
 
 /// The variable with the numbers of viewers and publishers.
 const SIZE: &str = "FANLIGHT_TEST_ROLLING";

@@ -9,11 +9,11 @@ use tests::{ScriptedServer, ServerStep, TestHub};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::cluster::{Cluster, status, statuses};
 use crate::doors::{call, post, said, told};
 use crate::proxy::{END, STREAM, piece};
 use crate::runner::{answer, command, messages, runs};
 use crate::runner_tools::{called, came};
-use crate::several_hubs::{Cluster, status, statuses};
 use crate::several_moves::{move_to, moves};
 
 /// Hubs whose `helper` asks `origin`, and where their settings are.

@@ -9,7 +9,8 @@ use tests::{ScriptedServer, ServerStep, TestHub, raw};
 
 use crate::proxy::{END, STREAM, piece};
 
-use crate::several_hubs::{Cluster, publish_all, status, statuses, watch_until};
+use crate::cluster::{Cluster, status, statuses};
+use crate::several_hubs::{publish_all, watch_until};
 use crate::stored::RUN;
 
 /// Asks `by` to move a conversation to the hub `to`. The status and the answer.

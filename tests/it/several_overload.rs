@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tests::TestHub;
 use tests::wait::{patiently, patiently_until, until};
 
-use crate::several_hubs::{Cluster, publish_while, status, statuses, watch_until};
+use crate::cluster::{Cluster, status, statuses};
+use crate::several_hubs::{publish_while, watch_until};
 use crate::several_moves::each_once;
 
 /// How many conversations the hub gave away because it was overloaded, and how many it was given.

@@ -5,7 +5,7 @@ use tests::wait::within;
 use tests::wire::WebSocketWire;
 use tests::{TestHub, TestViewer};
 
-use crate::several_hubs::{Cluster, status};
+use crate::cluster::{Cluster, status};
 
 const OPEN: &str = r#"{"k":"run.start","run":"r"}
 {"k":"part.start","run":"r","part":"p","kind":"text"}"#;
