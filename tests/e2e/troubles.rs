@@ -60,7 +60,8 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
         resized(&page, DESKTOP).await;
         if form == "lanes" {
             // What is not known to go on does not grow: the time line is as long as it was.
-            page.text_until("stalled", |text| is_said(text) && text != said).await;
+            let then = page.text("stalled").await;
+            page.text_until("stalled", |text| is_said(text) && text != then).await;
             assert_eq!(page.run(stands).await, before);
         }
         page.run("document.querySelector('[data-t=timeline-form]').click()").await;
