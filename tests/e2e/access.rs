@@ -167,12 +167,16 @@ async fn open(page: &BrowserPage, place: &str, keys: &[&str]) {
 
 /// The name of the picture of `place` after `keys`.
 fn file_name(place: &str, keys: &[&str]) -> String {
-    let words = format!("{place}-{}", keys.concat());
+    // Signs become hyphens, but these two are keys of their own.
+    let keys = keys.concat().replace('?', "help").replace('/', "find");
+    let words = format!("{place}-{keys}");
     words.chars().map(|sign| if sign.is_ascii_alphanumeric() { sign } else { '-' }).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_screen_has_a_barrier_that_axe_finds_in_either_colour() {
+    let names: std::collections::HashSet<_> = PLACES.iter().map(|it| file_name(it.0, it.1)).collect();
+    assert_eq!(names.len(), PLACES.len(), "no picture is put over another");
     let (hub, _origin) = hub().await;
     let seen = more(&hub).await;
     let mut found = Vec::new();

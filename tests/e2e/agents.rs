@@ -61,7 +61,7 @@ async fn a_line_opens_the_sub_agent_in_the_panel_with_a_way_back() {
         let rows = "return [...document.querySelectorAll('[data-t=agent-row]')].map(it => it.querySelector('.nm').textContent).join()";
         page.run_until(rows, |rows| rows == "analyst,researcher,web,pdf,table").await;
         let used = "return [...document.querySelectorAll('[data-t=agent-row] [data-t=agent-used]')].map(it => it.textContent).join()";
-        page.run_until(used, |used| used == "38.2k tok · $0.0042,8.1k tok · $0.0042,,,").await;
+        page.run_until(used, |used| used == "38.2k tokens · $0.0042,8.1k tokens · $0.0042,,,").await;
         if screen.width == NARROW.width {
             pictured(&page, PicturedView::Agents).await;
             page.resize(screen).await;

@@ -35,7 +35,8 @@ async fn the_header_shows_what_fills_the_context_and_a_key_opens_its_rows() {
     assert_eq!(page.run(ROWS).await, json!([]));
     page.run("document.querySelector('[data-t=context]').focus()").await;
     page.press("Enter").await;
-    let words = json!(["turns 13 % · ~1.0k", "tools 63 % · ~5.0k", "files 25 % · ~2.0k"]);
+    let words =
+        json!(["turns 13 % · ~1.0k tokens", "tools 63 % · ~5.0k tokens", "files 25 % · ~2.0k tokens"]);
     page.run_until(ROWS, |rows| *rows == words).await;
     let inside = "const a = document.querySelector('#context').getBoundingClientRect(); return a.top > 0 && a.left >= 0 && a.right <= innerWidth && a.bottom <= innerHeight";
     page.holds(inside).await;

@@ -250,7 +250,7 @@ async fn below_the_conversation_of_another_agent_nobody_is_chosen_until_a_person
             "return [...document.querySelectorAll('[data-t=agent] option')].map(it => it.textContent)";
         assert_eq!(page.run(offered).await, json!(["Choose an agent", "alpha", "helper"]), "{name}");
         let hint = page.run("return document.getElementById('composer').placeholder").await;
-        assert!(hint.as_str().is_some_and(|it| it.starts_with("This agent runs elsewhere.")), "{hint}");
+        assert!(hint.as_str().is_some_and(|it| it.starts_with("Runs elsewhere:")), "{hint}");
         page.press("m").await;
         page.holds("return document.activeElement?.id === 'composer'").await;
         types(&page, "Go on").await;

@@ -21,6 +21,11 @@ async fn a_conversation_is_deleted_behind_a_question_that_names_it() {
     page.run(&format!("{open}.click()")).await;
     page.holds("return document.querySelector('[data-t=delete-name]')?.textContent === 'c'").await;
     page.holds("return !document.querySelector('[data-t=delete-runs]')").await;
+    // What cannot be undone looks so.
+    let colours = "const probe = document.body.appendChild(document.createElement('i'));
+        probe.style.color = 'var(--err)'; const wanted = getComputedStyle(probe).color; probe.remove();
+        return [...document.querySelectorAll('[data-t=dialog] .answers button')].map(it => getComputedStyle(it).color === wanted)";
+    assert_eq!(page.run(colours).await, serde_json::json!([false, true]));
     // Its run goes on: the hub refuses, and the dialog asks again.
     page.run(&format!("{now}.click()")).await;
     page.holds("return !!document.querySelector('[data-t=delete-runs]')").await;

@@ -104,6 +104,9 @@ async fn results_show_in_their_own_form_and_copy_as_they_came() {
     assert_eq!(page.run(&word("diff")).await, json!("diff · +1 −1 · 89 B"));
     let cells = "return [...document.querySelectorAll('[data-t=table] tr')].map(row => [...row.children].map(it => it.textContent).join('|'))";
     assert_eq!(page.run(cells).await, json!(["net|region", "48.5|EMEA", "12|APAC", "63|AMER"]));
+    // The name of a column stands over its numbers.
+    let sides = "return [...document.querySelectorAll('[data-t=table] th')].map(it => getComputedStyle(it).textAlign).join()";
+    assert_eq!(page.run(sides).await, json!("right,left"));
     let terminal = "return document.querySelector('[data-t=terminal]').textContent";
     assert_eq!(page.run(terminal).await, json!("test parses ... ok\ntest folds ... FAILED\n"));
     page.holds("const it = document.querySelector('[data-t=parts] img'); return it.complete && it.naturalWidth === 1").await;

@@ -17,6 +17,25 @@ fn number(name: &str) -> String {
     format!("return Number(document.querySelector('[data-t=timeline]').style.getPropertyValue('--{name}'))")
 }
 
+/// What on the time line was drawn for another size or for other colours than the page has now.
+const OTHER_LOOKS: &str = "
+    const root = document.querySelector('[data-t=timeline]'), found = [];
+    const text = it => { const range = document.createRange(); range.selectNodeContents(it); return range.getBoundingClientRect() };
+    const labels = [...root.querySelectorAll('.tl-tick')].map(text);
+    if (labels.some((it, at) => at > 0 && labels[at - 1].right > it.left)) found.push('labels of the axis overlap');
+    const rgb = name => { const hex = getComputedStyle(root).getPropertyValue('--' + name).trim().slice(1); return [0, 2, 4].map(at => parseInt(hex.slice(at, at + 2), 16)) };
+    for (const [selector, tone] of [['.tl-canvas', 'run'], ['.tl-map', 'text2']]) {
+        const canvas = root.querySelector(selector), box = canvas.getBoundingClientRect();
+        if (Math.abs(canvas.width / devicePixelRatio - box.width) > 4 || Math.abs(canvas.height / devicePixelRatio - box.height) > 1) found.push(selector + ' is stretched');
+        const copy = Object.assign(document.createElement('canvas'), {width: canvas.width, height: canvas.height}).getContext('2d', {willReadFrequently: true});
+        copy.drawImage(canvas, 0, 0);
+        const data = copy.getImageData(0, 0, canvas.width, canvas.height).data, wanted = rgb(tone);
+        let is = false;
+        for (let at = 0; at < data.length && !is; at += 4) is = data[at + 3] > 250 && wanted.every((value, n) => Math.abs(data[at + n] - value) < 4);
+        if (!is) found.push(selector + ' has no ' + tone);
+    }
+    return found";
+
 /// Presses a key that writes nothing.
 async fn key(page: &BrowserPage, key: &str, code: u32) {
     for kind in ["rawKeyDown", "keyUp"] {
@@ -220,6 +239,7 @@ async fn the_present_is_followed_and_a_part_of_the_map_is_chosen() {
             near(&edges[0], &edges[1]) && near(&edges[0], &edges[2]),
             "{name}: axis, lanes and map: {edges}"
         );
+        assert_eq!(page.run(OTHER_LOOKS).await, json!([]), "{name}: drawn for another screen");
     }
     pictured(&page, PicturedView::Lanes).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());

@@ -72,6 +72,9 @@ async fn rows_say_what_is_done_now_and_conditions_find_them() {
     page.run_until(&part_of("gamma", ".d"), says("waiting for approval · deploy")).await;
     page.run_until(&part_of("delta", ".d"), says("Revenue rose by 4 %.")).await;
     page.run_until(&part_of("beta", ".e"), says("1 failed")).await;
+    // Times end at the same edge, whatever stands below them.
+    let edges = "return new Set([...document.querySelectorAll('.conv .t')].map(it => Math.round(it.getBoundingClientRect().right))).size";
+    assert_eq!(page.run(edges).await, 1);
     for (text, wanted) in [
         ("has:error", "beta"),
         ("has:approval", "gamma"),

@@ -20,6 +20,7 @@ async fn the_conversation_fits_every_screen_in_both_colours() {
     page.holds("return !!document.querySelector('[data-t=transcript]')").await;
     page.painted(head).await;
     page.text_until("answer", |text| text.contains("weaker dollar")).await;
+    page.holds("return document.querySelectorAll('[data-t=answer] .caret').length === 1").await;
     pictured(&page, PicturedView::Running).await;
     page.painted(publisher.says(CLOSING).await.seq).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
@@ -37,6 +38,11 @@ async fn every_button_of_the_top_bar_is_in_the_window_whatever_its_width() {
     }
     page.text_until("watching", |text| text.contains("2 watching")).await;
     page.text_until("pill", |text| text.contains("Running")).await;
+    // What renames a conversation stands beside its title, however short that is.
+    let gap = "const right = document.createRange(); right.selectNodeContents(document.querySelector('.top h1'));
+        return document.querySelector('.top [aria-label=Rename]').getBoundingClientRect().left - right.getBoundingClientRect().right";
+    let gap = page.run(gap).await;
+    assert!(gap.as_f64().is_some_and(|gap| (0.0..24.0).contains(&gap)), "{gap}");
     for width in [320, 390, 800, 900, 1024, 1200, 1280] {
         page.resize(Screen { width, ..DESKTOP }).await;
         page.run_until("return innerWidth", |now| now == width).await;

@@ -46,9 +46,9 @@ async fn a_viewer_sees_no_composer_and_reads_why_and_an_operator_is_offered_ever
 
     let watches = logged_in(&hub, &bob).await;
     watches
-        .text_until("watching-only", |text| text.contains("You may watch") && text.contains("`control`"))
+        .text_until("watching-only", |text| text.contains("You may only watch") && text.contains("“control”"))
         .await;
-    watches.text_until("no-consent", |text| text.contains("`control`")).await;
+    watches.text_until("no-consent", |text| text.contains("“control”")).await;
     for offered in OF_CONTROL {
         assert!(!has(&watches, offered).await, "a viewer is offered {offered}");
     }
@@ -66,7 +66,7 @@ async fn a_viewer_sees_no_composer_and_reads_why_and_an_operator_is_offered_ever
     for key in ["g", "e"] {
         watches.press(key).await;
     }
-    watches.text_until("no-export", |text| text.contains("`export`")).await;
+    watches.text_until("no-export", |text| text.contains("“export”")).await;
     watches.close().await;
 
     // Who is thrown out while they write keeps what they wrote, and is told.
@@ -102,7 +102,7 @@ async fn who_may_begin_conversations_of_a_team_begins_one_with_its_name() {
     let hub = hub_with_deployer(&origin, GUARDED).await;
     let ann = hub.token_for("ann", &["view:*", "view,control:team-*"]).await;
     let page = logged_in(&hub, &ann).await;
-    page.text_until("watching-only", |text| text.contains("`control`")).await;
+    page.text_until("watching-only", |text| text.contains("“control”")).await;
     page.press("n").await;
     page.holds("return document.activeElement?.id === 'composer'").await;
     page.devtools("Input.insertText", json!({"text": "Hello there"})).await;

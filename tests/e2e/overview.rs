@@ -386,6 +386,17 @@ async fn both_pages_fit_every_screen_in_both_colours() {
         count.as_u64().is_some_and(|count| count > 60)
     })
     .await;
+    // How charts are used is said once, and a chart under the pointer has its values where nothing stood.
+    let said = "return document.body.innerText.split('Shift-click').length - 1";
+    assert_eq!(page.run(said).await, 1);
+    let readouts = "return [...document.querySelectorAll('.readout')].map(it => it.innerText).join('')";
+    assert_eq!(page.run(readouts).await, "");
+    let high = "return document.querySelector('[data-panel=runs]').getBoundingClientRect().height";
+    let before = page.run(high).await;
+    page.run("const it = document.querySelector('[data-panel=runs] .plot'), at = it.getBoundingClientRect();
+        it.dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: at.right - 4, clientY: at.top + 9}))").await;
+    page.run_until(readouts, |it| it.as_str().is_some_and(|it| it.contains(" · "))).await;
+    assert_eq!(page.run(high).await, before, "and moves nothing");
     pictured(&page, PicturedView::Dashboard).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;

@@ -132,7 +132,7 @@ async fn a_search_is_narrowed_by_typing_and_by_controls_and_the_address_says_how
     page.run_until(TYPED, |it| it == "select tool:run_sql state:error").await;
     page.run_until(GROUPS, |it| are(it, &["case-00"])).await;
     page.run(&choose("time", "1h")).await;
-    page.text_until("search-nothing", |text| text.contains("The conditions leave texts out")).await;
+    page.text_until("search-nothing", |text| text.contains("The filters leave some texts out")).await;
     page.run_until("return location.search", |it| {
         it == "?q=select%20tool%3Arun_sql%20state%3Aerror%20since%3A1h"
     })

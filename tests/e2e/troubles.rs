@@ -10,19 +10,22 @@ use crate::recording::drop_file;
 use crate::scene::{
     ANSWER, CALLS, NOTE_MARKS, OPENING, SUB_AGENT, hub_and_publisher, live_behind_a_relay, marked,
 };
-use crate::screens::{PicturedView, SCREENS, pictured, resized};
+use crate::screens::{NARROW, PicturedView, SCREENS, pictured, resized};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     let hub =
         TestHub::start_with(&["--log", "memory", "--stalled-after", "1", "--interrupted-after", "600"]).await;
     let mut publisher = hub.publisher("c").await;
-    publisher.says_all(&[OPENING, CALLS]).await;
+    publisher.says_all(&[OPENING, CALLS, ANSWER]).await;
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.text_until("pill", |text| text.contains("Running")).await;
     drop(publisher);
     page.text_until("pill", |text| text.contains("Stalled")).await;
+    // Its text does not look as if it were being written.
+    page.text_until("answer", |text| text.contains("weaker dollar")).await;
+    page.holds("return !document.querySelector('[data-t=answer] .caret').checkVisibility()").await;
     // For how long, which grows.
     let is_said = |text: &str| text.contains("no word from its publisher for ");
     page.text_until("stalled", is_said).await;
@@ -40,6 +43,30 @@ async fn a_run_whose_publisher_is_gone_is_stalled_and_needs_somebody() {
     .await;
     page.text_until("pill", |text| text.contains('≥')).await;
     pictured(&page, PicturedView::Stalled).await;
+    // On a phone every button is in the window, of the bar and of the timeline.
+    page.run("document.querySelector('[data-t=timeline-toggle]').click()").await;
+    page.run_until("return document.querySelector('[data-t=timeline-summary]')?.textContent ?? ''", |text| {
+        text.as_str().is_some_and(|text| text.contains(" · ≥ "))
+    })
+    .await;
+    let stands = "return document.querySelector('[data-t=timeline-summary]').textContent + document.querySelector('[data-t=timeline]').style.getPropertyValue('--span')";
+    let before = page.run(stands).await;
+    for form in ["lanes", "rows"] {
+        resized(&page, NARROW).await;
+        let cut = "return [...document.querySelectorAll('.top button, .tl-head button')].filter(it => it.checkVisibility()).filter(it => {
+            const box = it.getBoundingClientRect(); return box.left < 0 || box.right > innerWidth
+        }).map(it => it.ariaLabel ?? it.textContent)";
+        assert_eq!(page.run(cut).await, json!([]), "{form}");
+        resized(&page, DESKTOP).await;
+        if form == "lanes" {
+            // What is not known to go on does not grow: the time line is as long as it was.
+            let then = page.text("stalled").await;
+            page.text_until("stalled", |text| is_said(text) && text != then).await;
+            assert_eq!(page.run(stands).await, before);
+        }
+        page.run("document.querySelector('[data-t=timeline-form]').click()").await;
+    }
+    page.run("document.querySelector('[data-t=timeline-toggle]').click()").await;
     // Nor on the wall.
     page.press("g").await;
     page.press("w").await;
@@ -156,7 +183,7 @@ async fn a_full_disk_is_told_to_everybody_also_on_a_phone() {
             break;
         }
     }
-    narrow.text_until("log", |text| text.contains("The hub's disk is full since")).await;
+    narrow.text_until("log", |text| text.contains("The hub's disk has been full since")).await;
     let fits = "const bar = document.querySelector('[data-t=log]').getBoundingClientRect();
         return bar.left >= 0 && bar.right <= innerWidth && bar.bottom <= innerHeight && bar.height > 10
             && document.documentElement.scrollWidth <= innerWidth";
@@ -279,6 +306,10 @@ data: {"type":"message_stop"}
     .await;
     assert!(!page.text("transcript").await.contains("broke off"));
     pictured(&page, PicturedView::WrongDialect).await;
+    // Without an answer to copy, the rating stands where that button would.
+    let edges = "return ['.answer-foot', '.rating'].map(it => document.querySelector(it).getBoundingClientRect().left)";
+    let edges = page.run(edges).await;
+    assert_eq!(edges[0], edges[1]);
     for (name, screen) in SCREENS {
         resized(&page, screen).await;
         let lines = "return [...document.querySelectorAll('[data-t=wrong-dialect] button')].map(it => {

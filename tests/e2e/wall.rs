@@ -144,6 +144,18 @@ async fn a_page_of_the_wall_has_what_the_screen_holds() {
     }
 }
 
+/// The tiles that cut their last line, whatever came after their size was chosen, or whose words do not begin below their title.
+const CUT: &str = "return [...document.querySelectorAll('[data-t=tile]')].filter(it => {
+    const box = it.getBoundingClientRect(), of = part => it.querySelector(part).getBoundingClientRect();
+    return of('.tile-foot').bottom > box.bottom || of('.lines').top - of('.tile-head').bottom > 4
+}).map(it => it.dataset.conversation)";
+
+/// Pictures the wall once no tile cuts anything.
+async fn pictured_whole(page: &BrowserPage, name: &str) {
+    page.run_until(CUT, |cut| cut == &json!([])).await;
+    page.screenshot(name).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_calls() {
     let (hub, mut publisher) = hub_and_publisher("one").await;
@@ -197,7 +209,7 @@ async fn a_tile_shows_the_last_words_as_they_stream_its_speed_model_cost_and_cal
         "{calls}"
     );
     assert!(calls[1].as_str().unwrap().starts_with("make_chart"), "{calls}");
-    page.screenshot("wall-stream-light").await;
+    pictured_whole(&page, "wall-stream-light").await;
     // Under the pointer it has the newest steps, and its words are as plain.
     publisher
         .says(

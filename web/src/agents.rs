@@ -43,9 +43,9 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// What the agent used, in short: `1.2k tok · $0.0042`; empty if nothing was reported.
+    /// What the agent used, in short: `1.2k tokens · $0.0042`; empty if nothing was reported.
     pub fn used(&self) -> String {
-        let tokens = self.tokens.filter(|n| *n > 0).map(|n| format!("{} tok", format::count(n)));
+        let tokens = self.tokens.filter(|n| *n > 0).map(|n| format!("{} tokens", format::count(n)));
         let cost = self.cost.map(format::cost);
         tokens.into_iter().chain(cost).collect::<Vec<_>>().join(" · ")
     }

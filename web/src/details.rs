@@ -1,8 +1,8 @@
 //! The facts of the Details tab, in words, under headings.
 //!
 //! ```text
-//! Conversation   name, position (epoch:seq), began, last event, how much it holds, what fills the context
-//! <a run>        id, state, agent, model, dialect, began, lasted, finish reason, tokens, cost, error
+//! Conversation   name, position (epoch:seq), started, last event, how much it contains, what fills the context
+//! <a run>        id, state, agent, model, dialect, started, duration, finish reason, tokens, cost, error
 //! Earlier        how many runs are not listed
 //! Warnings       how many anomalies, and the first ones
 //! Connection     since when it is lost, and the notices of reconnections
@@ -51,9 +51,9 @@ pub fn sections(model: &Model, name: String, now: u64, time: fn(u64) -> String) 
         told([
             ("name", Some(name)),
             ("position", Some(place(life, view.seq, model.head()))),
-            ("began", moment(first, time)),
+            ("started", moment(first, time)),
             ("last event", moment(last, time)),
-            ("holds", Some(extent(view))),
+            ("contains", Some(extent(view))),
             ("context", ContextFill::of(view).words()),
         ]),
     )];
@@ -128,8 +128,8 @@ fn facts(id: &RunId, run: &RunView, now: u64, time: fn(u64) -> String) -> Vec<Fa
         ("model", Some(models(run))),
         ("host", run.host.as_deref().map(preview::one_line)),
         ("dialect", run.dialect.as_deref().map(preview::one_line)),
-        ("began", moment(Some(run.started_at), time)),
-        ("lasted", lasted),
+        ("started", moment(Some(run.started_at), time)),
+        ("duration", lasted),
         ("finish reason", run.finish_reason.as_deref().map(preview::one_line)),
         ("tokens", run.usage.as_ref().map(tokens)),
         ("cost", run.usage.and_then(|usage| usage.cost).map(format::cost)),
@@ -170,7 +170,7 @@ fn warnings(noted: &Anomalies) -> Vec<Fact> {
         0 => format::grouped(noted.total),
         _ => format!("{}, of which the first are here", format::grouped(noted.total)),
     };
-    std::iter::once(("number", words)).chain(first).collect()
+    std::iter::once(("total", words)).chain(first).collect()
 }
 
 /// The kind of an anomaly, in words.

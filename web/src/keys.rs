@@ -112,12 +112,12 @@ pub(crate) const COMMANDS: [Command; 48] = [
     command(&["2"], "2", "Show the steps", |store| store.reading.choose_level(Level::Steps)),
     command(&["3"], "3", "Show everything", |store| store.reading.choose_level(Level::All)),
     command(&["c"], "c", "Fold the steps, and back", |store| store.reading.toggle_level()),
-    command(&["f", "End"], "f End", "Follow the end", |store| store.reading.follow()),
+    command(&["f", "End"], "f or End", "Follow the end", |store| store.reading.follow()),
     command(&["j"], "j", "Next row", |store| step(store, ROWS, 1)),
     command(&["k"], "k", "Previous row", |store| step(store, ROWS, -1)),
     command(&["]"], "]", "Next turn", |store| step(store, TURNS, 1)),
     command(&["["], "[", "Previous turn", |store| step(store, TURNS, -1)),
-    command(&["o"], "o Enter", "Open or close the row", |_| toggle_focused()),
+    command(&["o"], "o or Enter", "Open or close the row", |_| toggle_focused()),
     command(&["e"], "e", "Next failed call", |store| next_call(store, &[ToolState::Error])),
     command(&["r"], "r", "Next running call", |store| next_call(store, &[ToolState::Executing])),
     command(&["a"], "a", "Next call that waits for approval", |store| {
@@ -147,14 +147,14 @@ pub(crate) const COMMANDS: [Command; 48] = [
     command(&["d", "g d"], "d", "Compare with another conversation", |store| {
         store.open_dialog(OpenDialog::Compare);
     }),
-    command(&["/"], "/ Ctrl F", "Find", Store::ask_word),
+    command(&["/"], "/ or Ctrl F", "Find", Store::ask_word),
     command(&["F3"], "F3", "Next hit", |store| step_hit(store, 1)),
     command(&["g f"], "g f", "Search all conversations", |_| browser::leave_for(SEARCH)),
     command(&["s"], "s", "Tools", |store| store.panel.toggle_tools()),
     command(&["t"], "t", "Timeline", Store::toggle_timeline),
     command(&["p"], "p", "Replay", |store| store.start_replay(None)),
     command(&[], "Space", "Replay: play or pause", Store::toggle_playing),
-    command(&[], "← →", "Replay: event before or after; with Shift step", |store| {
+    command(&[], "← →", "Replay: previous or next event; with Shift, step", |store| {
         store.step_replay(1, false);
     }),
     command(&[], "< >", "Replay: slower or faster", |store| store.change_speed(1)),

@@ -279,7 +279,7 @@ fn Missing(module: PageModule) -> impl IntoView {
     view! {
         <div class=module.place() role="alert" data-t="module-missing">
             <p>
-                "This part of the page could not be loaded. Try again; if the hub was updated since, reload the page."
+                "This part of the page could not be loaded. Try again; if the hub has been updated, reload the page."
             </p>
             <p>
                 <button type="button" class="act" data-t="module-again" on:click=move |_| modules.want(module)>"Try again"</button>

@@ -138,19 +138,19 @@ impl Access {
                 "Your role hides parts of conversations, so you cannot fork them."
             }
             ReaderAction::Fork if controls => {
-                "Forking takes the grant `control` on every conversation, since the copy has a new name."
+                "Forking takes the grant “control” on every conversation, since the copy has a new name."
             }
             ReaderAction::Export => {
-                "You may watch, not export: your token or link has no grant `export` for this conversation."
+                "You may watch, not export: your token or link lacks the grant “export” for this conversation."
             }
             ReaderAction::Delete => "Only those who administer the hub may delete conversations.",
-            _ => "You may watch: your token or link has no grant `control` for this conversation.",
+            _ => "You may only watch: your token or link lacks the grant “control” for this conversation.",
         })
     }
 }
 
 /// Why the reader may begin no conversation.
-pub const NO_BEGINNING: &str = "You may watch: your token or link has no grants `view` and `control` for the names of new conversations.";
+pub const NO_BEGINNING: &str = "You may only watch: your token or link lacks the grants “view” and “control” for the names of new conversations.";
 
 #[cfg(test)]
 mod tests {
@@ -185,9 +185,9 @@ mod tests {
             ReaderAction::Label,
             ReaderAction::Fork,
         ] {
-            assert!(access.why_not(action).unwrap().contains("`control`"), "{action:?}");
+            assert!(access.why_not(action).unwrap().contains("“control”"), "{action:?}");
         }
-        assert!(access.why_not(ReaderAction::Export).unwrap().contains("`export`"));
+        assert!(access.why_not(ReaderAction::Export).unwrap().contains("“export”"));
         assert!(access.why_not(ReaderAction::Delete).unwrap().contains("administer"));
     }
 

@@ -60,7 +60,7 @@ pub struct Summary {
 pub fn summary(view: &View, lanes: &Lanes, id: &RunId, now: u64) -> Option<Summary> {
     let run = view.runs.get(id)?;
     let from = run.started_at;
-    let to = run.ended_at.filter(|_| !run.is_running()).unwrap_or(now).max(from);
+    let to = run.ended_at.filter(|_| !run.is_running()).or(bars::stalled(run)).unwrap_or(now).max(from);
     let steps: Vec<&LaneStep> = lanes.steps().filter(|step| step.run() == id).collect();
     let spans: Vec<(u64, u64)> =
         steps.iter().map(|step| step.span()).map(|(a, b)| (a, b.unwrap_or(now))).collect();

@@ -13,7 +13,7 @@ pub enum Denial {
     )]
     Missing,
     /// The request has several credentials, or one that is not in the form of this hub.
-    #[error("the credential is not a token of this hub, or there is more than one")]
+    #[error("that is not a token of this hub, or there are several: check that all of one was copied")]
     Malformed,
     /// No token, session or link has this secret; it may have been revoked.
     #[error("the token is unknown or was revoked: ask the operator of this hub for another one")]

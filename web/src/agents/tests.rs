@@ -50,7 +50,7 @@ fn each_agent_stands_under_the_one_that_called_it() {
 #[test]
 fn an_agent_has_used_what_it_used_itself() {
     let used: Vec<_> = tree(&view(), None).iter().take(4).map(Branch::used).collect();
-    assert_eq!(used, ["1.2k tok · $0.0042", "", "1.2k tok · $0.0042", ""]);
+    assert_eq!(used, ["1.2k tokens · $0.0042", "", "1.2k tokens · $0.0042", ""]);
 }
 
 #[test]

@@ -115,8 +115,8 @@ fn Form() -> impl IntoView {
     };
     let hint = move || {
         if !is_chosen.get() {
-            return "This agent runs elsewhere. Choose one of this hub's agents to go on in its place."
-                .to_owned();
+            // As short as fits into a line of a phone.
+            return "Runs elsewhere: choose an agent to continue".to_owned();
         }
         let verb = if going.with(Option::is_some) { "Say more to" } else { "Message" };
         format!("{verb} {}", answers.get())

@@ -86,9 +86,9 @@ fn ContextRows(fill: Memo<ContextFill>) -> impl IntoView {
     let rows = [0, 1, 2].map(|index| {
         let text = move || {
             let shares = fill.get().shares();
-            shares
-                .get(index)
-                .map(|(name, tokens, part)| format!("{name} {part}\u{a0}% · ~{}", format::count(*tokens)))
+            shares.get(index).map(|(name, tokens, part)| {
+                format!("{name} {part}\u{a0}% · ~{} tokens", format::count(*tokens))
+            })
         };
         view! { <li>{text}</li> }
     });

@@ -167,7 +167,14 @@ fn more(shown: RwSignal<usize>, count: usize, noun: &'static str) -> impl IntoVi
 fn TableOf(table: Table) -> impl IntoView {
     let Table { columns, rows } = table;
     let (shown, count) = (RwSignal::new(STEP), rows.len());
-    let heads = columns.into_iter().map(|name| view! { <th scope="col">{name}</th> }).collect_view();
+    // A column of numbers has its name above them.
+    let has_numbers = |at: usize| {
+        let mut cells =
+            rows.iter().filter_map(|row: &Vec<Cell>| row.get(at)).filter(|it| !it.text.is_empty());
+        cells.clone().next().is_some() && cells.all(|cell| cell.is_number)
+    };
+    let head = |(at, name): (usize, String)| view! { <th scope="col" class:num=has_numbers(at)>{name}</th> };
+    let heads = columns.into_iter().enumerate().map(head).collect_view();
     let rows = StoredValue::new(rows);
     let row = |cells: Vec<Cell>| {
         let cells = cells.into_iter().map(|cell| view! { <td class:num=cell.is_number>{cell.text}</td> });

@@ -56,7 +56,11 @@ pub(crate) fn shown_dialog(dialog: OpenDialog) -> AnyView {
 fn Keys() -> impl IntoView {
     let store = use_store();
     let rows = COMMANDS.into_iter().filter(move |command| command.is_offered(store)).map(|command| {
-        let keys = command.shown.split(' ').map(|key| view! { <kbd>{key}</kbd> " " }).collect_view();
+        let key = |key: &'static str| match key {
+            "or" => view! { <span class="meta">"or "</span> }.into_any(),
+            key => view! { <kbd>{key}</kbd> " " }.into_any(),
+        };
+        let keys = command.shown.split(' ').map(key).collect_view();
         view! { <dt>{keys}</dt><dd>{command.title}</dd> }
     });
     let help = view! { <p><a href="/help" target="_blank">"Help: the documents of this version"</a></p> };
@@ -136,16 +140,16 @@ fn Delete() -> impl IntoView {
     };
     view! {
         <Dialog title="Delete the conversation">
-            <p class="pad">"The conversation " <strong data-t="delete-name">{name}</strong> " is deleted for everybody."</p>
+            <p class="pad">"The conversation " <strong data-t="delete-name">{name}</strong> " will be deleted for everybody."</p>
             <p class="meta pad">{GOES}</p>
             <p class="meta pad">{STAYS}</p>
             {move || stops.get().then(|| view! {
                 <p class="pad" role="alert" data-t="delete-runs">"It still has an active run. Agents of this hub can be stopped; if others publish more, the conversation starts over."</p>
             })}
             {move || trouble.get().map(|why| view! { <p class="pad" role="alert" data-t="delete-trouble">{why}</p> })}
-            <div class="setting">
-                <button type="button" class="plain" on:click=move |_| store.open_dialog(OpenDialog::None)>"Cancel"</button>
-                <button type="button" class="plain" data-act="delete-now" disabled=move || busy.get() on:click=press>{word}</button>
+            <div class="setting answers">
+                <button type="button" class="act" on:click=move |_| store.open_dialog(OpenDialog::None)>"Cancel"</button>
+                <button type="button" class="act" data-act="delete-now" disabled=move || busy.get() on:click=press>{word}</button>
             </div>
         </Dialog>
     }

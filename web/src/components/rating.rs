@@ -74,7 +74,7 @@ pub(super) fn Rating(of: Rated) -> impl IntoView {
             <span class="rating" role="group" aria-label=label data-t="rating">
                 {button(true, "Good", "rate-good")} {button(false, "Bad", "rate-bad")}
                 {move || asks.get().then(|| view! {
-                    <input node_ref=field data-t="rating-why" aria-label="Why" placeholder="Why? Enter" autocomplete="off" on:keydown=hear />
+                    <input node_ref=field data-t="rating-why" aria-label="Why" placeholder="Why? Enter saves it" autocomplete="off" on:keydown=hear />
                 })}
                 {move || why().map(|why| view! { <span class="meta" data-t="rating-said">{why}</span> })}
                 {move || trouble().map(|why| view! { <span class="err meta" role="alert">{refused(&why)}</span> })}

@@ -49,6 +49,8 @@ struct Head {
     activity: String,
     /// When the run stalled, by the hub's clock, in milliseconds since 1970.
     stalled_at: Option<u64>,
+    /// Whether a call of it waits for approval.
+    asks: bool,
     /// A failure that no note reports.
     error: Option<ErrorFact>,
     /// What people did with the run, and who they are: `stopped by ann`.
@@ -76,6 +78,7 @@ impl Head {
                 .map(preview::one_line)
                 .unwrap_or_default(),
             stalled_at: run.stalled_at,
+            asks: super::top_bar::asks(run).is_some(),
             error: run.error.clone().filter(|error| !is_told(error)),
             signed: signed::of_run(run),
         }
@@ -115,7 +118,8 @@ pub(super) fn Run(id: RunId, from: usize) -> impl IntoView {
     let dom_id = if from == 0 { run_id(&id) } else { format!("{}/{from}", run_id(&id)) };
     let (name, dom_id, own) = (id.to_string(), own_id(dom_id), StoredValue::new(id.clone()));
     view! {
-        <section class="turn" id=dom_id data-run=name>
+        <section class="turn" class:stalled=move || head.with(|head| head.as_ref().is_some_and(|it| it.stalled_at.is_some()))
+            id=dom_id data-run=name>
             <h2 class="sr">{move || head.with(|head| head.as_ref().map(|head| head.title.clone()))}</h2>
             {move || has_steps.get().then(|| view! { <Steps head=head flow=flow open=open key=key /> })}
             <Lane run=id agent=None flow=flow from=rank />
@@ -159,15 +163,19 @@ fn Steps(
         })
     };
     let meta = move || {
-        let (status, span, activity, stalled) = head.with(|head| match head {
-            Some(head) => (head.status, head.span, head.activity.clone(), head.stalled_at),
-            None => (RunStatus::Complete, Span::None, String::new(), None),
+        let (status, span, activity, stalled, asks) = head.with(|head| match head {
+            Some(head) => (head.status, head.span, head.activity.clone(), head.stalled_at, head.asks),
+            None => (RunStatus::Complete, Span::None, String::new(), None, false),
         });
         let mut words = counts();
-        if let Some(since) = stalled {
-            words.push(format!("stalled · {}", no_word(store.reading.now.get(), since)));
+        if stalled.is_some() {
+            words.push("stalled".to_owned());
         } else if status == RunStatus::Running && !open.get() {
-            words.push(if activity.is_empty() { "working".to_owned() } else { activity });
+            words.push(match activity {
+                _ if asks => "waiting for approval".to_owned(),
+                none if none.is_empty() => "working".to_owned(),
+                activity => activity,
+            });
         }
         words.extend(Some(span_text(span.known_until(stalled))).filter(|time| !time.is_empty()));
         words.join(" · ")

@@ -26,7 +26,7 @@ pub(super) fn Share() -> impl IntoView {
         if may.get() {
             return view! { <Form /> }.into_any();
         }
-        let why = "To share this conversation you need the grants `view` and `export` for it.";
+        let why = "To share this conversation you need the grants “view” and “export” for it.";
         view! { <p class="meta pad" data-t="no-share">{why}</p> }.into_any()
     };
     let list = move || {

@@ -118,8 +118,8 @@ fn Log() -> impl IntoView {
     move || {
         let (why, since) = store.link.log.get()?;
         let (state, what) = match why {
-            LogHealth::DiskFull => ("disk_full", "The hub's disk is full"),
-            _ => ("disk_failing", "The hub cannot write to its disk"),
+            LogHealth::DiskFull => ("disk_full", "The hub's disk has been full"),
+            _ => ("disk_failing", "The hub has been unable to write to its disk"),
         };
         let text =
             format!("{what} since {}: what you see is live, but not kept", browser::time_of_day(since));

@@ -309,6 +309,7 @@ pub(crate) fn OpenTimeline() -> impl IntoView {
     if let Ok(handle) = set_interval_with_handle(beat, Duration::from_millis(BEAT_MS)) {
         on_cleanup(move || handle.clear());
     }
+    let draw = draw_for_other_looks(chart, beat);
     // One attribute for all classes: setting it as a whole would remove classes that were added separately.
     let class = move || match (store.panel.drawer.get(), chart.is_stacked.get()) {
         (Drawer::Lanes, true) => "drawer lanes stacked",
@@ -321,7 +322,7 @@ pub(crate) fn OpenTimeline() -> impl IntoView {
     let is_in_lanes = Memo::new(move |_| store.panel.drawer.get() == Drawer::Lanes);
     view! {
         <section class=class node_ref=chart.root data-t="timeline"
-            aria-label="Timeline">
+            aria-label="Timeline" on:transitionend=move |_| draw()>
             <Head chart=chart is_in_lanes=is_in_lanes />
             {move || is_in_lanes.get().then(|| view! { <Strip chart=chart /> <TimeMap chart=chart /> })}
             <Axis chart=chart />
@@ -332,6 +333,25 @@ pub(crate) fn OpenTimeline() -> impl IntoView {
             }}
         </section>
     }
+}
+
+/// Draws the timeline at once when the window gets another size or the page other colours: a canvas keeps what was painted on it.
+/// Returns what is to be called when a colour of the timeline has changed.
+fn draw_for_other_looks(chart: Chart, beat: impl Fn() + Copy + Send + Sync + 'static) -> impl Fn() + Copy {
+    let draw = move || {
+        // The timeline may have been closed since.
+        if chart.tick.try_get_untracked().is_some() {
+            beat();
+            chart.tick.update(|tick| *tick = tick.wrapping_add(1));
+        }
+    };
+    let resized = window_event_listener(leptos::ev::resize, move |_| {
+        draw();
+        // A narrower window can stack the rows, which moves what is measured.
+        browser::before_paint(draw);
+    });
+    on_cleanup(move || resized.remove());
+    draw
 }
 
 /// The title, the number of rows or steps, the legend, and the commands: leave out pauses, replay, follow, fit, zoom, form,

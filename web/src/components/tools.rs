@@ -258,7 +258,9 @@ fn GroupOf(
     longest: Memo<u64>,
     wanted: RwSignal<Wanted>,
 ) -> impl IntoView {
-    let (title, own) = (name.clone(), name.clone());
+    // As its calls are called in the conversation.
+    let title = if name.is_empty() { "tool".to_owned() } else { name.clone() };
+    let own = name.clone();
     let meta = move || {
         groups.with(|groups| groups.iter().find(|group| group.name == name).map(meta_of)).unwrap_or_default()
     };

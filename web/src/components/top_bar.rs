@@ -48,7 +48,7 @@ pub(crate) struct Newest {
 }
 
 /// Since when the first open call of `run` has waited for consent, in milliseconds since 1970.
-fn asks(run: &RunView) -> Option<u64> {
+pub(super) fn asks(run: &RunView) -> Option<u64> {
     let mut calls =
         run.open.iter().filter_map(|item| if let Item::Tool(id) = item { run.tools.get(id) } else { None });
     calls

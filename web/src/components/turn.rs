@@ -167,7 +167,7 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
     let is_due = move || is_led.get() && until.get() <= Some(store.reading.now.get());
     let its_id = id.clone();
     let word = Memo::new(move |_| match store.reading.run(&its_id, |run| run.status).unwrap_or_default() {
-        RunStatus::Running => "Now",
+        RunStatus::Running => "Retry now",
         RunStatus::Error => "Retry",
         _ => "Go on",
     });
@@ -194,7 +194,6 @@ pub(super) fn GoOn(id: RunId) -> impl IntoView {
                 <div class="acts-row go-on" data-t="go-on">
                     {move || can.get().then(|| view! {
                         <button type="button" class="act" data-act="go-on" disabled=move || is_off() || is_due()
-                            aria-label=move || waits.get().then_some("Ask the model now")
                             on:click=move |_| id.with_value(|id| store.go_on(id))>
                             {move || word.get()} " " <kbd>","</kbd>
                         </button>

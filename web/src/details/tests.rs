@@ -38,25 +38,25 @@ fn a_run_says_what_is_known_of_it_and_nothing_that_is_not() {
     assert_eq!(fact(&shown, "A sum", "agent"), Some("adder"));
     assert_eq!(fact(&shown, "A sum", "model"), Some("m-1, m-2"));
     assert_eq!(fact(&shown, "A sum", "host"), Some("box-1"));
-    assert_eq!(fact(&shown, "A sum", "began"), Some("at 1000"));
-    assert_eq!(fact(&shown, "A sum", "lasted"), Some("2.0 s"));
+    assert_eq!(fact(&shown, "A sum", "started"), Some("at 1000"));
+    assert_eq!(fact(&shown, "A sum", "duration"), Some("2.0 s"));
     assert_eq!(fact(&shown, "A sum", "finish reason"), Some("stop"));
     assert_eq!(fact(&shown, "A sum", "tokens"), Some("12,000 in · 40 out · 900 cached"));
     assert_eq!(fact(&shown, "A sum", "error"), None);
     assert_eq!(fact(&shown, "Conversation", "position"), Some("picture:4"));
-    assert_eq!(fact(&shown, "Conversation", "began"), Some("at 1000"));
-    assert_eq!(fact(&shown, "Conversation", "holds"), Some("1 run · 0 messages"));
-    assert_eq!(fact(&shown, "Warnings", "number"), Some("none: the stream kept to its format"));
+    assert_eq!(fact(&shown, "Conversation", "started"), Some("at 1000"));
+    assert_eq!(fact(&shown, "Conversation", "contains"), Some("1 run · 0 messages"));
+    assert_eq!(fact(&shown, "Warnings", "total"), Some("none: the stream kept to its format"));
 }
 
 #[test]
 fn a_run_that_goes_on_grows_and_one_that_nobody_speaks_for_does_not() {
     let start = r#"{"k":"run.start","run":"r","seq":1,"at":1000}"#;
-    assert_eq!(fact(&shown(view(&[start])), "Run", "lasted"), Some("0:08"));
+    assert_eq!(fact(&shown(view(&[start])), "Run", "duration"), Some("0:08"));
     let stalled = view(&[start, r#"{"k":"run.stalled","run":"r","since":6000,"seq":2,"at":8000}"#]);
     let shown = shown(stalled);
     assert_eq!(fact(&shown, "Run", "state"), Some("stalled"));
-    assert!(fact(&shown, "Run", "lasted").is_some_and(|it| it.starts_with("≥ ")), "{shown:?}");
+    assert!(fact(&shown, "Run", "duration").is_some_and(|it| it.starts_with("≥ ")), "{shown:?}");
 }
 
 #[test]
@@ -75,10 +75,10 @@ fn what_was_odd_is_counted_and_said_in_words() {
     let mut view = view(&[odd]);
     let shown_all = shown(view.clone());
     let noted = view.anomalies.total;
-    assert_eq!(fact(&shown_all, "Warnings", "number"), Some(noted.to_string().as_str()));
+    assert_eq!(fact(&shown_all, "Warnings", "total"), Some(noted.to_string().as_str()));
     assert!(fact(&shown_all, "Warnings", "text without a start").is_some(), "{shown_all:?}");
     view.anomalies.total = 1_000;
-    assert_eq!(fact(&shown(view), "Warnings", "number"), Some("1,000, of which the first are here"));
+    assert_eq!(fact(&shown(view), "Warnings", "total"), Some("1,000, of which the first are here"));
 }
 
 #[test]

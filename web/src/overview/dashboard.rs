@@ -65,12 +65,14 @@ pub(super) fn Dashboard(board: Board) -> impl IntoView {
             <div class="controls">
                 <h1>"Dashboard"</h1>
                 <span class="seg" role="group" aria-label="Time">{ranges}</span>
-                <span class="meta">"by"</span>
-                <span class="seg" role="group" aria-label="Group by">{groups}</span>
+                <span class="by"><span class="meta">"by"</span>
+                    <span class="seg" role="group" aria-label="Group by">{groups}</span></span>
                 <span class="grow"></span>
                 <Table look=look />
             </div>
             <Notes look=look />
+            <p class="meta notes" data-t="chart-hint">
+                "Point at a chart for its values. Click for the runs of that time, Shift-click for those since then."</p>
             <div class="panels">{PANELS.map(|spec| view! { <Panel look=look spec=spec /> })}</div>
         </div>
     }

@@ -210,10 +210,7 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
                 });
                 format!("{} · {}", picture.time(step), numbers.collect::<Vec<_>>().join(" · "))
             }
-            None => {
-                "Point at the chart for its values. Click: runs of that time; Shift-click: runs since then."
-                    .to_owned()
-            }
+            None => String::new(),
         })
     };
     let marker = move || {
@@ -229,7 +226,7 @@ fn drawn(spec: PanelSpec, picture: Picture, pointed: RwSignal<Option<usize>>) ->
     let times =
         [0, steps / 2, steps.saturating_sub(1)].map(|step| view! { <span>{picture.tick(step)}</span> });
     view! {
-        <p class="meta num readout" aria-hidden="true">{readout}</p>
+        <p class="meta num readout" aria-hidden="true"><span>{readout}</span></p>
         <div class="chart">
             <div class="axis num" aria-hidden="true"><span>{top}</span><span>{half}</span><span>"0"</span></div>
             <div class="plot" node_ref=plot on:click=open

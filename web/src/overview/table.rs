@@ -310,10 +310,10 @@ fn call(row: &ConversationRow) -> Option<&model::frame::RowCall> {
     row.call.as_ref().filter(|_| row.state == Some(RunStatus::Running))
 }
 
-/// The words of the column [`Column::Call`].
+/// The words of the column [`Column::Call`]. The time of a stalled run stands still: what it called is not known to go on.
 fn called(row: &ConversationRow, now: u64) -> String {
     match call(row) {
-        Some(call) => format!("{} · {}", call.name, format::clock(now.saturating_sub(call.since))),
+        Some(call) => format!("{} · {}", call.name, fleet::lasts(row, call.since, now, true)),
         None => row.asks.clone().map(|tool| format!("{tool} · waiting for approval")).unwrap_or_default(),
     }
 }
@@ -326,6 +326,7 @@ fn silent_for(ms: u64) -> String {
 /// How long the newest run took or has taken so far, in milliseconds; `None` if it has no known end.
 fn took(row: &ConversationRow, now: u64) -> Option<u64> {
     match row.state? {
+        RunStatus::Running if row.stalled => Some(row.at.saturating_sub(row.started_at)),
         RunStatus::Running => Some(now.saturating_sub(row.started_at)),
         _ => row.ended_at.map(|end| end.saturating_sub(row.started_at)),
     }

@@ -67,6 +67,13 @@ pub struct Bar {
     pub tone: Tone,
 }
 
+impl Bar {
+    /// Ends the bar at `stalled`, if it has no end and that is known.
+    pub(super) fn end_by(&mut self, stalled: Option<u64>) {
+        self.to = self.to.or(stalled.map(|at| at.max(self.from)));
+    }
+}
+
 /// What a row shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Face {
@@ -90,6 +97,22 @@ pub struct Face {
 
 /// What the row `key` shows; `None` if the view does not contain it.
 pub fn face(view: &View, key: &Key) -> Option<Face> {
+    let (Key::Run(run) | Key::Agent(run, _) | Key::Part(run, _) | Key::Tool(run, _)) = key;
+    let stalled = view.runs.get(run).and_then(stalled);
+    let mut face = face_of(view, key)?;
+    for bar in &mut face.bars {
+        bar.end_by(stalled);
+    }
+    Some(face)
+}
+
+/// Since when nobody speaks for a run that has no end, in milliseconds since 1970: what went on then is not known to go on.
+pub(super) fn stalled(run: &RunView) -> Option<u64> {
+    run.stalled_at.filter(|_| run.is_running())
+}
+
+/// As [`face`]; a bar without an end goes on, whether anybody speaks for its run or not.
+fn face_of(view: &View, key: &Key) -> Option<Face> {
     match key {
         Key::Run(id) => view.runs.get(id).map(of_run),
         Key::Agent(run, id) => {

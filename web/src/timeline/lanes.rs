@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use model::view::{Item, RunView};
 use model::{AgentId, RunId, View};
 
-use super::bars::{Bar, bars};
+use super::bars::{Bar, bars, stalled};
 use super::pack::pack;
 use super::rows::Key;
 use super::shares::{Work, WorkSpan};
@@ -194,10 +194,11 @@ pub enum Direction {
 /// Adds the steps of a run to its groups; of one sub-agent alone, if `only` names one.
 fn add_run(groups: &mut IndexMap<Path, LaneGroup>, id: &RunId, run: &RunView, only: Option<&AgentId>) {
     let main = run.name.as_deref().unwrap_or("main agent").to_owned();
+    let stalled = stalled(run);
     let mut paths: IndexMap<Option<&AgentId>, Path> = IndexMap::new();
     if only.is_none() {
         paths.insert(None, vec![main.clone()]);
-        live(groups, vec![main], run.started_at, run.ended_at.filter(|_| !run.is_running()));
+        live(groups, vec![main], run.started_at, run.ended_at.filter(|_| !run.is_running()).or(stalled));
     }
     for (agent_id, agent) in &run.agents {
         // An agent comes after the one that began it.
@@ -210,7 +211,7 @@ fn add_run(groups: &mut IndexMap<Path, LaneGroup>, id: &RunId, run: &RunView, on
             path.push(agent.name.as_deref().unwrap_or("sub-agent").to_owned());
         }
         let is_over = agent.status != model::event::RunStatus::Running;
-        live(groups, path.clone(), agent.started_at, agent.ended_at.filter(|_| is_over));
+        live(groups, path.clone(), agent.started_at, agent.ended_at.filter(|_| is_over).or(stalled));
         paths.insert(Some(agent_id), path);
     }
     for item in &run.items {
@@ -225,7 +226,10 @@ fn add_run(groups: &mut IndexMap<Path, LaneGroup>, id: &RunId, run: &RunView, on
             }
             Item::Agent(_) | Item::Note(_) => continue,
         };
-        let bars = bars(run, item);
+        let mut bars = bars(run, item);
+        for bar in &mut bars {
+            bar.end_by(stalled);
+        }
         if let Some(group) = paths.get(&agent).and_then(|path| groups.get_mut(path))
             && !bars.is_empty()
         {

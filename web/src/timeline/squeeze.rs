@@ -1,5 +1,6 @@
 //! The span of time of a conversation, and the leaving out of pauses between its runs.
 
+use super::bars::stalled;
 use model::View;
 
 /// The shortest pause between runs that can be left out, in milliseconds.
@@ -30,7 +31,11 @@ fn busy(view: &View, now: u64) -> Vec<(u64, u64)> {
     let timed = view.runs.values().filter(|run| run.started_at > 0);
     let span = timed.map(|run| {
         let late = run.tools.values().rev().take(64).filter_map(|tool| tool.ended_at).max();
-        let end = if run.is_running() { now } else { run.ended_at.max(late).unwrap_or(run.started_at) };
+        let end = match stalled(run) {
+            Some(at) => at,
+            None if run.is_running() => now,
+            None => run.ended_at.max(late).unwrap_or(run.started_at),
+        };
         (run.started_at, end.max(run.started_at))
     });
     let mut runs: Vec<(u64, u64)> = span.collect();

@@ -276,3 +276,24 @@ proptest! {
         prop_assert_eq!(squeeze.place(moment), place);
     }
 }
+
+#[test]
+fn what_nobody_speaks_for_any_more_ends_where_it_was_last_known_to_go_on() {
+    let mut lines = SCENE.to_vec();
+    lines.push(r#"{"k":"run.stalled","run":"r","since":2000,"at":8000}"#);
+    let view = view(&lines);
+    let stalled = view.runs[0].stalled_at.unwrap();
+    let look = face(&view, &rows(&view, None)[2].key).unwrap();
+    assert_eq!(look.bars.last().map(|bar| bar.to), Some(Some(stalled)));
+    assert_eq!(look.span, Some((1700, None)), "its end stays unknown");
+    for now in [9_000, 900_000] {
+        assert_eq!(extent(&view, now).map(|it| it.to), Some(stalled));
+        let lanes = Lanes::of(&view, None);
+        assert_eq!(summary(&view, &lanes, &RunId::new("r"), now).unwrap().span, (1000, stalled));
+        let open = |group: &LaneGroup| {
+            group.steps.iter().any(|step| step.span().1.is_none())
+                || group.lives.iter().any(|it| it.1.is_none())
+        };
+        assert!(!lanes.groups.iter().any(open));
+    }
+}

@@ -109,8 +109,9 @@ impl<'a> Brush<'a> {
     /// Paints the columns of the map from `from` on, each a pixel wide, in a strip from `y` on.
     pub(super) fn stretch(&mut self, from: f64, wide: f64, y: f64, high: f64, work: Work) {
         let (name, alpha) = match work {
-            Work::Tool => ("ok", 1.0),
-            Work::Model => ("gone", 0.8),
+            // How calls ended is said by their bars.
+            Work::Tool => ("text2", 1.0),
+            Work::Model => ("gone", 0.5),
             Work::Person => ("appr", 1.0),
             Work::Waiting => ("pend", 0.5),
         };

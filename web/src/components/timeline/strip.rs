@@ -25,8 +25,15 @@ pub(super) fn Strip(chart: Chart) -> impl IntoView {
     let words = Memo::new(move |_| {
         chart.summary.with(|summary| {
             let (run, summary) = summary.as_ref()?;
-            let name = store.reading.view(|view| view.runs.get(run).and_then(|run| run.name.clone()));
-            Some(words(name.as_deref().unwrap_or("main agent"), summary))
+            let (name, is_stalled) = store.reading.view(|view| {
+                let run = view.runs.get(run);
+                (
+                    run.and_then(|run| run.name.clone()),
+                    run.is_some_and(|run| run.is_running() && run.stalled_at.is_some()),
+                )
+            });
+            let least = if is_stalled { "≥ " } else { "" };
+            Some(words(name.as_deref().unwrap_or("main agent"), least, summary))
         })
     });
     let step = Memo::new(move |_| {
@@ -52,10 +59,10 @@ pub(super) fn Strip(chart: Chart) -> impl IntoView {
     }
 }
 
-/// A run summed up in words.
-fn words(name: &str, summary: &Summary) -> String {
+/// A run summed up in words. `least` stands before its duration: that it took at least so long, where its end is unknown.
+fn words(name: &str, least: &str, summary: &Summary) -> String {
     let took = summary.span.1.saturating_sub(summary.span.0);
-    let mut words = vec![name.to_owned(), format::duration(took)];
+    let mut words = vec![name.to_owned(), format!("{least}{}", format::duration(took))];
     let shares = summary.shares.words();
     words.extend((!shares.is_empty()).then_some(shares));
     words.push(format!("critical path {}", format::duration(summary.path_ms)));

@@ -231,10 +231,10 @@ fn Hints(state: SearchState) -> impl IntoView {
         is_in_vain.get().then(|| view! {
             <div class="hints" data-t="search-nothing">
                 <p>"No complete text has all of these words."
-                    {move || has_conditions().then_some(" The conditions leave texts out.")}</p>
+                    {move || has_conditions().then_some(" The filters leave some texts out.")}</p>
                 <ul>
                     <li>"Words are found whole: type " <code>"fail*"</code> " to find " <q>"failed"</q> "."</li>
-                    <li>"What is being written is found once it is complete. Of each text the first 256 KiB are searched."</li>
+                    <li>"A text that is still being written is found once it is complete. Only the first 256 KB of a text are searched."</li>
                     {move || has_conditions().then(|| view! {
                         <li><button type="button" class="link" on:click=move |_| state.clear()>
                             "Search without filters"</button></li>

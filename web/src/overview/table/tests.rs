@@ -71,6 +71,16 @@ fn the_longest_silent_comes_first_and_the_most_urgent_state() {
     assert_eq!(Column::Silent.text(&rows[1], 600_000), format::age(599_000));
     let stalled = ConversationRow { stalled: true, at: 590_000, ..row("stalled", "") };
     assert_eq!(Column::Silent.text(&stalled, 600_000), "< 1 m");
+    // What it called is not known to go on: no time of a stalled run grows.
+    let calls = row("calls", r#","call":{"name":"run_sql","since":2000}"#);
+    assert_eq!(Column::Call.text(&calls, 62_000), "run_sql · 1:00");
+    let calls = ConversationRow { stalled: true, at: 9_000, ..calls };
+    for now in [62_000, 600_000] {
+        assert_eq!(
+            (Column::Call.text(&calls, now), Column::Took.text(&calls, now)),
+            ("run_sql · ≥ 0:07".into(), "0:08".into())
+        );
+    }
     let state = Wanted { sort: Sort { column: Column::State, descending: false }, ..Wanted::default() };
     assert_eq!(order(&state, &rows, 600_000), [2, 0, 1]);
     assert_eq!(Column::Call.text(&rows[2], 0), "deploy · waiting for approval");

@@ -90,7 +90,7 @@ pub(super) fn page(
     html.push_str("</style><main><h1>Log in to Fanlight</h1><form method=\"post\" action=\"/login\"");
     html.push_str(if led == LedBy::Here { " data-from=\"here\">" } else { ">" });
     if let Some(why) = why {
-        let _written = write!(html, "<p role=\"alert\">{}</p>", escaped(why));
+        let _written = write!(html, "<p role=\"alert\">{}</p>", escaped(&sentence(why)));
     }
     html.push_str(
         "<label for=\"token\">Your token</label><input id=\"token\" name=\"token\" type=\"password\" required autofocus \
@@ -109,6 +109,12 @@ pub(super) fn page(
     html.push_str(SCRIPT);
     html.push_str("</script></html>");
     with_form(status, html, policy())
+}
+
+/// `why` as a sentence of its own: the texts of denials go on after a colon elsewhere.
+fn sentence(why: &str) -> String {
+    let mut letters = why.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).chain(['.']).collect()).unwrap_or_default()
 }
 
 /// A page with a form that is sent to this hub, under the content security policy `policy`. Nobody keeps it, and no other site is told its address.
