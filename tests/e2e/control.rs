@@ -63,20 +63,12 @@ async fn types(page: &BrowserPage, text: &str) {
     page.devtools("Input.insertText", json!({"text": text})).await;
 }
 
-/// Presses a key that writes nothing.
-async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
-        page.devtools("Input.dispatchKeyEvent", event).await;
-    }
-}
-
 /// Says something, by keyboard alone.
 async fn say(page: &BrowserPage, text: &str) {
     page.press("m").await;
     page.holds("return document.activeElement?.id === 'composer'").await;
     types(page, text).await;
-    key(page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     page.holds("return document.getElementById('composer').value === ''").await;
     page.run("document.activeElement.blur()").await;
 }
@@ -223,7 +215,7 @@ async fn a_call_is_approved_with_other_arguments_and_what_is_written_stays() {
          window.go_on = () => { WebSocket.prototype.send = send; held.forEach(([to, text]) => send.call(to, text)) }",
     )
     .await;
-    key(&page, "Enter", 13, 2).await;
+    page.key("Enter", 13, 2).await;
     page.holds("return document.querySelector('[data-t=arguments]')?.readOnly === true").await;
     page.run("window.go_on()").await;
     shows(&page, "It came to {'to':'test'}").await;
@@ -256,7 +248,7 @@ async fn below_the_conversation_of_another_agent_nobody_is_chosen_until_a_person
         types(&page, "Go on").await;
         // Nothing is sent to anybody while nobody is chosen.
         page.holds("return document.querySelector('[data-t=send]').disabled").await;
-        key(&page, "Enter", 13, 0).await;
+        page.key("Enter", 13, 0).await;
         page.holds("return document.getElementById('composer').value === 'Go on'").await;
         assert_eq!(origin.asked().len(), usize::from(name == "alpha"), "no model was asked");
         page.run("const it = document.querySelector('[data-t=agent]'); it.value = 'helper'; it.dispatchEvent(new Event('change', {bubbles: true}))").await;
@@ -295,7 +287,7 @@ async fn a_call_is_rejected_with_a_reason_and_who_writes_meanwhile_is_told() {
     types(&page, "not on a Friday").await;
     // The key that sends the other forms sends this one too.
     page.run("window.sent = 0; document.addEventListener('submit', () => sent++)").await;
-    key(&page, "Enter", 13, 2).await;
+    page.key("Enter", 13, 2).await;
     shows(&page, "not on a Friday").await;
     page.holds("return !document.querySelector('[data-t=consent]')").await;
     assert_eq!(page.run("return sent").await, json!(0), "the key was Ctrl+Enter");
@@ -373,7 +365,7 @@ async fn a_message_is_asked_otherwise_in_a_fork() {
     pictured(&page, PicturedView::Rewrite).await;
     page.run("document.activeElement.select()").await;
     types(&page, "Three").await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     shows(&page, "About Three").await;
     let path = page.run("return location.pathname").await;
     assert!(path.as_str().unwrap().starts_with("/c/c-fork-"), "{path}");
@@ -398,12 +390,12 @@ async fn what_is_not_done_is_told_where_it_was_asked_for_and_nothing_is_lost() {
         .await;
     page.press("m").await;
     types(&page, "Later").await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     assert_eq!(page.run("return document.getElementById('composer').value").await, "Later");
     pictured(&page, PicturedView::Disconnected).await;
     hub.start_again().await;
     page.holds("return !document.querySelector('[data-t=trouble]')").await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     until("it to be asked", async || origin.asked().iter().any(|asked| last(asked) == "Later").then_some(()))
         .await;
     page.close().await;

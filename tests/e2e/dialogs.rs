@@ -7,14 +7,6 @@ use tests::model::answer;
 
 use crate::scene::{CALLS, OPENING, asking, head_of, hub_and_publisher};
 
-/// Presses a key that writes nothing.
-async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
-        page.devtools("Input.dispatchKeyEvent", event).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn under_a_dialog_no_key_approves_anything() {
     let (hub, _origin) = asking("c", || answer("Done.")).await;
@@ -34,7 +26,7 @@ async fn under_a_dialog_no_key_approves_anything() {
             page.press(key).await;
         }
         assert_eq!(page.run("return pressed").await, json!([]), "{dialog:?}");
-        key(&page, "Escape", 27, 0).await;
+        page.key("Escape", 27, 0).await;
         page.holds("return !document.querySelector('[data-t=dialog]')").await;
     }
     page.press("A").await;
@@ -64,21 +56,21 @@ async fn a_dialog_keeps_the_focus_and_gives_it_back() {
     assert_eq!(page.run(&keys("Agents")).await, json!("g a"));
     assert_eq!(page.run("return document.querySelector('.app').inert").await, json!(true));
     for shift in [0, 0, 0, 8, 8] {
-        key(&page, "Tab", 9, shift).await;
+        page.key("Tab", 9, shift).await;
         page.holds("return !!document.activeElement.closest('[data-t=dialog]')").await;
     }
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.holds(&format!("return document.activeElement === {card}")).await;
     assert_eq!(page.run("return document.querySelector('.app').inert").await, json!(false));
     // So does the palette, also when its command needs to know where the reader was.
-    key(&page, "k", 75, 2).await;
+    page.key("k", 75, 2).await;
     page.holds("return document.activeElement.getAttribute('role') === 'combobox'").await;
     page.devtools("Input.insertText", json!({"text": "open or close the row"})).await;
     page.run_until("return document.querySelector('[data-t=option] .n')?.textContent", |it| {
         it == "Open or close the row"
     })
     .await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     page.holds(&format!(
         "return document.activeElement === {card} && {card}.getAttribute('aria-expanded') === 'true'"
     ))
@@ -110,16 +102,16 @@ async fn a_box_that_scrolls_keeps_its_keys() {
     page.run(&format!("{pre}.focus()")).await;
     let top = "return Math.round(document.getElementById('transcript').scrollTop)";
     let before = page.run(top).await;
-    key(&page, "End", 35, 0).await;
+    page.key("End", 35, 0).await;
     page.holds(&format!("return {pre}.scrollTop > 100")).await;
     assert_eq!(page.run(top).await, before, "the conversation moved");
     page.run("document.activeElement.blur()").await;
-    key(&page, "End", 35, 0).await;
+    page.key("End", 35, 0).await;
     page.holds("const it = document.getElementById('transcript'); return it.scrollHeight - it.clientHeight - it.scrollTop <= 8")
         .await;
     // What is done in the panel does not end the following of the conversation.
     page.run("document.querySelector('[data-t=tool-row]').focus()").await;
-    key(&page, "ArrowUp", 38, 0).await;
+    page.key("ArrowUp", 38, 0).await;
     page.press("x").await;
     page.holds("return [...document.querySelectorAll('header.top button')].some(it => it.textContent.trim().startsWith('Following'))")
         .await;

@@ -14,14 +14,6 @@ async fn types(page: &BrowserPage, text: &str) {
     page.devtools("Input.insertText", json!({"text": text})).await;
 }
 
-/// Presses a key that writes nothing.
-async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
-        page.devtools("Input.dispatchKeyEvent", event).await;
-    }
-}
-
 const HITS: &str = "return [...document.querySelectorAll('[data-t=hit]')].map(it => it.dataset.kind)";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,17 +109,17 @@ async fn commands_are_found_by_a_few_letters_and_settings_stay() {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/c")).await;
     page.painted(head).await;
-    key(&page, "k", 75, 2).await;
+    page.key("k", 75, 2).await;
     page.holds("return document.activeElement?.getAttribute('role') === 'combobox'").await;
     types(&page, "sett").await;
     let first = "return document.querySelector('[data-t=option] .n')?.textContent";
     page.run_until(first, |it| it == "Settings").await;
     pictured(&page, PicturedView::Palette).await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     page.run("document.querySelector('[data-setting=theme-dark]').click()").await;
     page.run("document.querySelector('[data-setting=contrast-more]').click()").await;
     page.screenshot("settings-dark-contrast").await;
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.holds("return !document.querySelector('[data-t=dialog]')").await;
     page.reload().await;
     page.holds(
@@ -136,11 +128,11 @@ async fn commands_are_found_by_a_few_letters_and_settings_stay() {
     .await;
     // Conversations are there too.
     page.painted(head).await;
-    key(&page, "k", 75, 2).await;
+    page.key("k", 75, 2).await;
     page.holds("return document.activeElement?.getAttribute('role') === 'combobox'").await;
     types(&page, "quarterly").await;
     page.holds("return document.querySelectorAll('[data-t=option]').length >= 2").await;
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.holds("return !document.querySelector('[data-t=palette]')").await;
     page.close().await;
 }
@@ -162,7 +154,7 @@ async fn everything_has_a_key_and_the_keys_are_explained() {
     page.run_until(open, |open| open == "true").await;
     page.press("?").await;
     page.holds("return document.querySelectorAll('[data-t=dialog] dt').length >= 20").await;
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.press("g").await;
     page.press("e").await;
     page.run_until("return document.querySelector('[data-export=md]')?.getAttribute('href') ?? ''", |href| {

@@ -36,14 +36,6 @@ const OTHER_LOOKS: &str = "
     }
     return found";
 
-/// Presses a key that writes nothing.
-async fn key(page: &BrowserPage, key: &str, code: u32) {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
-        page.devtools("Input.dispatchKeyEvent", event).await;
-    }
-}
-
 /// Moves the pointer to a place of the window and clicks there.
 async fn click_at(page: &BrowserPage, x: f64, y: f64) {
     for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
@@ -128,17 +120,17 @@ async fn arrows_choose_a_step_enter_shows_it_and_so_does_a_click() {
     }
     page.run_until(&drawn("steps"), |steps| steps.as_u64().is_some_and(|steps| steps >= 6)).await;
     page.run("document.querySelector('[data-t=timeline-lanes]').focus()").await;
-    key(&page, "ArrowRight", 39).await;
+    page.key("ArrowRight", 39, 0).await;
     page.text_until("timeline-step", |text| text.starts_with("thinking · complete")).await;
     for _ in 0..3 {
-        key(&page, "ArrowRight", 39).await;
+        page.key("ArrowRight", 39, 0).await;
     }
     page.text_until("timeline-step", |text| text.contains(" · ") && !text.starts_with("thinking")).await;
-    key(&page, "Enter", 13).await;
+    page.key("Enter", 13, 0).await;
     page.holds("return !!document.querySelector('[data-t=tool-card].flash')").await;
     // The sub-agent has lanes of its own, below those of the main agent.
     for _ in 0..8 {
-        key(&page, "ArrowDown", 40).await;
+        page.key("ArrowDown", 40, 0).await;
     }
     page.text_until("timeline-step", |text| text.starts_with("fetch_page")).await;
     page.run("document.querySelector('[data-t=timeline-form]').click()").await;
@@ -207,7 +199,7 @@ async fn the_critical_path_is_drawn_below_the_steps_it_has_and_a_click_chooses_t
         .await;
         let id = format!("r1-{}", if name == "look" { "a" } else { "b" });
         page.run("document.querySelector('[data-t=timeline-lanes]').focus()").await;
-        key(&page, "Enter", 13).await;
+        page.key("Enter", 13, 0).await;
         page.holds(&format!("return !!document.querySelector('[data-t=tool-card][data-call={id}].flash')"))
             .await;
     }

@@ -31,15 +31,6 @@ async fn types(page: &BrowserPage, text: &str) {
     page.devtools("Input.insertText", json!({"text": text})).await;
 }
 
-async fn key(page: &BrowserPage, key: &str, code: u32, modifiers: u32) {
-    // The text of Enter makes the browser follow a link.
-    let text = if key == "Enter" { "\r" } else { "" };
-    let down = json!({"type": "keyDown", "key": key, "code": key, "text": text, "windowsVirtualKeyCode": code, "modifiers": modifiers});
-    page.devtools("Input.dispatchKeyEvent", down).await;
-    let up = json!({"type": "keyUp", "key": key, "code": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
-    page.devtools("Input.dispatchKeyEvent", up).await;
-}
-
 /// Replaces what is typed.
 async fn search(page: &BrowserPage, text: &str) {
     let text = json!(text);
@@ -62,37 +53,37 @@ async fn from_the_palette_by_keyboard_to_a_hit_to_its_moment_and_back() {
     let page = BrowserPage::open(DESKTOP).await;
     page.goto(&hub.url("/c/case-02")).await;
     page.holds("return document.querySelector('[data-t=connection]')?.dataset.state === 'live'").await;
-    key(&page, "k", 75, 2).await;
+    page.key("k", 75, 2).await;
     page.holds("return document.activeElement?.getAttribute('role') === 'combobox'").await;
     types(&page, "ledger region").await;
     let last = "return [...document.querySelectorAll('[data-t=option] .n')].at(-1)?.textContent ?? ''";
     page.run_until(last, |it| it == "Search all conversations for “ledger region”").await;
-    key(&page, "ArrowUp", 38, 0).await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("ArrowUp", 38, 0).await;
+    page.key("Enter", 13, 0).await;
     page.run_until("return location.pathname + location.search", |it| it == "/search?q=ledger%20region")
         .await;
     page.run_until(GROUPS, |it| it.as_array().is_some_and(|all| all.len() == 6)).await;
     page.text_until("search-summary", |text| text == "6 hits in 6 conversations").await;
     // The field has the focus; Enter goes to the hits, arrows walk through them, Escape goes back.
     page.holds("return document.activeElement?.id === 'search-field'").await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     let place =
         "return [...document.querySelectorAll('[data-t=search-hit]')].indexOf(document.activeElement)";
     page.run_until(place, |at| at == 0).await;
-    key(&page, "ArrowDown", 40, 0).await;
-    key(&page, "ArrowDown", 40, 0).await;
+    page.key("ArrowDown", 40, 0).await;
+    page.key("ArrowDown", 40, 0).await;
     page.run_until(place, |at| at == 2).await;
-    key(&page, "ArrowUp", 38, 0).await;
+    page.key("ArrowUp", 38, 0).await;
     page.run_until(place, |at| at == 1).await;
     let marked = "return [...document.activeElement.querySelectorAll('mark')].map(it => it.textContent)";
     page.run_until(marked, |it| are(it, &["ledger", "region"])).await;
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.holds("return document.activeElement?.id === 'search-field'").await;
-    key(&page, "ArrowDown", 40, 0).await;
+    page.key("ArrowDown", 40, 0).await;
     page.run_until(place, |at| at == 0).await;
     let wanted =
         page.run("return document.activeElement.closest('[data-conversation]').dataset.conversation").await;
-    key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     page.run_until("return location.pathname", |it| *it == format!("/c/{}", wanted.as_str().unwrap())).await;
     // The moment is shown, with the word marked.
     page.holds("return document.getElementById('find-word')?.value === 'ledger'").await;

@@ -7,14 +7,6 @@ use tests::{BrowserPage, TestHub};
 use crate::scene::{ANSWER, CALLS, OPENING, THINKING, hub_and_publisher};
 use crate::screens::{PicturedView, pictured, pictured_high};
 
-/// Presses a key that writes nothing.
-async fn key(page: &BrowserPage, key: &str, code: u32) {
-    for kind in ["rawKeyDown", "keyUp"] {
-        let event = json!({"type": kind, "key": key, "windowsVirtualKeyCode": code});
-        page.devtools("Input.dispatchKeyEvent", event).await;
-    }
-}
-
 /// A run that fails.
 const FAILS: &str = r#"
     {"k":"error","run":"r","code":"x","message":"the upstream refused"}
@@ -66,8 +58,8 @@ async fn the_wall_shows_what_every_conversation_does_now() {
     publisher.says(r#"{"k":"tool.state","run":"r","tool":"t4","state":"approval","text":"May I?"}"#).await;
     page.run_until(TILES, |tiles| tiles == &json!(["one", "two"])).await;
     // Under the focus nothing moves, and the tile is subscribed to.
-    key(&page, "ArrowDown", 40).await;
-    key(&page, "ArrowRight", 39).await;
+    page.key("ArrowDown", 40, 0).await;
+    page.key("ArrowRight", 39, 0).await;
     page.run_until("return document.activeElement?.dataset.conversation", |it| it == "two").await;
     page.holds("return document.querySelector('[data-subscribed]')?.dataset.conversation === 'two'").await;
     other.says(r#"{"k":"tool.call","run":"r","tool":"s","name":"list_suppliers","arguments":"{\"region\":\"EMEA\"}"}"#).await;
@@ -86,7 +78,7 @@ async fn the_wall_shows_what_every_conversation_does_now() {
     page.press("g").await;
     page.press("w").await;
     page.holds("return !!document.querySelector('[data-t=wall]')").await;
-    key(&page, "Escape", 27).await;
+    page.key("Escape", 27, 0).await;
     page.run_until("return location.pathname", |path| path == "/c/two").await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;

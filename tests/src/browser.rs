@@ -172,6 +172,16 @@ impl BrowserPage {
         }
     }
 
+    /// Presses and releases a key that writes nothing: its name, and its code as Windows numbers keys. `modifiers` is a sum: Alt 1, Ctrl 2,
+    /// Meta 4, Shift 8.
+    pub async fn key(&self, key: &str, code: u32, modifiers: u32) {
+        for kind in ["rawKeyDown", "keyUp"] {
+            let event =
+                json!({"type": kind, "key": key, "windowsVirtualKeyCode": code, "modifiers": modifiers});
+            self.devtools("Input.dispatchKeyEvent", event).await;
+        }
+    }
+
     /// What a developer-tools command returns.
     ///
     /// # Panics

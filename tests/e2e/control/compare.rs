@@ -41,7 +41,7 @@ async fn a_fork_is_compared_with_what_it_was_made_of() {
     page.holds("return document.activeElement?.closest('[data-t=rewrite]') !== null").await;
     page.run("document.activeElement.select()").await;
     types(&page, "Three").await;
-    super::key(&page, "Enter", 13, 0).await;
+    page.key("Enter", 13, 0).await;
     shows(&page, "About Three").await;
     page.press("g").await;
     page.press("d").await;

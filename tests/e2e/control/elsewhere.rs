@@ -5,7 +5,7 @@ use tests::browser::DESKTOP;
 use tests::raw::RawMessage;
 use tests::{BrowserPage, ScriptedServer, ServerStep, TestHub};
 
-use super::{STREAM, act, close, key, say, shows, types};
+use super::{STREAM, act, close, say, shows, types};
 
 /// An answer in server-sent events.
 fn streamed(events: &[(&str, Value)], is_over: bool) -> Vec<ServerStep> {
@@ -49,7 +49,7 @@ async fn an_agent_elsewhere_asks_and_is_answered_and_stopped() {
     act(&page, "edit").await;
     page.holds("return document.activeElement?.dataset.t === 'arguments'").await;
     types(&page, "forty-two").await;
-    key(&page, "Enter", 13, 2).await;
+    page.key("Enter", 13, 2).await;
     shows(&page, "You are \"forty-two\".").await;
     page.holds("return !document.querySelector('[data-t=stop]')").await;
     say(&page, "Go on").await;

@@ -3,7 +3,7 @@
 use tests::BrowserPage;
 use tests::browser::DESKTOP;
 
-use super::{HITS, key, types};
+use super::{HITS, types};
 use crate::scene::{ANSWER, OPENING, THINKING, hub_and_publisher};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,7 +33,7 @@ async fn only_who_asks_for_find_gets_its_focus() {
     // What stands there is typed over.
     types(&page, "sales").await;
     page.run_until("return document.getElementById('find-word').value", |word| word == "sales").await;
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.press("/").await;
     page.holds(has_focus).await;
     page.close().await;
@@ -59,7 +59,7 @@ async fn nothing_is_marked_under_a_dialog() {
     page.run("window.frames_seen = 0; requestAnimationFrame(() => requestAnimationFrame(() => window.frames_seen = 2))").await;
     page.holds("return window.frames_seen === 2").await;
     assert_eq!(page.run(is_marked).await, false);
-    key(&page, "Escape", 27, 0).await;
+    page.key("Escape", 27, 0).await;
     page.holds(is_marked).await;
     page.close().await;
 }
