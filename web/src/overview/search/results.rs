@@ -234,7 +234,7 @@ fn Hints(state: SearchState) -> impl IntoView {
                     {move || has_conditions().then_some(" The filters leave some texts out.")}</p>
                 <ul>
                     <li>"Words are found whole: type " <code>"fail*"</code> " to find " <q>"failed"</q> "."</li>
-                    <li>"A text that is still being written is found once it is complete. Only the first 256 KB of a text are searched."</li>
+                    <li>"A text that is still being written is found once it is complete. Only the first 256 KiB of a text are searched."</li>
                     {move || has_conditions().then(|| view! {
                         <li><button type="button" class="link" on:click=move |_| state.clear()>
                             "Search without filters"</button></li>
