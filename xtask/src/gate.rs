@@ -242,8 +242,7 @@ const ON_THREE_HUBS: [&str; 4] = ["publish::", "resume::", "doors_openai::", "do
 
 /// Some modules of `tests/it` with the log in PostgreSQL.
 fn it(ws: &Workspace, packages: &Packages, modules: &[&str]) -> Command {
-    // Of the workspace, so that what all tests were compiled with serves again: a crate alone would be compiled with other features.
-    let mut tests = ws.cargo("test --locked --no-fail-fast --workspace --test it --");
+    let mut tests = ws.cargo("test --locked --no-fail-fast -p tests --test it --");
     tests.args(modules).envs(packages.told());
     tests.env("FANLIGHT_BIN", ws.product()).env("FANLIGHT_TEST_LOG", "postgres");
     tests.env(TEST_THREADS, test_threads());
