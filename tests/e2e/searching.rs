@@ -59,14 +59,14 @@ async fn from_the_palette_by_keyboard_to_a_hit_to_its_moment_and_back() {
     let last = "return [...document.querySelectorAll('[data-t=option] .n')].at(-1)?.textContent ?? ''";
     page.run_until(last, |it| it == "Search all conversations for “ledger region”").await;
     page.key("ArrowUp", 38, 0).await;
-    page.key("Enter", 13, 0).await;
+    page.press("Enter").await;
     page.run_until("return location.pathname + location.search", |it| it == "/search?q=ledger%20region")
         .await;
     page.run_until(GROUPS, |it| it.as_array().is_some_and(|all| all.len() == 6)).await;
     page.text_until("search-summary", |text| text == "6 hits in 6 conversations").await;
     // The field has the focus; Enter goes to the hits, arrows walk through them, Escape goes back.
     page.holds("return document.activeElement?.id === 'search-field'").await;
-    page.key("Enter", 13, 0).await;
+    page.press("Enter").await;
     let place =
         "return [...document.querySelectorAll('[data-t=search-hit]')].indexOf(document.activeElement)";
     page.run_until(place, |at| at == 0).await;
@@ -83,7 +83,7 @@ async fn from_the_palette_by_keyboard_to_a_hit_to_its_moment_and_back() {
     page.run_until(place, |at| at == 0).await;
     let wanted =
         page.run("return document.activeElement.closest('[data-conversation]').dataset.conversation").await;
-    page.key("Enter", 13, 0).await;
+    page.press("Enter").await;
     page.run_until("return location.pathname", |it| *it == format!("/c/{}", wanted.as_str().unwrap())).await;
     // The moment is shown, with the word marked.
     page.holds("return document.getElementById('find-word')?.value === 'ledger'").await;
