@@ -65,6 +65,55 @@ fn with_redaction(_: &mut Criterion) {
     }
 }
 
+/// How fast each dialect is, over all of the project's own streams in it, each with a decoder of its own: MiB of a second of one core, and
+/// what `serde_json` takes for the objects of their lines.
+fn of_all_dialects(_: &mut Criterion) {
+    /// Bytes of each measurement, at the least.
+    const ENOUGH: u64 = 4 << 20;
+    const ROUNDS: usize = 11;
+    let mut text = String::from("\n| dialect | decode, MiB/s | decode and fold | serde_json |\n|---|--:|--:|--:|\n");
+    for dialect in names() {
+        let dialect = dialect.as_str();
+        let files = tests::recordings::fixtures(dialect);
+        let streams: Vec<String> = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+        let whole: u64 = streams.iter().map(|stream| bytes(stream)).sum();
+        if whole == 0 {
+            continue;
+        }
+        let times = ENOUGH.div_ceil(whole);
+        let speed = |work: &dyn Fn(&str)| {
+            let mut seconds: Vec<f64> = std::iter::repeat_with(|| {
+                let began = Instant::now();
+                for stream in (0..times).flat_map(|_| &streams) {
+                    work(stream);
+                }
+                began.elapsed().as_secs_f64()
+            })
+            .take(ROUNDS)
+            .collect();
+            seconds.sort_by(f64::total_cmp);
+            let middle = seconds.get(ROUNDS / 2).copied().unwrap_or(f64::NAN);
+            whole as f64 * times as f64 / f64::from(1 << 20) / middle
+        };
+        let decode = speed(&|stream| drop(black_box(decoded(dialect, stream))));
+        let fold = speed(&|stream| drop(black_box(folded(dialect, stream))));
+        let floor = speed(&|stream| drop(black_box(parsed(stream))));
+        text.push_str(&format!("| {dialect} | {decode:.0} | {fold:.0} | {floor:.0} |\n"));
+    }
+    // Nobody is left to tell when this fails.
+    drop(std::io::stdout().write_all(text.as_bytes()));
+}
+
+/// The dialects that have streams of their own in the project, sorted.
+fn names() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/dialects/fixtures");
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.retain(|name| decoder(name, DecodeOptions::default()).is_some());
+    names.sort();
+    names
+}
+
 fn over_length(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("length, decode and fold");
     group.sampling_mode(SamplingMode::Flat);
@@ -135,7 +184,7 @@ fn decode(dialect: &str, stream: &str, take: &mut dyn FnMut(&mut Decoded)) {
 
 /// What any reader of the stream does at the least: parses each line.
 fn parsed(stream: &str) -> usize {
-    let objects = stream.lines().filter_map(|line| line.strip_prefix("data: "));
+    let objects = stream.lines().map(|line| line.strip_prefix("data:").unwrap_or(line));
     objects.filter_map(|object| serde_json::from_str::<Value>(black_box(object)).ok()).map(black_box).count()
 }
 
@@ -186,6 +235,6 @@ fn answer(lines: usize, delta: impl Fn(usize) -> String, extra: &str) -> String 
 criterion_group! {
     name = benches;
     config = Criterion::default().measurement_time(Duration::from_secs(4)).warm_up_time(Duration::from_secs(1));
-    targets = against_the_floor, over_length, with_redaction
+    targets = against_the_floor, over_length, with_redaction, of_all_dialects
 }
 criterion_main!(benches);

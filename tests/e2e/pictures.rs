@@ -45,7 +45,7 @@ async fn the_pictures_of_the_readme_are_those_that_are_drawn() {
     let hub = TestHub::start_with_settings(&format!("demo = true\n{agents}")).await;
     let mut drawn = BTreeSet::new();
     let mut keep = async |page: &BrowserPage, name: &str| {
-        page.screenshot(&format!("{FOLDER}/{name}")).await;
+        page.picture(&format!("{FOLDER}/{name}")).await;
         drawn.insert(name.to_owned());
     };
     let page = BrowserPage::open(DESKTOP).await;

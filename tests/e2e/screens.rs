@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 use tests::BrowserPage;
-use tests::browser::{DESKTOP, Screen};
+use tests::browser::{DESKTOP, Screen, keeps_pictures};
 use tests::installed;
 
 /// A phone.
@@ -178,7 +178,7 @@ pub(crate) async fn pictured_high(page: &BrowserPage, view: PicturedView, height
 
 async fn pictured_in(page: &BrowserPage, view: PicturedView, height: Option<u32>) {
     let name = view.name();
-    for (looks, screen) in SCREENS {
+    for (looks, screen) in screens() {
         resized(page, Screen { height: height.unwrap_or(screen.height), ..screen }).await;
         page.screenshot(&format!("{name}-{looks}")).await;
         let overflow = page.run("return document.documentElement.scrollWidth - innerWidth").await;
@@ -186,25 +186,44 @@ async fn pictured_in(page: &BrowserPage, view: PicturedView, height: Option<u32>
             overflow.as_i64().is_some_and(|px| px <= 0),
             "{name}-{looks} scrolls sideways by {overflow} px"
         );
-        // Both colours are looked at once; the other screens have the same elements.
+        // The other screens have the same elements.
         if screen.width == DESKTOP.width {
-            assert_eq!(barriers(page).await, Vec::<String>::new(), "{name}-{looks}");
+            assert_eq!(barriers_on(page, screen).await, Vec::<String>::new(), "{name}-{looks}");
         }
     }
     resized(page, DESKTOP).await;
 }
 
-/// What axe finds on the page: its rule, where, and why. Nothing if axe is not installed.
+/// The [`SCREENS`] that are gone through: without pictures those in dark colours show nothing that the same ones in light do not, but one,
+/// on which colours are looked at.
+pub(crate) fn screens() -> impl Iterator<Item = (&'static str, Screen)> {
+    let is_needed = |screen: &Screen| !screen.dark || screen.width == DESKTOP.width || keeps_pictures();
+    SCREENS.into_iter().filter(move |(_, screen)| is_needed(screen))
+}
+
+/// What axe finds on the page, which `screen` shows: its rule, where, and why. In dark colours only what is about colours, since the elements
+/// are those of the light ones. Nothing if axe is not installed.
+pub(crate) async fn barriers_on(page: &BrowserPage, screen: Screen) -> Vec<String> {
+    looked_for(page, if screen.dark { "{runOnly: ['color-contrast', 'link-in-text-block']}" } else { "{}" }).await
+}
+
+/// What axe finds on the page. Nothing if axe is not installed.
 pub(crate) async fn barriers(page: &BrowserPage) -> Vec<String> {
+    looked_for(page, "{}").await
+}
+
+/// What axe finds with these options, as JavaScript.
+async fn looked_for(page: &BrowserPage, options: &str) -> Vec<String> {
     let Some(packages) = installed::node_modules_or_advice() else { return Vec::new() };
     if page.run("return typeof axe").await == "undefined" {
         let axe = std::fs::read_to_string(packages.join("axe-core/axe.min.js")).expect("axe");
         page.run(&format!("{axe}\n;return null")).await;
     }
-    let look =
-        "return axe.run(document).then(found => found.violations.flatMap(rule => rule.nodes.map(node =>
-        `${rule.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`)))";
-    let found = page.run(look).await;
+    let look = format!(
+        "return axe.run(document, {options}).then(found => found.violations.flatMap(rule => rule.nodes.map(node =>
+        `${{rule.id}}: ${{node.html.slice(0, 160)}}: ${{node.failureSummary}}`)))"
+    );
+    let found = page.run(&look).await;
     let found = found.as_array().expect("what axe says").iter();
     found.filter_map(Value::as_str).map(str::to_owned).collect()
 }

@@ -1,29 +1,25 @@
-//! A real Chromium, driven through its driver: one browser with a fresh profile for each page object.
+//! A real Chromium, driven through its driver: nothing that an earlier page kept is there for a new one.
 
-use std::io::ErrorKind;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
+mod kept;
+
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use fantoccini::Client;
 use fantoccini::wd::WebDriverCompatibleCommand;
-use fantoccini::{Client, ClientBuilder};
+use kept::KeptBrowser;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
 
 use crate::process::{self, ChildProcess, cpu};
 use crate::wait::{DEADLINE, until, within};
 
-/// A browser with one page. Everything it started ends with it, also when a test fails.
+/// A page in a browser that nobody else uses meanwhile. It ends with this, and where the test fails the browser does too.
 #[derive(Debug)]
 pub struct BrowserPage {
-    driver: Child,
-    /// The process group of the driver, which its browser belongs to.
-    group: Option<u32>,
+    /// The process group of the browser.
+    group: u32,
     client: Client,
-    _profile: TempDir,
+    /// The browser itself, until the page is closed.
+    browser: Option<KeptBrowser>,
 }
 
 /// How a page is opened.
@@ -46,31 +42,23 @@ pub fn screenshot_path(name: &str) -> PathBuf {
     folder.join(format!("{name}.png"))
 }
 
+/// Whether tests keep pictures that nothing but a person looks at: unless `FANLIGHT_PICTURES` is `no`, as it is in the gate, where
+/// taking them would be a fifth of what the browsers do.
+pub fn keeps_pictures() -> bool {
+    std::env::var_os("FANLIGHT_PICTURES").is_none_or(|said| said != "no")
+}
+
 impl BrowserPage {
-    /// Starts a browser.
+    /// Opens an empty page.
     ///
     /// # Panics
     /// When chromium or chromedriver is missing: `apt-get install chromium chromium-driver`.
     pub async fn open(screen: Screen) -> Self {
-        let port = free_port();
-        let mut driver = Command::new("chromedriver")
-            .arg(format!("--port={port}"))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .process_group(0)
-            .spawn()
-            .expect("chromedriver starts (apt-get install chromium chromium-driver)");
-        listens(&mut driver).await;
-        let profile = tempfile::tempdir().expect("a folder for the profile");
-        let capabilities = capabilities(profile.path(), screen);
-        let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
-        builder.capabilities(capabilities.as_object().expect("an object").clone());
-        let url = format!("http://127.0.0.1:{port}");
-        let client = within("chromium", builder.connect(&url)).await.expect("a session");
-        let group = driver.id();
-        let page = Self { driver, group, client, _profile: profile };
+        let browser = KeptBrowser::with_page().await;
+        let page = Self { group: browser.group, client: browser.client.clone(), browser: Some(browser) };
         page.resize(screen).await;
+        // What other pages said is theirs.
+        page.console_errors().await;
         page
     }
 
@@ -214,11 +202,21 @@ impl BrowserPage {
         renderers(self.group).iter().map(|pid| ChildProcess::of(*pid).resident_bytes).sum()
     }
 
-    /// Keeps a picture of the window as `name`.
+    /// Keeps a picture of the window as `name`, for a person to look at, if [`keeps_pictures`].
     ///
     /// # Panics
     /// When it cannot be taken or written.
     pub async fn screenshot(&self, name: &str) {
+        if keeps_pictures() {
+            self.picture(name).await;
+        }
+    }
+
+    /// Keeps a picture of the window as `name`, always.
+    ///
+    /// # Panics
+    /// When it cannot be taken or written.
+    pub async fn picture(&self, name: &str) {
         let png = within("a screenshot", self.client.screenshot()).await.expect("a picture");
         let path = screenshot_path(name);
         if let Some(folder) = path.parent() {
@@ -227,33 +225,29 @@ impl BrowserPage {
         std::fs::write(path, png).expect("the picture is written");
     }
 
-    /// Ends the browser.
-    ///
-    /// # Panics
-    /// When it does not end.
+    /// Ends the page.
     pub async fn close(mut self) {
-        within("the browser's end", self.client.clone().close()).await.expect("it closes");
-        self.driver.kill().await.expect("chromedriver ends");
+        if let Some(browser) = self.browser.take() {
+            browser.give_back().await;
+        }
     }
 }
 
 impl Drop for BrowserPage {
-    /// A test that fails does not get to [`BrowserPage::close`]: its browser would stay for ever.
+    /// A test that fails may leave anything behind: its browser ends with it.
     fn drop(&mut self) {
-        let Some(group) = self.group else { return };
-        let mut kill = std::process::Command::new("kill");
-        kill.args(["-KILL", "--", &format!("-{group}")]).stderr(Stdio::null());
-        // After an orderly end there is no such group any more.
-        drop(kill.status());
+        if let Some(browser) = self.browser.take().filter(|_| !std::thread::panicking()) {
+            browser.give_back_later();
+        }
     }
 }
 
 /// The processes of the group that render pages.
-fn renderers(group: Option<u32>) -> Vec<u32> {
+fn renderers(group: u32) -> Vec<u32> {
     let renders = |pid: u32| {
         let words = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let its_group = process::stat(pid).and_then(|fields| fields.get(2).copied());
-        words.contains("--type=renderer") && group.is_some() && its_group == group.map(u64::from)
+        words.contains("--type=renderer") && its_group == Some(u64::from(group))
     };
     process::all().filter(|pid| renders(*pid)).collect()
 }
@@ -264,65 +258,6 @@ fn text_of(name: &str) -> String {
         "return [...document.querySelectorAll('[data-t={name}]')].map(e => {{ const c = e.cloneNode(true); \
          c.querySelectorAll('[data-t=furniture]').forEach(f => f.remove()); return c.textContent }}).join('')"
     )
-}
-
-/// A port for chromedriver, which listens on it in both families of addresses. One that it chose itself would be free in one
-/// of them, and may be taken by some connection in the other; nobody is given those below the range for connections.
-fn free_port() -> u16 {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let first = std::process::id();
-    let ports = std::iter::repeat_with(|| {
-        let next = first.wrapping_mul(97).wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
-        15_000 + u16::try_from(next % 15_000).expect("less than 15,000")
-    });
-    // A machine may have no addresses of the sixth version at all.
-    let is_taken = |address: IpAddr, port: u16| {
-        TcpListener::bind((address, port)).is_err_and(|error| error.kind() == ErrorKind::AddrInUse)
-    };
-    let families = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
-    let is_free = |port: &u16| families.iter().all(|address| !is_taken(*address, *port));
-    ports.take(1_000).find(is_free).expect("a free port")
-}
-
-/// Waits until chromedriver listens.
-async fn listens(driver: &mut Child) {
-    let stdout = driver.stdout.take().expect("it was asked for");
-    let mut lines = BufReader::new(stdout).lines();
-    within("chromedriver", async {
-        while let Some(line) = lines.next_line().await.expect("readable") {
-            if line.contains("started successfully") {
-                return;
-            }
-        }
-        panic!("chromedriver ended");
-    })
-    .await;
-    // Its output has to be read on, or it stops when the pipe is full.
-    tokio::spawn(async move { while let Ok(Some(_line)) = lines.next_line().await {} });
-}
-
-fn capabilities(profile: &Path, screen: Screen) -> Value {
-    let args = [
-        "--headless=new".to_owned(),
-        "--no-sandbox".to_owned(),
-        "--disable-gpu".to_owned(),
-        "--disable-quic".to_owned(),
-        "--no-first-run".to_owned(),
-        "--disable-background-networking".to_owned(),
-        "--disable-component-update".to_owned(),
-        "--disable-sync".to_owned(),
-        "--disable-background-timer-throttling".to_owned(),
-        "--disable-renderer-backgrounding".to_owned(),
-        "--disable-backgrounding-occluded-windows".to_owned(),
-        "--hide-scrollbars".to_owned(),
-        format!("--window-size={},{}", screen.width, screen.height),
-        format!("--user-data-dir={}", profile.display()),
-    ];
-    json!({
-        "browserName": "chrome",
-        "goog:chromeOptions": {"args": args},
-        "goog:loggingPrefs": {"browser": "ALL"},
-    })
 }
 
 /// A command that only Chromium's driver knows.

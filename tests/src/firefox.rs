@@ -21,7 +21,7 @@ use tokio::sync::Mutex;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::browser::{Screen, screenshot_path};
+use crate::browser::{Screen, keeps_pictures, screenshot_path};
 use crate::wait::{patiently, until, within};
 
 /// What Firefox says on stderr when it can be driven, before its address.
@@ -161,11 +161,14 @@ impl FirefoxPage {
         self.driver.lock().await.complaints.clone()
     }
 
-    /// Keeps a picture of the window as `name`.
+    /// Keeps a picture of the window as `name`, if [`keeps_pictures`].
     ///
     /// # Panics
     /// When it cannot be taken or written.
     pub async fn screenshot(&self, name: &str) {
+        if !keeps_pictures() {
+            return;
+        }
         let told = self.command("browsingContext.captureScreenshot", json!({"context": self.context})).await;
         let png = told.get("data").and_then(Value::as_str).expect("a picture");
         let path = screenshot_path(name);

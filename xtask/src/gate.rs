@@ -3,7 +3,7 @@
 //! ```text
 //! lint  fmt → tidy → clippy → clippy wasm
 //! test  the same → deny → fuzz → doc → build → browser → database → packages → test → recordings
-//!                                        └ the release binary, with the page inside, that the tests start
+//!                                        └ the page, the tests, and the debug build of the hub that they start
 //! ```
 //!
 //! The step `recordings` is left out where there are none, and says so; with `CI=true` it fails instead. What
@@ -12,16 +12,16 @@
 mod counts;
 mod efforts;
 mod recordings;
+mod suites;
 
 use crate::console::{human, say};
 use crate::failure::{CommandFailure, CommandResult};
 use crate::packages::Packages;
-use crate::process::{run, run_seeing, start};
+use crate::process::{run, start};
 use crate::tools::{ToolCache, WASM};
 use crate::workspace::Workspace;
-use crate::{browser, database, product, tidy};
+use crate::{browser, database, page, tidy};
 use counts::{Failure, TestCounts};
-use efforts::Efforts;
 use recordings::recordings;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -57,11 +57,11 @@ const SLOW: [GateStep; 9] = [
     GateStep { name: "deny", does: "licences, banned crates, sources", run: deny },
     GateStep { name: "fuzz", does: "the targets of the fuzzer compile", run: fuzz },
     GateStep { name: "doc", does: "documentation builds without a warning", run: doc },
-    GateStep { name: "build", does: "the page, the release binary and the tests", run: build },
+    GateStep { name: "build", does: "the page, the hub and the tests", run: build },
     GateStep { name: "browser", does: "a browser for the end-to-end tests", run: find_browser },
     GateStep { name: "database", does: "PostgreSQL for the tests of its log", run: find_database },
     GateStep { name: "packages", does: "other projects' packages for the tests", run: find_packages },
-    GateStep { name: "test", does: "every test, against the release binary", run: cargo_test },
+    GateStep { name: "test", does: "every test, against that hub and page", run: suites::run },
     GateStep {
         name: "recordings",
         does: "folded recordings equal what the vendors' SDKs make",
@@ -209,10 +209,11 @@ fn doc(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     run_command(ws.cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-Dwarnings"))
 }
 
-/// The page and the release binary with the page inside, and beside them the tests: each has minutes in which only one core is busy.
+/// The page, and beside it the tests and the hub that they start, since each has minutes in which only one core is busy.
 fn build(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
-    let tests = start(&mut ws.cargo("test --workspace --locked --no-run"))?;
-    product::build(ws)?;
+    page::fetch(ws)?;
+    let tests = start(&mut suites::compile(ws))?;
+    page::stage(ws)?.ship(ws)?;
     tests.finish().map(|()| StepOutcome::Done)
 }
 
@@ -229,62 +230,4 @@ fn find_database(_: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome
 /// Other projects' packages at the versions of `tests/clients/`.
 fn find_packages(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     Packages::ensure(ws).map(|_found| StepOutcome::Done)
-}
-
-/// The modules of `tests/it` that also run with the log in PostgreSQL: those in which what is stored matters most. All of them take
-/// minutes (CONTRIBUTING.md says how they are run).
-const ON_POSTGRES: [&str; 7] =
-    ["publish::", "resume::", "stored::", "delete::", "label::", "export::", "doors_seeds::"];
-
-/// The modules of `tests/it` that also run with three hubs for one, each connection to one of them at random. `FANLIGHT_TEST_LOG=postgres
-/// FANLIGHT_TEST_HUBS=3` runs all of them so.
-const ON_THREE_HUBS: [&str; 4] = ["publish::", "resume::", "doors_openai::", "doors_pages::"];
-
-/// Some modules of `tests/it` with the log in PostgreSQL.
-fn it(ws: &Workspace, packages: &Packages, modules: &[&str]) -> Command {
-    let mut tests = ws.cargo("test --locked --no-fail-fast -p tests --test it --");
-    tests.args(modules).envs(packages.told());
-    tests.env("FANLIGHT_BIN", ws.product()).env("FANLIGHT_TEST_LOG", "postgres");
-    tests.env(TEST_THREADS, test_threads());
-    tests
-}
-
-/// By which the harness of tests is told how many run at once.
-const TEST_THREADS: &str = "RUST_TEST_THREADS";
-
-/// How many tests run at once: two for each core. Most wait for other processes more than they compute: of 192 tests of `tests/it`, twice as
-/// many at once took 50 s in the place of 87 s on two cores.
-fn test_threads() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    (cores * 2).to_string()
-}
-
-/// How long tests may say nothing. Those that run then are taken for tests that never end: their binary is
-/// killed, and they count as failed. No test waits for anything longer than a minute or two.
-const SILENCE_MAX: Duration = Duration::from_mins(5);
-
-/// Every test of the workspace, [`ON_POSTGRES`] and [`ON_THREE_HUBS`], to the end even if one fails. They find the release binary and the packages
-/// in their environment. What the tasks of an operator took is printed behind them, since cargo shows nothing of a test that passes. A run
-/// without a single test is a failure, and so is one that ends badly without naming a test.
-fn cargo_test(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<StepOutcome> {
-    let packages = Packages::ensure(ws)?;
-    let efforts = Efforts::of(ws);
-    efforts.forget()?;
-    let mut tests = ws.cargo("test --workspace --locked --no-fail-fast");
-    tests.envs(packages.told()).env("FANLIGHT_BIN", ws.product()).env(TEST_THREADS, test_threads());
-    let well = run_seeing(&mut tests, SILENCE_MAX, |line| counts.see(line))?;
-    let mut stored = it(ws, &packages, &ON_POSTGRES);
-    let well = run_seeing(&mut stored, SILENCE_MAX, |line| counts.see(line))? && well;
-    let mut several = it(ws, &packages, &ON_THREE_HUBS);
-    several.env("FANLIGHT_TEST_HUBS", "3");
-    let well = run_seeing(&mut several, SILENCE_MAX, |line| counts.see(line))? && well;
-    efforts.tell()?;
-    match (well, counts) {
-        (true, TestCounts { passed: 0, .. }) => Err(CommandFailure::new("not a single test ran")),
-        (true, TestCounts { failed: 0, .. }) => Ok(StepOutcome::Done),
-        (false, TestCounts { failed: 0, .. }) => {
-            Err(CommandFailure::new("the tests do not compile, or one of them ended early"))
-        }
-        (_, TestCounts { failed, .. }) => Err(CommandFailure::new(format!("tests that failed: {failed}"))),
-    }
 }

@@ -50,14 +50,22 @@ impl Drop for Running {
     }
 }
 
+/// How long a child may say nothing, and who is killed then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Patience {
+    /// The programs that the child has started; the child itself goes on.
+    WithChildrenOf(Duration),
+    /// The child itself.
+    WithItself(Duration),
+}
+
 /// Runs a child, passes its stdout on, and shows each line of it to `see`. The answer is whether it ended
 /// well. Bytes that are no UTF-8 are passed on as they are, and shown to `see` with replacements.
 ///
-/// From the first line on, a silence longer than `silence_max` is shown to `see` as `None`, and the programs
-/// that the child has started are killed. The child itself goes on.
+/// From the first line on, a silence longer than that of `patience` is shown to `see` as `None`, and what `patience` names is killed.
 pub(crate) fn run_seeing(
     command: &mut Command,
-    silence_max: Duration,
+    patience: Patience,
     mut see: impl FnMut(Option<&str>),
 ) -> CommandResult<bool> {
     say(format!("$ {}", line(command)));
@@ -66,17 +74,23 @@ pub(crate) fn run_seeing(
     if let Some(stdout) = child.stdout.take() {
         let (lines, read) = mpsc::channel();
         let reader = std::thread::spawn(move || send_lines(stdout, &lines));
-        let mut patience = Duration::MAX;
+        let (Patience::WithChildrenOf(silence_max) | Patience::WithItself(silence_max)) = patience;
+        let mut silence = Duration::MAX;
         loop {
-            match read.recv_timeout(patience) {
+            match read.recv_timeout(silence) {
                 Ok(bytes) => {
                     pass_on(&bytes);
                     see(Some(String::from_utf8_lossy(&bytes).trim_end()));
-                    patience = silence_max;
+                    silence = silence_max;
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     see(None);
-                    kill_children(child.id());
+                    match patience {
+                        Patience::WithChildrenOf(_) => kill_children(child.id()),
+                        Patience::WithItself(_) => {
+                            child.kill().map_err(CommandFailure::io("killing a silent child"))?;
+                        }
+                    }
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }

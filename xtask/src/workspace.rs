@@ -60,6 +60,11 @@ impl Workspace {
         self.target.join("release").join(format!("fanlight{}", std::env::consts::EXE_SUFFIX))
     }
 
+    /// The hub as tests start it: a debug build, which reads the page from `dist/`.
+    pub(crate) fn debug_hub(&self) -> PathBuf {
+        self.target.join("debug").join(format!("fanlight{}", std::env::consts::EXE_SUFFIX))
+    }
+
     /// A command that runs in the root.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);

@@ -16,7 +16,7 @@ use crate::workspace::{Workspace, in_ci};
 const KNOWN: [&str; 1] =
     ["ag-ui/namastexlabs-agui-benchmark__langgraph-anthropic_thinking_20260206-043108.sse"];
 
-/// Folds every recording with the product and compares. Left out where there are no recordings; with
+/// Folds every recording with the hub that the tests start and compares. Left out where there are no recordings; with
 /// `CI=true` that is a failure.
 pub(super) fn recordings(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let traces = ws.path("../shared/traces");
@@ -26,7 +26,7 @@ pub(super) fn recordings(ws: &Workspace, _: &mut TestCounts) -> CommandResult<St
     }
     let report = ws.target().join("recordings.json");
     let mut check = ws.command("python3");
-    check.arg("../shared/tools/check_traces.py").arg(ws.product()).arg("../shared/traces");
+    check.arg("../shared/tools/check_traces.py").arg(ws.debug_hub()).arg("../shared/traces");
     check.args(["--expected", "../shared/traces/expected", "--report"]).arg(&report);
     // Its own verdict knows of no exceptions: the report decides.
     let verdict = run(&mut check);

@@ -72,7 +72,7 @@ pub(super) fn line(name: &str, failed: &FailedTest, rounds: u32) -> String {
 }
 
 /// The program of `suite` in cargo's messages, one JSON object a line.
-pub(super) fn executable(messages: &str, suite: &str) -> Option<PathBuf> {
+pub(crate) fn executable(messages: &str, suite: &str) -> Option<PathBuf> {
     let of_it = format!("\"name\":\"{suite}\"");
     let line = messages.lines().filter(|line| line.contains(&of_it));
     let mut paths = line.filter_map(|line| {
