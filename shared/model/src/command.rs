@@ -18,22 +18,22 @@ pub struct Command {
     /// Chosen by whoever commands; names the answer.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: CompactString,
-    /// What is to be done.
+    /// The action that the command asks for.
     #[serde(flatten)]
     pub action: CommandAction,
 }
 
-/// What is to be done.
+/// The actions that a command can ask for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "command", rename_all = "snake_case")]
 pub enum CommandAction {
     /// A message to an agent, which answers it. One that is at work here is told with its next request.
     Say {
-        /// The agent.
+        /// The name of the agent that is to answer.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         agent: CompactString,
-        /// The message.
+        /// The text of the message.
         text: String,
         /// Files that come with it, with their contents.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,12 +50,12 @@ pub enum CommandAction {
         /// The run; the newest where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
-        /// Its arguments, where they are to be others.
+        /// Arguments that replace those of the model; absent to keep those.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         arguments: Option<serde_json::Value>,
-        /// Which arguments the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits.
+        /// The arguments that the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         saw: Option<CompactString>,
@@ -65,7 +65,7 @@ pub enum CommandAction {
         /// The run; the newest where it is not said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
         /// Why; the model is told.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ pub enum CommandAction {
         /// Whether the list leaves it out unless it is asked for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         archived: Option<bool>,
-        /// All its tags; empty for none.
+        /// All tags of the conversation; an empty list removes them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
         tags: Option<Vec<CompactString>>,
@@ -98,7 +98,7 @@ pub enum CommandAction {
     },
     /// Somebody thinks that a run or a message is good or bad. Of each the last rating counts.
     Rate {
-        /// The run.
+        /// The id of the run that is rated, in the place of a message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<RunId>,
         /// The message, in the place of a run.
@@ -133,11 +133,11 @@ pub enum CommandAction {
     },
 }
 
-/// What came of a command.
+/// The hub's answer to a command that was carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Done {
-    /// That of the command.
+    /// The id of the command that this answers.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub id: CompactString,
     /// The conversation in which it shows: of a fork the new one.

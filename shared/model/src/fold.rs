@@ -143,7 +143,7 @@ fn note_full(anomalies: &mut Anomalies, full: &mut bool, what: &str) {
 struct RunFold<'a> {
     /// The run that the event belongs to.
     run_id: &'a RunId,
-    /// The event.
+    /// The event that is folded.
     event: &'a Event,
     /// When the hub took it, in milliseconds since 1970.
     at: u64,

@@ -27,7 +27,7 @@ pub use wish::SubscriptionOptions;
 /// The one version of the protocol that there is.
 pub const VERSION: &str = "1";
 
-/// The WebSocket subprotocol.
+/// The name of the WebSocket subprotocol.
 pub const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// A number that the client chooses for a subscription on its socket.
@@ -38,7 +38,7 @@ pub type SubscriptionId = u32;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum ClientFrame {
-    /// The first frame.
+    /// The first frame of a client.
     Hello {
         /// Versions that the client speaks.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
@@ -52,35 +52,35 @@ pub enum ClientFrame {
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         token: Option<BearerToken>,
     },
-    /// View a conversation.
+    /// Subscribes to a conversation.
     Sub {
-        /// The subscription's number.
+        /// The number that the client chooses for the subscription.
         sub: SubscriptionId,
         /// The conversation. It may not exist yet.
         conv: ConversationId,
         /// What the client has already.
         #[serde(skip_serializing_if = "Option::is_none")]
         have: Option<Position>,
-        /// How it wants to be told.
+        /// The lens and the pace that the client asks for.
         #[serde(flatten)]
         wish: SubscriptionOptions,
     },
     /// View the list of conversations.
     Watch {
-        /// The subscription's number.
+        /// The number that the client chooses for the subscription.
         sub: SubscriptionId,
         /// How many rows to begin with, the newest activity first.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
-    /// End a subscription.
+    /// Ends a subscription.
     Unsub {
-        /// Its number.
+        /// The number of the subscription.
         sub: SubscriptionId,
     },
     /// The client's state does not fit: send the snapshot.
     Resync {
-        /// The subscription's number.
+        /// The number of the subscription.
         sub: SubscriptionId,
     },
     /// The answer to a heartbeat.
@@ -89,7 +89,7 @@ pub enum ClientFrame {
         #[serde(default)]
         at: BTreeMap<SubscriptionId, Seq>,
     },
-    /// Publish.
+    /// Publishes events into a conversation.
     // Written only with the feature `publish`: with it goes how each kind of event is written.
     #[cfg_attr(not(any(test, feature = "publish")), serde(skip_serializing))]
     Pub(Pub),
@@ -97,7 +97,7 @@ pub enum ClientFrame {
     Command {
         /// The conversation. It may not exist yet.
         conv: ConversationId,
-        /// What, with the id that the answer names.
+        /// The command, with the id that the answer names.
         command: Command,
     },
 }
@@ -108,7 +108,7 @@ pub enum ClientFrame {
 pub struct BearerToken(CompactString);
 
 impl BearerToken {
-    /// The token `text`.
+    /// Makes a token of `text`.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
@@ -149,7 +149,7 @@ pub struct Pub {
     /// What the ack must mean. If absent: [`Durability::Stored`], or [`Durability::Memory`] if the log offers no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// The events.
+    /// The events to append, in order.
     pub events: Vec<Envelope>,
 }
 
@@ -171,21 +171,21 @@ pub enum ServerFrame {
     Welcome(Welcome),
     /// The answer to `sub`. The cursor exists from here on.
     Subbed {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The life of the log.
         epoch: Epoch,
-        /// How it goes on.
+        /// Whether events follow, or a snapshot.
         mode: SubMode,
         /// Why it is a snapshot although the client had a position.
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<SnapshotReason>,
-        /// The newest seq.
+        /// The newest seq of the conversation.
         head: Seq,
     },
     /// The state at a position, or a piece of it; replaces what the client has of this subscription.
     Snap {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The life of the log.
         epoch: Epoch,
@@ -194,12 +194,12 @@ pub enum ServerFrame {
         /// Whether more pieces follow; the state is theirs together.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         more: bool,
-        /// The state.
+        /// The view, or a piece of it.
         state: Box<View>,
     },
     /// Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`.
     Batch {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The first seq that is covered.
         from: Seq,
@@ -212,14 +212,14 @@ pub enum ServerFrame {
     },
     /// The client has all there was when it subscribed or was sent a snapshot.
     Live {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// Where it stands.
+        /// The seq that the client has reached.
         seq: Seq,
     },
     /// The viewer does not take what comes as fast as it comes, or does again.
     Lag {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// How it is told from here on.
         state: Rung,
@@ -228,9 +228,9 @@ pub enum ServerFrame {
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,
     },
-    /// How many watch, and who.
+    /// The number of viewers of a conversation, and their names.
     Presence {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The viewers of the conversation, this one among them.
         viewers: u64,
@@ -241,16 +241,16 @@ pub enum ServerFrame {
     },
     /// Rows of the list of conversations.
     Fleet {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// Whether these are all; else only those that changed.
         full: bool,
-        /// The rows.
+        /// The rows that are new or changed.
         rows: Vec<ConversationRow>,
         /// Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gone: Vec<ConversationId>,
-        /// How many conversations there are.
+        /// The number of all conversations.
         total: u64,
         /// When the hub wrote the frame, in milliseconds since 1970.
         ts: u64,
@@ -264,7 +264,7 @@ pub enum ServerFrame {
     },
     /// Whether the log writes: sent after `welcome` when it does not, and to all when that changes.
     Health {
-        /// How it is.
+        /// The state of the log.
         log: LogHealth,
         /// Since when it cannot write, in milliseconds since 1970.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -275,13 +275,13 @@ pub enum ServerFrame {
     },
     /// The hub is about to close the socket.
     Bye {
-        /// The close code.
+        /// The close code of the WebSocket.
         code: u16,
         /// Whether the client should come back.
         reconnect: bool,
         /// How long it should wait before, in milliseconds.
         retry_ms: u64,
-        /// Why.
+        /// The reason, for a person.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         reason: CompactString,
     },
@@ -294,7 +294,7 @@ pub enum ServerFrame {
         /// The command; empty where it had none that could be read.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         id: CompactString,
-        /// What.
+        /// The code of the error, for programs.
         code: ErrorCode,
         /// Why, for a person.
         message: String,
@@ -307,7 +307,7 @@ pub enum ServerFrame {
         /// The `pub` that it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<u64>,
-        /// What.
+        /// The code of the error, for programs.
         code: ErrorCode,
         /// What and where, for a person.
         message: String,
@@ -325,12 +325,12 @@ pub enum ServerFrame {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LogHealth {
-    /// It does.
+    /// The log writes.
     #[default]
     Well,
     /// There is no room.
     DiskFull,
-    /// It cannot for another reason; words of later versions are read as this one.
+    /// The log cannot write for another reason; words of later versions are read as this one.
     #[serde(other)]
     DiskFailing,
 }
@@ -340,7 +340,7 @@ pub enum LogHealth {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
-    /// As it happens.
+    /// Each event is sent as it happens.
     #[default]
     Immediate,
     /// With what waited for it joined.
@@ -349,14 +349,14 @@ pub enum Rung {
     Snapshot,
 }
 
-/// How a subscription goes on.
+/// What the hub sends first after it has accepted a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubMode {
     /// With the events after the client's position.
     Tail,
-    /// With a snapshot.
+    /// A snapshot, then the events after it.
     Snapshot,
 }
 
@@ -375,7 +375,7 @@ pub enum SnapshotReason {
     Cheaper,
     /// The viewer fell behind.
     Lagging,
-    /// It asked.
+    /// The client asked for it.
     Requested,
 }
 

@@ -87,7 +87,7 @@ id! {
     ToolCallId
 }
 id! {
-    /// Who writes events.
+    /// The id of a publisher: a program that writes events.
     PublisherId
 }
 
@@ -111,13 +111,13 @@ pub struct ConversationId(CompactString);
 /// Why a text is no name of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConversationIdError {
-    /// It is empty.
+    /// The name is empty.
     #[error("the conversation name is empty")]
     Empty,
-    /// It is over the limit.
+    /// The name is too long; the value is its length in bytes.
     #[error("the conversation name has {0} bytes, the limit is {CONVERSATION_ID_BYTES_MAX}")]
     TooLong(usize),
-    /// It holds a character that a path or a log line must not hold, or is `.` or `..`.
+    /// The name holds a character that a path or a log line must not hold, or is `.` or `..`.
     #[error("the conversation name holds {0:?}, which is not allowed")]
     Forbidden(char),
 }

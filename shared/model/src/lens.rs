@@ -25,14 +25,14 @@ pub(crate) use effects::{AGENT, HEARD, LATE};
 pub use effects::{EventEffects, event_effects};
 pub use kinds::{Kinds, UnknownKind};
 
-/// How deep a viewer looks.
+/// The level of detail that a viewer gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// States, calls, results, errors; no streamed texts.
     Critical,
-    /// The same, and each text and the arguments of each call once they are whole.
+    /// What the level above has, and each text and the arguments of each call once they are whole.
     Parts,
     /// Everything, as it comes.
     #[default]
@@ -80,10 +80,10 @@ pub struct Agents {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lens {
-    /// How deep.
+    /// The level of detail.
     #[serde(skip_serializing_if = "Level::is_default")]
     pub level: Level,
-    /// Which agents; nothing for all.
+    /// The agents whose events are sent; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<Agents>,
     /// What kinds of events; nothing for all.

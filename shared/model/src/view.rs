@@ -38,9 +38,9 @@ pub struct View {
     pub label: Label,
     /// Messages and runs, in order.
     pub items: Vec<TopItem>,
-    /// The history.
+    /// The messages, by id, in order.
     pub messages: IndexMap<MessageId, MessageView>,
-    /// The runs.
+    /// The runs, by id, in order.
     pub runs: IndexMap<RunId, RunView>,
     /// What the streams did that they should not have done.
     pub anomalies: Anomalies,
@@ -84,7 +84,7 @@ impl View {
 pub enum TopItem {
     /// A message of the history.
     Message(MessageId),
-    /// A run.
+    /// A run of an agent.
     Run(RunId),
 }
 
@@ -92,10 +92,10 @@ pub enum TopItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageView {
-    /// Who speaks.
+    /// The role of the speaker, such as `user`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub role: CompactString,
-    /// What.
+    /// The text of the message.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub text: SharedText,
     /// What came with it.
@@ -112,22 +112,22 @@ pub struct MessageView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Within {
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
-    /// How many items the run had before.
+    /// The number of the run's items before the message.
     pub items: usize,
 }
 
-/// One agent execution.
+/// One execution of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunView {
-    /// How it stands.
+    /// The status of the run.
     pub status: RunStatus,
     /// An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
-    /// The model.
+    /// The name of the model.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
     /// The dialect that it came in.
@@ -142,16 +142,16 @@ pub struct RunView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub host: Option<CompactString>,
-    /// When it began.
+    /// When the run began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended.
+    /// When the run ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
     /// Why the model stopped, in its own word.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
     /// Tokens, when anybody said.
     pub usage: Option<Usage>,
-    /// The last failure.
+    /// The last failure of the run.
     pub error: Option<ErrorFact>,
     /// The line about what goes on.
     pub activity: Option<String>,
@@ -160,11 +160,11 @@ pub struct RunView {
     pub activity_at: Option<u64>,
     /// Parts, calls, agents and notes, in order.
     pub items: Vec<Item>,
-    /// The streamed texts.
+    /// The streamed texts of the run, by id.
     pub parts: IndexMap<PartId, PartView>,
-    /// The calls.
+    /// The tool calls of the run, by id.
     pub tools: IndexMap<ToolCallId, ToolView>,
-    /// The sub-agents.
+    /// The sub-agents of the run, by id.
     pub agents: IndexMap<AgentId, AgentView>,
     /// Errors and the agent's own events.
     pub notes: Vec<Note>,
@@ -189,7 +189,7 @@ pub struct RunView {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
-    /// The last failure.
+    /// The last failure before the loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorFact>,
     /// The line about what went on.
@@ -207,7 +207,7 @@ pub struct Loss {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Closed {
-    /// What.
+    /// The part, call or sub-agent that was open.
     pub item: Item,
     /// For a call, how it stood.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,9 +219,9 @@ pub struct Closed {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
-    /// A streamed text.
+    /// A streamed text, by its id.
     Part(PartId),
-    /// A call.
+    /// A tool call, by its id.
     Tool(ToolCallId),
     /// A sub-agent begins here.
     Agent(AgentId),
@@ -233,14 +233,14 @@ pub enum Item {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartView {
-    /// What it is.
+    /// The kind of the part.
     pub kind: PartKind,
     /// The sub-agent that wrote it.
     pub agent: Option<AgentId>,
-    /// The text.
+    /// The text of the part.
     #[serde(flatten)]
     pub body: Streamed,
-    /// When it began.
+    /// When the part began, in milliseconds since 1970.
     pub started_at: u64,
     /// When it ended; nothing while it streams.
     pub ended_at: Option<u64>,
@@ -253,17 +253,17 @@ pub struct PartView {
     pub signature: Option<String>,
 }
 
-/// A tool call.
+/// A call of a tool.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own that travels as one field")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolView {
-    /// The tool.
+    /// The name of the tool.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
     /// The sub-agent that called it.
     pub agent: Option<AgentId>,
-    /// How it stands.
+    /// The state of the call.
     pub state: ToolState,
     /// The provider executes it itself.
     pub server: bool,
@@ -282,7 +282,7 @@ pub struct ToolView {
     /// Where the whole result is, when this is only its beginning, as a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_ref: Option<ResultRef>,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
     /// Files that came with the result.
     pub files: Option<Json>,
@@ -335,11 +335,11 @@ impl ToolView {
     }
 }
 
-/// A sub-agent.
+/// A sub-agent of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentView {
-    /// Its name.
+    /// The name of the sub-agent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
     /// The agent that called it.
@@ -350,11 +350,11 @@ pub struct AgentView {
     pub tool: Option<ToolCallId>,
     /// What it is to do.
     pub task: Option<String>,
-    /// How it stands.
+    /// The status of the sub-agent.
     pub status: RunStatus,
-    /// When it began.
+    /// When the sub-agent began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended.
+    /// When the sub-agent ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
     /// The model that answers, when anybody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -369,11 +369,11 @@ pub struct AgentView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// When.
+    /// When it happened, in milliseconds since 1970.
     pub at: u64,
-    /// Which sub-agent.
+    /// The id of the sub-agent it happened in; `None` for the main agent.
     pub agent: Option<AgentId>,
-    /// What.
+    /// What happened.
     pub body: NoteBody,
 }
 
@@ -382,22 +382,22 @@ pub struct Note {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoteBody {
-    /// A failure.
+    /// Something failed.
     Error(ErrorFact),
     /// An event of the agent's own.
     Custom {
-        /// Its name.
+        /// The name of the event, chosen by the publisher.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
-        /// Its content.
+        /// The content of the event, as JSON.
         value: Json,
     },
     /// A foreign event, or one of a later version.
     Raw {
-        /// Its dialect or kind.
+        /// The name of the foreign event's dialect, or the kind of the later version's event.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
-        /// Its content.
+        /// The content of the event, as JSON.
         value: Json,
     },
 }

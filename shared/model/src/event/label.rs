@@ -45,13 +45,13 @@ pub struct LabelChange {
 /// Why a change is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
-    /// It changes nothing.
+    /// The change has no field that changes anything.
     #[error("it changes nothing: give at least one of `title`, `pinned`, `archived`, `tags` and `note`")]
     Nothing,
     /// A text is too long.
     #[error("`{field}` has {bytes} bytes, the limit is {max}")]
     TooLong {
-        /// Which text.
+        /// The name of the field that is too long.
         field: &'static str,
         /// How long it is, in bytes.
         bytes: usize,
@@ -101,8 +101,8 @@ impl LabelChange {
         Ok(self)
     }
 
-    /// The same within the bounds, whoever made it: long texts are cut, and tags that are none are left out. `say` is told of each field
-    /// that was over its bound, in words.
+    /// Cuts texts that are too long, and drops tags that are not valid, whoever made the change. Calls `say` with a text for each field that was over
+    /// its bound.
     pub(crate) fn cut(&mut self, mut say: impl FnMut(String)) {
         let bytes =
             |field: &str, bytes: usize, max: usize| format!("{field}: {bytes} bytes, the limit is {max}");

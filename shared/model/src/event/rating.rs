@@ -50,7 +50,7 @@ impl Rating {
         self.why.as_deref().map_or(Ok(()), |why| fits("why", why, RATING_WHY_BYTES_MAX))
     }
 
-    /// The same within the bounds; `say` is told of each field that was over its own.
+    /// Cuts texts that are too long. Calls `say` with a text for a reason that was over its bound.
     pub(super) fn cut(&mut self, say: &mut impl FnMut(String)) {
         if let Some(why) = self.why.as_mut().filter(|why| why.len() > RATING_WHY_BYTES_MAX) {
             say(format!("why: {} bytes, the limit is {RATING_WHY_BYTES_MAX}", why.len()));

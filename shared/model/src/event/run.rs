@@ -58,7 +58,7 @@ pub struct RunUpdate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunEnd {
-    /// How it ended.
+    /// The status with which the run ended.
     pub status: RunStatus,
     /// Why the model stopped, in its own word.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct RunEnd {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentStart {
-    /// Its name.
+    /// The name of the sub-agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
@@ -106,7 +106,7 @@ pub struct AgentStart {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentEnd {
-    /// How it ended.
+    /// The status with which the sub-agent ended.
     pub status: RunStatus,
     /// The model that answered; the one that was known where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -119,27 +119,27 @@ pub struct AgentEnd {
 }
 
 impl AgentEnd {
-    /// It ended with `status`; more is not known.
+    /// An end with `status` and no further fields.
     pub fn of(status: RunStatus) -> Self {
         Self { status, ..Self::default() }
     }
 }
 
-/// How a run or an agent stands.
+/// The status of a run or of a sub-agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It goes on.
+    /// The run or agent has not ended.
     #[default]
     Running,
-    /// It came to its end.
+    /// The run or agent completed.
     Complete,
-    /// It failed.
+    /// The run or agent failed.
     Error,
-    /// Somebody stopped it.
+    /// Somebody stopped the run or agent.
     Cancelled,
-    /// It broke off: the stream ended without its end, or the publisher was lost.
+    /// The run or agent broke off: the stream ended without its end, or the publisher was lost.
     Interrupted,
 }
 
@@ -163,7 +163,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Read and written.
+    /// The sum of input and output tokens.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }

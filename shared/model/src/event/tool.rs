@@ -10,7 +10,7 @@ use crate::json::Json;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolStart {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
     /// The name of the tool, as far as it is known.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -28,9 +28,9 @@ pub struct ToolStart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolStateChange {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
-    /// The new state.
+    /// The new state of the call.
     pub state: ToolState,
     /// How long it waited before it was executed, in milliseconds, by the publisher.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,11 +44,11 @@ pub struct ToolStateChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
     /// What it gave back: a string or any JSON.
     pub output: Json,
-    /// Whether it failed.
+    /// Whether the tool call failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// How long it waited before it was executed, in milliseconds, by the publisher.
@@ -90,7 +90,7 @@ impl ToolResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultRef {
-    /// Its bytes as JSON.
+    /// The size of the result as JSON, in bytes.
     pub bytes: u64,
     /// The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -101,15 +101,15 @@ pub struct ResultRef {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolProgress {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
     /// What it does now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Units done.
+    /// The number of units that are done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<u64>,
-    /// Units in all.
+    /// The number of all units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
     /// What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
@@ -147,11 +147,11 @@ pub enum ToolState {
     Pending,
     /// Waits for a person.
     Approval,
-    /// Runs.
+    /// The tool is executing.
     Executing,
-    /// Gave a result.
+    /// The tool gave a result.
     Complete,
-    /// Failed.
+    /// The tool failed.
     Error,
     /// Stopped by a person or the agent.
     Cancelled,

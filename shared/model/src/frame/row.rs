@@ -11,7 +11,7 @@ use crate::position::{Epoch, Seq};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConversationRow {
-    /// Its name.
+    /// The id of the conversation.
     pub conversation: ConversationId,
     /// What it is about.
     pub title: Option<String>,
@@ -31,7 +31,7 @@ pub struct ConversationRow {
     pub reason: Option<String>,
     /// The life of its log.
     pub epoch: Epoch,
-    /// The newest seq.
+    /// The newest seq of the conversation.
     pub head: Seq,
     /// When its newest run began.
     pub started_at: u64,
@@ -39,7 +39,7 @@ pub struct ConversationRow {
     pub ended_at: Option<u64>,
     /// When the newest event was taken.
     pub at: u64,
-    /// Runs in all.
+    /// The number of runs in the conversation.
     pub runs: u64,
     /// Calls of the newest run.
     pub tools: u64,
@@ -51,7 +51,7 @@ pub struct ConversationRow {
     pub agents: u64,
     /// How many anomalies there were, in all.
     pub anomalies: u64,
-    /// How many watch.
+    /// The number of viewers of the conversation.
     #[serde(default)]
     pub viewers: u64,
     /// The call of the newest run that executes longest.
@@ -91,7 +91,7 @@ pub struct ConversationRow {
     /// How many of its runs and messages people rated good.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub good: u64,
-    /// How many they rated bad.
+    /// How many of its runs and messages people rated bad.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bad: u64,
     /// Whether somebody pinned it: it stands before the others.
@@ -110,7 +110,7 @@ pub struct ConversationRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowCall {
-    /// The tool.
+    /// The name of the tool.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
     /// Since when, by the hub's clock, in milliseconds since 1970.

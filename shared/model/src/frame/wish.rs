@@ -8,7 +8,7 @@ use crate::lens::Lens;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubscriptionOptions {
-    /// What is seen.
+    /// The lens: which part of the conversation is sent.
     #[serde(flatten)]
     pub lens: Lens,
     /// The shortest time between two frames with events, in milliseconds: for who shows less often than that.

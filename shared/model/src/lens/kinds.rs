@@ -16,7 +16,7 @@ pub(super) enum KindFamily {
     Tool,
     /// What a run says that it does.
     Status,
-    /// Failures.
+    /// Failures: `error`.
     Error,
     /// Events of a name that a publisher chose.
     Custom,
@@ -24,7 +24,7 @@ pub(super) enum KindFamily {
     Raw,
     /// What the stream did that it should not have done.
     Anomaly,
-    /// Tokens per second.
+    /// Tokens per second: `rate`.
     Rate,
 }
 

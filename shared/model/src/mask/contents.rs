@@ -23,7 +23,7 @@ use crate::view::{RunView, View};
 
 /// What becomes of one event.
 enum MaskedEvent {
-    /// It is told as it is.
+    /// The event passes unchanged.
     Whole,
     /// This is told in its place.
     Instead(Kind),
