@@ -45,7 +45,7 @@ pub struct UserDialectError {
     pub line: u64,
     /// The key on that line, or other text there.
     pub key: String,
-    /// What is wrong.
+    /// What is wrong, in words.
     pub why: String,
 }
 

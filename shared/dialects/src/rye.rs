@@ -82,7 +82,7 @@ struct RyeMeaning {
 enum ThreadStanding {
     /// Something after which more has to come.
     Open,
-    /// A whole answer.
+    /// A complete answer.
     Whole,
     /// An answer that broke off.
     Partial,

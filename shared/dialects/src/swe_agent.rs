@@ -43,7 +43,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 /// The meaning of a file, and of bare messages.
 #[derive(Debug)]
 struct SweAgentMeaning {
-    /// Writes the messages.
+    /// Writes the messages of the file.
     trajectory: TrajectoryWriter,
 }
 

@@ -46,16 +46,16 @@ struct AgUiCall {
     stage: AgUiCallStage,
 }
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Debug, PartialEq, Eq)]
 enum AgUiCallStage {
-    /// Its arguments are being written.
+    /// The arguments are being written.
     Writing,
-    /// Its arguments are complete.
+    /// The arguments are complete.
     Written,
-    /// It is sent a second time; its arguments as they are now, up to [`PART_BYTES_MAX`].
+    /// The call is sent a second time; the value is its arguments as they are now, up to [`PART_BYTES_MAX`].
     Again(String),
-    /// It has its result.
+    /// The call has its result.
     Over,
 }
 

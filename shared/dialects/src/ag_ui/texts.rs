@@ -23,9 +23,9 @@ const OPEN_MAX: usize = 256;
 /// What a streamed message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MessageVoice {
-    /// An answer.
+    /// Text of the answer.
     Text,
-    /// Reasoning.
+    /// Reasoning of the model.
     Thinking,
 }
 
@@ -65,9 +65,9 @@ struct OpenMessage {
 /// A message that has ended.
 #[derive(Debug)]
 struct EndedMessage {
-    /// Its text.
+    /// The length and hash of the text of the message.
     told: TextDigest,
-    /// Its last part, and whether it is the only one.
+    /// The last part of the message, and whether it is the only one.
     last: Option<(EndedPart, bool)>,
 }
 

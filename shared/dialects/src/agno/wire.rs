@@ -50,7 +50,7 @@ pub(super) struct AgnoEvent<'a> {
     /// More reasoning, or in steps all of it so far.
     #[serde(borrow)]
     pub(super) reasoning_content: ForeignField<'a>,
-    /// The same in old versions.
+    /// The reasoning, in old versions.
     #[serde(borrow)]
     pub(super) thinking: ForeignField<'a>,
     #[serde(borrow)]
@@ -65,7 +65,7 @@ pub(super) struct AgnoEvent<'a> {
     pub(super) audio: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) files: ForeignField<'a>,
-    /// The call ([`ToolExecution`]).
+    /// The call that the event is about (a [`ToolExecution`]).
     #[serde(borrow)]
     pub(super) tool: ForeignField<'a>,
     /// Calls: of a pause, of the output of a run, and in old versions of any event about calls.
@@ -167,10 +167,10 @@ pub(super) struct ToolExecution<'a> {
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct AgnoMetrics<'a> {
-    /// In seconds.
+    /// The duration, in seconds.
     #[serde(borrow)]
     duration: ForeignField<'a>,
-    /// In seconds, in older versions.
+    /// The duration in older versions, in seconds.
     #[serde(borrow)]
     time: ForeignField<'a>,
     #[serde(borrow)]

@@ -39,7 +39,7 @@ impl JsonNesting {
         nesting
     }
 
-    /// Continues with `text`.
+    /// Updates the nesting with the next `text`.
     pub fn scan(&mut self, text: &str) {
         for byte in text.bytes() {
             self.push(byte);

@@ -27,7 +27,7 @@ pub(super) struct MessageMetadata<'a> {
     /// The namespace of the node that the message comes from.
     #[serde(borrow)]
     langgraph_checkpoint_ns: ForeignField<'a>,
-    /// The same in older versions.
+    /// The namespace, in older versions.
     #[serde(borrow)]
     checkpoint_ns: ForeignField<'a>,
     /// The name of the agent.

@@ -54,13 +54,13 @@ pub(super) struct LangGraphWriter {
 pub(super) struct LangGraphCall {
     pub(super) id: CompactString,
     pub(super) name: CompactString,
-    /// Its arguments; empty if they are too long to be kept.
+    /// The arguments of the call; empty if they are too long to be kept.
     pub(super) args: String,
     /// The agent that calls; nothing for the main one.
     pub(super) agent: Option<AgentId>,
     /// A person was asked about it.
     is_asked: bool,
-    /// It is executed.
+    /// The call is being executed.
     is_running: bool,
     /// When it began by the stream's clock, in milliseconds.
     began: Option<u64>,

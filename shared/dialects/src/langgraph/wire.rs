@@ -279,7 +279,7 @@ struct LangChainTokens<'a> {
     input_tokens: ForeignField<'a>,
     #[serde(borrow)]
     output_tokens: ForeignField<'a>,
-    /// As models of the chat API count.
+    /// Input tokens, as the chat API names them.
     #[serde(borrow)]
     prompt_tokens: ForeignField<'a>,
     #[serde(borrow)]

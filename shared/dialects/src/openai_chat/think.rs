@@ -42,7 +42,7 @@ pub(super) enum ThinkToken<'a> {
 enum ThinkState {
     /// Nothing but white space so far: an opening tag may come.
     Start,
-    /// Between the tags.
+    /// Reasoning, between the tags.
     Inside,
     /// The answer. Its beginning is kept in `lead` as long as a lone closing tag is possible.
     Answer,
