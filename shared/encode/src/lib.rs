@@ -111,7 +111,7 @@ pub struct Caller {
 /// How a stream is divided into pieces, which decides what may be written between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFraming {
-    /// Server-sent events.
+    /// Server-sent events, divided by blank lines.
     Sse,
     /// One JSON object in each line.
     Ndjson,

@@ -75,9 +75,9 @@ pub struct CallContext<'a> {
 /// Where a call belongs.
 #[derive(Debug)]
 pub struct Placement {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: ConversationId,
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
     /// Why the call belongs there.
     pub why: PlacementReason,
@@ -102,25 +102,23 @@ pub struct Placement {
 /// Why a call belongs where it was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementReason {
-    /// It continues nothing that is known: it begins a new loop (in a new conversation, unless the call names
-    /// one).
+    /// The call continues nothing that is known: it begins a new loop (in a new conversation, unless the call names one).
     New,
-    /// It names the answer that it continues.
+    /// The call names the answer that it continues.
     Previous,
-    /// It brings the results of tool calls that a loop waits for.
+    /// The call brings the results of tool calls that a loop waits for.
     Awaited,
-    /// Its history is all that was said in the loop.
+    /// The history of the call is all that was said in the loop.
     History,
-    /// Only the end of its history is what was said last in the loop.
+    /// Only the end of the call's history is what was said last in the loop.
     Tail,
-    /// Its history is all that was said in the loop, but the last answer is written anew or has something behind it.
+    /// The history of the call is all that was said in the loop, but the last answer is written anew or has something behind it.
     Retold,
-    /// It is the same request again.
+    /// The call is the same request again.
     Retry,
-    /// It is the last request of the loop again, with the failure of a tool behind it that the loop's last answer called.
+    /// The call is the last request of the loop again, with the failure of a tool behind it that the loop's last answer called.
     ToolFailed,
-    /// Its history is that of another conversation up to a point, after which that conversation went on
-    /// differently.
+    /// The history of the call is that of another conversation up to a point, after which that conversation went on differently.
     Fork,
 }
 
@@ -138,7 +136,7 @@ pub struct ForkPoint {
 /// Events for a conversation.
 #[derive(Debug)]
 pub struct PlacedEvents {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: ConversationId,
     /// The run that they are about.
     pub run: RunId,

@@ -72,7 +72,7 @@ pub struct SpanEvent {
     pub attributes: Attributes,
 }
 
-/// `id` in hex.
+/// Formats `id` as lower-case hexadecimal digits.
 pub(crate) fn hex(id: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
     id.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect()

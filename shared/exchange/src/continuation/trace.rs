@@ -97,7 +97,7 @@ impl Trace {
 /// A run that a caller had begun, read back from its conversation.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// How the caller is recognized.
+    /// The trace by which the caller is recognized.
     pub trace: Trace,
     /// The run that it began.
     pub(super) run: RunId,
