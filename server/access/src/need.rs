@@ -9,7 +9,7 @@ use crate::right::Right;
 pub enum Need {
     /// Nothing: the route reveals nothing, or it is used to log in.
     Nothing,
-    /// That the caller is known, and no right.
+    /// The caller must be known, and needs no right.
     Known,
     /// These rights on the conversation in the path. For `publish` a grant suffices that is about some publisher ids or kinds: the handler
     /// must check what comes, by [`Principal::publishes`].

@@ -29,7 +29,7 @@ pub const LOGIN_MS: u64 = 10 * 60 * 1000;
 /// What a provider says of itself (OpenID Connect Discovery, 3), as far as it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ProviderMetadata {
-    /// Its name, which its tokens carry.
+    /// The name of the provider, which its tokens carry.
     pub issuer: String,
     /// Where people log in.
     pub authorization_endpoint: String,
@@ -45,7 +45,7 @@ pub struct ProviderMetadata {
 /// Why a provider is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Its document cannot be read.
+    /// The discovery document cannot be read; the value says why.
     #[error("the discovery document cannot be read: {0}")]
     Document(String),
     /// The document is somebody else's.

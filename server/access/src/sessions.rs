@@ -57,7 +57,7 @@ pub(crate) struct Session {
     pub(crate) expires: u64,
     /// A number that rises with each session, to find the oldest.
     number: u64,
-    /// Its number when it became known that other hubs know it too; `None` for one of this hub alone.
+    /// The number of the session when it became known that other hubs know it too; `None` for one of this hub alone.
     shared: Option<u64>,
 }
 

@@ -35,7 +35,7 @@ enum ToldBehind {
 /// A session as other hubs are told of it. It holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldSession {
-    /// The same for all sessions of one token, link or person, and different for others.
+    /// A key of the caller: the same for all sessions of one token, link or person, and different for others.
     pub caller: String,
     /// For whom it stands, as JSON that [`Credentials::take_session`] reads.
     pub behind: String,

@@ -54,7 +54,7 @@ pub(crate) struct Going {
 pub(crate) struct RunPlace {
     /// Where the place is.
     agents: Arc<Agents>,
-    /// The run.
+    /// The address of the run.
     place: RunAddress,
     /// The name of its agent.
     agent: CompactString,
@@ -67,7 +67,7 @@ pub(crate) struct Lead {
     reins: Reins,
     /// The other end of [`Going::is_waiting`].
     waits: watch::Sender<bool>,
-    /// The same as [`Going::asked`].
+    /// What the run has asked a person about; shared with [`Going::asked`].
     asked: Arc<AskedAbout>,
 }
 

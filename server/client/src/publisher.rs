@@ -56,27 +56,27 @@ pub enum PublishError {
     /// No connection could be made: nothing was sent, so a retry is safe.
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The reason.
+        /// The reason of the failure.
         cause: String,
     },
     /// The connection broke: it is unknown how much the hub has taken.
     #[error("the connection to {url} broke: {cause}")]
     Broken {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The reason.
+        /// The reason of the failure.
         cause: String,
     },
     /// The hub refused the request.
     #[error("the hub at {url} refused: {status} {message}")]
     Refused {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The HTTP status.
+        /// The HTTP status of the answer.
         status: u16,
-        /// The hub's message.
+        /// The message of the hub.
         message: String,
     },
 }

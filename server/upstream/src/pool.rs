@@ -42,7 +42,7 @@ pub(crate) struct Pool<B> {
 struct OpenConnections<B> {
     /// Idle connections over HTTP/1.1; the one used last is used next.
     idle: Vec<Http1<B>>,
-    /// Connections over HTTP/2.
+    /// Connections over HTTP/2, each shared by several requests.
     shared: Vec<SharedConnection<B>>,
     /// Whether a task drops unused connections.
     is_swept: bool,

@@ -58,12 +58,12 @@ impl<K: Ord + Clone> ByteRates<K> {
     }
 }
 
-/// Whose bytes are over the number.
+/// The one whose bytes are over the quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Debtor {
-    /// Those of the principal.
+    /// The principal.
     Principal,
-    /// Those of the address, whoever sends and fetches there.
+    /// The address, whoever sends and fetches there.
     Address,
 }
 

@@ -28,9 +28,9 @@ const WHO: &str = "agent";
 pub(super) struct RemoteAgentRequest {
     /// What requests to models and agents have in common.
     call: Call,
-    /// The agent's settings.
+    /// The settings of the agent.
     config: Arc<RemoteConfig>,
-    /// The request.
+    /// The request that is sent.
     asked: RemoteRequest,
     /// Turns the answer into events of the run.
     tale: RemoteAnswerTranslator,

@@ -39,13 +39,13 @@ pub(crate) enum Input {
 /// Something for the shell to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Publish this event.
+    /// Publish this event in the conversation.
     Log(Event),
     /// Ask the model, with the conversation as it is now.
     Ask(Ask),
     /// Stop reading the model's answer.
     HangUp,
-    /// Execute a call.
+    /// Execute a tool call.
     Execute(Execute),
     /// Stop executing a call, whose result is no longer wanted.
     Abort(ToolCallId),
@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Over,
 }
 
-/// Which request to the model to send.
+/// The number of a request to the model, by answer and attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
     /// The number of the answer in the run, from 1.
@@ -310,7 +310,7 @@ impl Agent {
         self.end(RunStatus::Error, out);
     }
 
-    /// Ends the run.
+    /// Ends the run with `status`.
     fn end(&mut self, status: RunStatus, out: &mut Vec<Command>) {
         self.phase = Phase::Over;
         self.log(Kind::RunEnd(RunEnd { status, ..RunEnd::default() }), out);

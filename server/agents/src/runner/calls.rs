@@ -44,11 +44,11 @@ pub(super) struct Calls {
 struct Call {
     /// The name of the tool.
     name: CompactString,
-    /// As far as they are written: JSON text.
+    /// The arguments as far as they are written: JSON text.
     arguments: String,
     /// The `item_id` in its arguments: calls with the same one are executed one after another.
     item: Option<CompactString>,
-    /// How far it is.
+    /// The stage of the call.
     stage: Stage,
 }
 
@@ -59,11 +59,11 @@ enum Stage {
     Writing,
     /// A person is asked about it.
     Consent { since: u64 },
-    /// It is written and waits for its batch.
+    /// The call is written and waits for its batch.
     Ready { since: u64 },
-    /// Its batch has begun, and it waits for its turn.
+    /// The batch of the call has begun, and the call waits for its turn.
     Queued { since: u64 },
-    /// It is being executed.
+    /// The call is being executed.
     Executing { queued_ms: u64, since: u64 },
 }
 
