@@ -71,7 +71,7 @@ pub(crate) fn is_stand_in(conversation: &ConversationId) -> bool {
 /// Events for a conversation of another hub.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    /// The conversation.
+    /// The id of the conversation.
     pub(crate) conversation: ConversationId,
     /// The events, in order.
     pub(crate) events: Vec<Envelope>,

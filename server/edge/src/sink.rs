@@ -49,7 +49,7 @@ pub struct Sink {
 pub enum Target {
     /// A file with one envelope per line.
     File(FileTarget),
-    /// Another hub.
+    /// Another hub, by its address.
     Hub(HubAddress),
 }
 
@@ -165,7 +165,7 @@ impl Source {
         at.unwrap_or_else(|| self.logged_at(conversation.id(), seq))
     }
 
-    /// The same, as the log has it. A log that cannot be read is logged, and gives none.
+    /// The time of the event `seq` as the log has it, in milliseconds since 1970. `None`, and a line in the trace, if the log cannot be read.
     fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
         let page = blocking(|| self.hub.log().read(id, before, 1));

@@ -43,7 +43,7 @@ const HUB: &str = "hub";
 /// their numbers; each is given to the operating system before `write` returns, and not synced.
 #[derive(Debug)]
 pub(crate) struct AuditLog {
-    /// The data folder.
+    /// The data folder of the hub.
     folder: PathBuf,
     /// From so many bytes on a part is closed; [`AUDIT_PART_BYTES_MAX`] outside of tests.
     part_bytes_max: u64,
@@ -64,9 +64,9 @@ struct Writing {
 /// What a log holds, read from its beginning to its end.
 #[derive(Debug)]
 pub struct AuditReport {
-    /// Where it ends.
+    /// The number and hash of the last line.
     pub head: AuditHead,
-    /// How many entries are kept.
+    /// The number of entries that are kept.
     pub entries: u64,
     /// The first line that does not follow the one before: its file, its number in that file, and why.
     pub fault: Option<(String, u64, String)>,
@@ -79,7 +79,7 @@ pub struct AuditReport {
 /// A page of the log.
 #[derive(Debug)]
 pub(crate) struct AuditPage {
-    /// The newest first.
+    /// The entries of the page, the newest first.
     pub(crate) entries: Vec<AuditEntry>,
     /// Whether older ones are kept.
     pub(crate) more: bool,

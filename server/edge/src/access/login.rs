@@ -71,7 +71,7 @@ struct Known {
 /// What the provider says of itself, and its keys.
 #[derive(Debug)]
 struct Documents {
-    /// The discovery document.
+    /// The discovery document of the provider.
     metadata: ProviderMetadata,
     /// How its ID tokens are checked, with the keys that it has now.
     tokens: JwtIssuer,

@@ -110,7 +110,7 @@ pub(crate) struct ActCount {
 }
 
 impl ActCount {
-    /// Counts from nothing.
+    /// Makes a counter that begins at nothing.
     pub(super) fn new(act: RatedAct, quota: MinuteQuota) -> Self {
         Self { act, quota, traffic: Traffic::of(quota) }
     }
@@ -124,7 +124,7 @@ impl ActCount {
     }
 }
 
-/// Whose the conversations are that begin while something is done for somebody.
+/// The rule for conversations that begin while something is done for somebody: they count for that one.
 pub(crate) struct Beginner {
     begun: Arc<ActCount>,
     whose: CountedFor,

@@ -82,9 +82,9 @@ pub(crate) struct Candidate {
 /// Whether a conversation may move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mobility {
-    /// It may.
+    /// The conversation may move.
     Free,
-    /// It stays, for reasons of its own.
+    /// The conversation stays, for reasons of its own.
     Bound,
 }
 

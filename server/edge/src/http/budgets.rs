@@ -30,7 +30,7 @@ struct Row {
     budget: String,
     /// What was spent of it in this period, through this hub.
     spent: Cost,
-    /// How many calls that were.
+    /// The number of calls that `spent` is the cost of.
     calls: u64,
     /// Of those, how many are estimated.
     estimated: u64,

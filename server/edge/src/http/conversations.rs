@@ -48,21 +48,21 @@ pub(crate) struct ListQuery {
     state: Option<RunStatus>,
     /// Only those that are pinned, or only those that are not.
     pinned: Option<bool>,
-    /// Which of those that are archived: without it none.
+    /// Which conversations by whether they are archived; without it, those that are not.
     archived: Option<ArchivedRows>,
     /// Only those with this tag.
     tag: Option<CompactString>,
 }
 
-/// Which conversations the list and the search have as far as they are archived.
+/// A filter of conversations by whether they are archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ArchivedRows {
-    /// Those that are not archived.
+    /// Only conversations that are not archived.
     No,
-    /// Those that are.
+    /// Only conversations that are archived.
     Only,
-    /// All.
+    /// Archived and other conversations.
     All,
 }
 
@@ -296,7 +296,7 @@ fn state(view: &View) -> Option<RunStatus> {
 /// the pumps. Owned by whatever reads for one request. Dropping it leaves the conversation.
 #[derive(Debug)]
 pub(crate) struct HttpViewer {
-    /// The hub.
+    /// The hub that has the conversation.
     pub(crate) shared: Arc<Shared>,
     /// The conversation that is viewed.
     pub(crate) conversation: Arc<Conversation>,

@@ -94,7 +94,7 @@ pub(crate) struct UsageParams {
     format: Option<Format>,
 }
 
-/// How a table is written.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Format {

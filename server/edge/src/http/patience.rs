@@ -132,7 +132,7 @@ impl<S> Patient<S> {
         &self.line
     }
 
-    /// Unwraps the stream.
+    /// Unwraps the inner stream.
     pub(crate) fn into_inner(self) -> S {
         self.stream
     }

@@ -148,12 +148,12 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    /// An empty buffer.
+    /// Makes a buffer that is empty.
     pub(super) fn new(work: Arc<Work>) -> Self {
         Self { work, memory: Vec::new(), file: None, spooled: 0, open: None }
     }
 
-    /// How many bytes were written.
+    /// The number of bytes that were written.
     pub(super) fn len(&self) -> u64 {
         self.spooled.saturating_add(self.memory.len() as u64)
     }

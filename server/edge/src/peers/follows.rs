@@ -268,7 +268,7 @@ impl Follow {
         }
     }
 
-    /// Tells whoever waits.
+    /// Sends the answer to all that wait for it.
     fn tell(&mut self, answer: &Result<(), String>) {
         for (_, waiting) in std::mem::take(&mut self.waiting) {
             // Whoever asked may have gone.

@@ -56,7 +56,7 @@ impl Threads {
         runtime.as_ref().map_or_else(Handle::current, |runtime| runtime.handle().clone())
     }
 
-    /// Starts the threads.
+    /// Starts the threads. `None` if that fails.
     fn start(&self) -> Option<Runtime> {
         let priority = self.priority;
         let built = Builder::new_multi_thread()

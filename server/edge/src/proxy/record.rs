@@ -48,7 +48,7 @@ const LONG_BYTES: usize = 256 << 10;
 /// Dropping it tells the tape that the caller hung up, unless the call has ended.
 #[derive(Debug)]
 pub(super) struct Started {
-    /// The tape.
+    /// The recorded side of the tape.
     pub(super) recorded: Recorded,
     /// The conversation, once it is known.
     known: Option<ConversationId>,

@@ -149,7 +149,7 @@ struct Ends {
     shared: Arc<Shared>,
     place: SocketPlace,
     caller: OnUpgrade,
-    /// As long as it holds, the connection stays.
+    /// The admission of the caller; the connection stays as long as it holds.
     admission: Option<Admission>,
     line: Option<Arc<ConnectionInfo>>,
 }
@@ -295,7 +295,7 @@ struct Both<'a> {
 enum Next {
     /// So many bytes came; 0 is the end.
     Read(usize),
-    /// The hub drains.
+    /// The hub begins to drain.
     Drain,
     /// The other direction has ended too long ago.
     Half,

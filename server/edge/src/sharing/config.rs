@@ -40,7 +40,7 @@ impl PeersConfig {
         Ok(Self { address, token })
     }
 
-    /// The same where port 0 of the address stands for `port`.
+    /// Replaces port 0 of the address by `port`.
     #[must_use]
     pub fn listening_on(self, port: u16) -> Self {
         Self { address: self.address.listening_on(port), ..self }

@@ -11,10 +11,10 @@ use hub::Transport;
 /// What becomes of bytes that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Fate {
-    /// They arrive, as far as there is room.
+    /// The bytes arrive, as far as there is room.
     #[default]
     Arrive,
-    /// They are taken and never arrive: the peer is gone, and nobody knows yet.
+    /// The bytes are taken and never arrive: the peer is gone, and nobody knows yet.
     Vanish,
     /// The connection is known to be broken.
     Break,

@@ -91,9 +91,9 @@ impl From<LogError> for Stop {
 
 /// The answer of the other hub to a frame.
 enum Answer {
-    /// It took the events, or had taken them before.
+    /// The hub took the events, or had taken them before.
     Taken,
-    /// It expects this number instead.
+    /// The hub expects this number instead.
     Expected(u64),
 }
 
@@ -105,7 +105,7 @@ struct HubSink {
     session: ViewerSession,
     /// For frames that are too large for a socket.
     http: HttpPublisher,
-    /// The other hub.
+    /// The address of the other hub.
     address: HubAddress,
     /// Positions, the least recently added first.
     places: IndexMap<ConversationId, HubPosition>,

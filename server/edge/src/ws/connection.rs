@@ -64,14 +64,14 @@ const UNANSWERED_MAX: u16 = 2;
 /// The state of one WebSocket. Owned by its task, which ends its subscriptions when the socket closes.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// The hub.
+    /// The hub that the socket belongs to.
     pub(super) shared: Arc<Shared>,
     /// What the socket has not taken yet. Shared with the pumps, which write to it too.
     pub(super) outbox: Arc<Outbox>,
     socket: Arc<TcpStream>,
-    /// Its number among the hub's sockets.
+    /// The number of the socket among those of the hub.
     number: u64,
-    /// The reading end.
+    /// The reading end of the socket.
     pub(super) inlet: Inlet,
     /// All subscriptions that have begun, those that are behind among them.
     pub(super) subscriptions: Vec<Arc<Subscription>>,
@@ -110,7 +110,7 @@ pub(super) struct Connection {
     pub(super) attendant: Attendant,
     /// Acks that wait for the log.
     pub(super) acks: Acks,
-    /// Commands that wait.
+    /// The commands that wait for their turn.
     pub(super) commands: Commands,
     /// Who is at the other end.
     pub(super) kind: SocketKind,
@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// The same, from this address.
+    /// Sets the address for which bytes and failed logins are counted.
     pub(super) fn from(self, address: Option<IpAddr>) -> Self {
         Self { address, ..self }
     }
@@ -261,7 +261,7 @@ impl Connection {
         self.shared.sockets.remove(self.number);
     }
 
-    /// Ends all subscriptions.
+    /// Ends all subscriptions of the socket.
     fn leave(&mut self) {
         self.behind.clear();
         self.waiting.clear();

@@ -49,10 +49,10 @@ tokio::task_local! {
     static ASKED: Asked;
 }
 
-/// Who asks this hub.
+/// The sender of a request to this hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asker {
-    /// A client.
+    /// A client of the hub.
     Client,
     /// Another hub, which has passed the request on.
     Hub,

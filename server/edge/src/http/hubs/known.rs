@@ -74,7 +74,7 @@ struct OnBehalf {
     /// The name of the role, which the receiving hub must have too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
-    /// Its token, for a call through the proxy.
+    /// The token of the principal, for a call through the proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<PassedToken>,
 }

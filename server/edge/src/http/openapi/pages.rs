@@ -12,7 +12,7 @@ use super::parameters::{CONVERSATION, IF_NONE_MATCH};
 /// A document for a browser.
 const HTML: Content = Content::new("text/html", r#"{"type":"string"}"#);
 
-/// The page.
+/// The answer with the page as HTML.
 const PAGE: &[Answer] =
     &[Answer::new(200, "The page.", &[HTML]), Answer::new(304, "The client has it.", &[])];
 
@@ -60,7 +60,7 @@ const fn proxied(path: &'static str) -> Operation {
         .form(FailureForm::Foreign)
 }
 
-/// All of them.
+/// All operations of the page.
 pub(super) const OPERATIONS: &[Operation] = &[
     page("/", "The page"),
     page("/c/{conversation}", "The page with one conversation"),

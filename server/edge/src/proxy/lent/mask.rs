@@ -47,7 +47,7 @@ impl KeyMask {
         (!held.is_empty()).then(|| held.into())
     }
 
-    /// Whether something waits.
+    /// Whether some bytes wait for the next ones.
     pub(in crate::proxy) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }

@@ -19,7 +19,7 @@ use event_log::clock;
 pub(in crate::proxy) struct Facts {
     /// The model API that it speaks.
     pub(in crate::proxy) api: ModelApi,
-    /// Its path at the upstream, without the query.
+    /// The path at the upstream, without the query.
     pub(in crate::proxy) path: String,
     /// The name of the upstream.
     pub(in crate::proxy) upstream: CompactString,
@@ -35,7 +35,7 @@ pub(in crate::proxy) struct Facts {
     pub(in crate::proxy) parent: Option<String>,
     /// How its body is compressed; `None` if that is unknown here.
     pub(in crate::proxy) encodings: Option<Vec<Encoding>>,
-    /// Its keys, to remove them from what is recorded. They are dropped with the recording.
+    /// The keys of the caller, to remove them from what is recorded. They are dropped with the recording.
     pub(in crate::proxy) secrets: Arc<Secrets>,
 }
 

@@ -166,8 +166,7 @@ impl Sink {
     }
 }
 
-/// Which sides compress each message independently (RFC 7692). Otherwise a message may refer to those before
-/// it.
+/// Says for each side whether it compresses each message independently (RFC 7692). Otherwise a message may refer to those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packing {
     caller_forgets: bool,

@@ -45,7 +45,7 @@ pub(super) struct Tally {
     pub(super) resumes: u64,
 }
 
-/// One simulated history.
+/// The state of one simulated history.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) dice: Dice,

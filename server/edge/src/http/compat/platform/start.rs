@@ -217,7 +217,7 @@ fn known(view: &View, count: usize, messages: &[Spoken]) -> usize {
     changed.fold(count, usize::min)
 }
 
-/// Which of `messages` are new after the first `count` items. Messages without an id are always new.
+/// The `messages` that are new after the first `count` items. Messages without an id are always new.
 fn news(view: &View, count: usize, messages: Vec<Spoken>) -> Vec<Spoken> {
     let is_new = |spoken: &Spoken| place(view, spoken).is_none_or(|at| at >= count);
     messages.into_iter().filter(is_new).collect()

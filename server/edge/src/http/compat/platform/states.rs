@@ -62,7 +62,7 @@ pub(super) struct Branch {
     pub(super) conversation: Arc<Conversation>,
     /// What had been said in it. Shares its texts with the conversation.
     pub(super) view: View,
-    /// Its states, from the empty beginning on.
+    /// The states of the thread, from the empty beginning on.
     pub(super) states: Vec<ThreadState>,
     /// The messages of each item, in the platform's form.
     messages: Vec<Vec<Value>>,
