@@ -19,7 +19,7 @@ const KEEP: usize = 5;
 pub(crate) enum SinkSettings {
     /// A file, with one envelope per line.
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// A pattern of conversation names, with `*` for any text.
         #[serde(default = "all")]
@@ -34,7 +34,7 @@ pub(crate) enum SinkSettings {
         #[serde(default)]
         flush: FlushSettings,
     },
-    /// Another hub.
+    /// Another hub, which gets the events.
     Hub {
         /// The address of the hub.
         url: String,

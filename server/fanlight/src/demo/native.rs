@@ -27,7 +27,7 @@ pub(super) struct NativeSchedule<'a> {
     prefix: String,
     /// How many parts the step has so far.
     parts: u32,
-    /// Varies times.
+    /// Varies the times.
     dice: &'a mut DemoRandom,
     /// The events so far, in no order.
     beats: Vec<ScheduledText>,

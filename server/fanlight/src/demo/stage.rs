@@ -73,12 +73,12 @@ pub(super) fn tokens(pieces: &[ScriptPiece]) -> u64 {
     bytes.sum::<usize>() as u64 / 4
 }
 
-/// Publishes one script.
+/// Publishes the runs of one script.
 #[derive(Debug)]
 pub(super) struct DemoPublisher {
     /// The way to the hub, the same that any client has.
     publisher: HttpPublisher,
-    /// What is published.
+    /// The script that is published.
     play: DemoScript,
     /// Varies times; seeded, so that a demo is the same each time.
     dice: DemoRandom,
@@ -134,7 +134,7 @@ impl DemoPublisher {
         }
     }
 
-    /// Publishes one run.
+    /// Publishes one run of the script.
     async fn scene(
         &mut self,
         conversation: &ConversationId,
@@ -201,7 +201,7 @@ impl DemoPublisher {
         publishing.await.map(drop)
     }
 
-    /// Publishes native events.
+    /// Publishes native events to the hub.
     async fn events(
         &self,
         conversation: &ConversationId,

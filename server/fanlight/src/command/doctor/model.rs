@@ -35,7 +35,7 @@ struct UpstreamRow {
 /// The API of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ModelEndpoint {
-    /// How it is asked.
+    /// The API that the upstream speaks.
     pub(super) api: Api,
     /// Whether it is on this machine, so that it may need no key.
     pub(super) is_near: bool,
