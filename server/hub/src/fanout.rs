@@ -115,7 +115,7 @@ impl Subscription {
 /// A pump ends when the last viewer of its group leaves.
 #[derive(Debug)]
 pub struct Fanout {
-    /// The conversations themselves.
+    /// The hub that has the conversations.
     hub: Arc<Hub>,
     /// Conversations with at least one viewer.
     viewed_conversations: DashMap<ConversationId, Arc<ViewedConversation>>,

@@ -106,7 +106,7 @@ pub struct Hub {
     crowded: Notify,
     /// The timer for runs whose publishers are gone.
     orphans: Orphans,
-    /// What models cost.
+    /// The prices of models.
     prices: Prices,
     /// Who is told of every conversation that moves.
     change_feeds: change_feeds::ChangeFeeds,

@@ -88,7 +88,7 @@ const ROUND_MAX: usize = 200;
 /// How long a life is alive after it said so, where nobody says otherwise.
 const LEASE: Duration = Duration::from_secs(3);
 
-/// How a database is opened.
+/// The options with which a database is opened.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
     /// How long a hub counts as alive after it last said so. Another hub that starts on the database waits that long for one

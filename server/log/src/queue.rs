@@ -136,24 +136,24 @@ pub(crate) struct QueueState {
     pub(crate) write_hold: crate::write_control::WriteHold,
 }
 
-/// How far the log is on its way to its end. It only moves forward.
+/// The stages of a log on the way to its end. It only moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LogLifecycle {
-    /// It takes what comes.
+    /// The log takes what comes.
     #[default]
     Open,
-    /// It will be closed: nothing is put off any more.
+    /// The log will be closed: nothing is put off any more.
     Draining,
-    /// It writes what is left and then ends.
+    /// The log writes what is left and then ends.
     Closing,
-    /// It was dropped without being closed, as if the process had died.
+    /// The log was dropped without being closed, as if the process had died.
     Dropped,
 }
 
 /// What the writer does next.
 #[derive(Debug)]
 pub(crate) enum WriterStep {
-    /// Write these operations.
+    /// Write these operations in one transaction.
     Write(Vec<Queued>),
     /// Nothing is due: delete some rows of removed conversations.
     Sweep,

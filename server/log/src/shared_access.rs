@@ -82,7 +82,7 @@ pub trait SharedShares: Sync {
     /// The link with this hash, also one that is over.
     fn find_share(&self, hash: &str) -> Result<Option<StoredShare>, LogError>;
 
-    /// All links, the oldest first.
+    /// All share links, the oldest first.
     fn shares(&self) -> Result<Vec<StoredShare>, LogError>;
 
     /// The hashes of all links.

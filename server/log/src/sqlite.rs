@@ -109,7 +109,7 @@ pub struct SqliteLog {
     readers: Readers,
     /// Connections for searches and the figures of tools.
     searchers: Readers,
-    /// How many conversations there are.
+    /// The number of conversations in the log.
     conversation_count: Arc<ConversationCount>,
     /// The threads, and the lock of the file.
     threads: Mutex<SqliteThreads>,

@@ -24,7 +24,7 @@ pub struct EncodedSlice {
     ephemera: usize,
     /// The frame for the subscription number that was asked for first; most clients use the same one.
     first: (SubscriptionId, Bytes),
-    /// Its JSON after the subscription number.
+    /// The frame as JSON, after the subscription number.
     rest: Bytes,
     /// The frames for other numbers, at most `VIEWERS_PER_PUMP`.
     others: Mutex<Vec<(SubscriptionId, Bytes)>>,

@@ -86,7 +86,7 @@ pub struct FrameCache {
 pub struct Snapshot {
     /// The seq of the last event in it.
     pub seq: Seq,
-    /// Its JSON, in the pieces in which it is sent; at least one.
+    /// The view as JSON, in the pieces in which it is sent; at least one.
     pub pieces: Arc<[Bytes]>,
 }
 
@@ -120,7 +120,7 @@ impl FrameCache {
         self.mask.as_ref()
     }
 
-    /// How their events are written.
+    /// The delivery of events: how they are written.
     pub fn delivery(&self) -> Delivery {
         self.delivery
     }

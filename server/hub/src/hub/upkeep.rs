@@ -50,7 +50,7 @@ impl MemoryBounds {
 /// What is in memory at one moment, for the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryFigures {
-    /// How many conversations.
+    /// The number of conversations in memory.
     pub conversations: u64,
     /// About the memory that they hold, in bytes.
     pub bytes: u64,

@@ -62,7 +62,7 @@ impl MeasureQuery {
 
 #[cfg(test)]
 mod tests {
-    //! Which rows are read for which time.
+    //! Tests which rows are read for which time.
 
     use std::collections::BTreeSet;
 

@@ -18,7 +18,7 @@ pub(crate) struct Sums<'a> {
     query: &'a MeasureQuery,
     /// Ends the adding up early.
     stop: &'a QueryCancel,
-    /// How many rows were added.
+    /// The number of rows that were added.
     rows: u64,
     /// The sums so far. `start` is the number of the step, and the facet is always [`Facet::Every`].
     totals: HashMap<MeasureKey, i128>,

@@ -115,7 +115,7 @@ impl Database {
         Self::with_limit(url, ANSWER_MAX)
     }
 
-    /// The same, with another time than [`ANSWER_MAX`].
+    /// As [`Database::new`], with another time than [`ANSWER_MAX`].
     pub(super) fn with_limit(url: PostgresUrl, answer_max: Duration) -> Result<Arc<Self>, PostgresError> {
         let roots = url.roots.as_ref().map(std::fs::read).transpose();
         let roots =
@@ -213,7 +213,7 @@ impl Database {
         self.change_until(self.deadline(), change)
     }
 
-    /// The same, until `deadline`.
+    /// As [`Database::change`], until `deadline`.
     pub(super) fn change_until<T, F>(self: &Arc<Self>, deadline: Instant, change: F) -> Result<T, LogError>
     where
         T: Send + 'static,
@@ -274,7 +274,7 @@ impl Database {
         self.read_until(self.deadline(), read)
     }
 
-    /// The same, until `deadline`.
+    /// As [`Database::read`], until `deadline`.
     pub(super) fn read_until<T, F>(self: &Arc<Self>, deadline: Instant, read: F) -> Result<T, LogError>
     where
         T: Send + 'static,

@@ -16,9 +16,9 @@ const KNOWN_MAX: usize = 20_000;
 pub(super) struct ConversationHead {
     /// The key of its row. A name that is removed and made again has another.
     pub(super) key: i64,
-    /// Its epoch.
+    /// The epoch of the conversation.
     pub(super) epoch: Epoch,
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(super) head: Seq,
     /// How many blocks were written since the last compaction.
     pub(super) loose: usize,

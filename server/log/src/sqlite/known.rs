@@ -23,9 +23,9 @@ pub(super) struct ConversationCache {
 pub(super) struct ConversationHead {
     /// The key of its row.
     pub(super) key: i64,
-    /// Its epoch.
+    /// The epoch of the conversation.
     pub(super) epoch: Epoch,
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(super) head: Seq,
     /// How many blocks were written since the last packing.
     pub(super) loose: usize,

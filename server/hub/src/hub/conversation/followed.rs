@@ -42,7 +42,7 @@ pub enum NotGivenUp {
     /// A run of this hub's own agents goes on in it.
     #[error("a run of an agent of this hub goes on in it")]
     OwnRun,
-    /// It is being imported, the log has no room for its state, or something that was said is withheld.
+    /// The conversation is being imported, the log has no room for its state, or something that was said is withheld.
     #[error("it cannot be given up at this moment")]
     Busy,
 }

@@ -163,12 +163,12 @@ impl Conversation {
     }
 }
 
-/// Which of what is withheld is to go on.
+/// The part of what is withheld that is to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::hub) enum WithheldScope {
-    /// What waits since long.
+    /// What has waited for too long.
     Overdue,
-    /// All of it.
+    /// All that is withheld.
     All,
 }
 

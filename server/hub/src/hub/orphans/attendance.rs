@@ -65,7 +65,7 @@ pub(crate) struct Attendance {
     wants_look: bool,
 }
 
-/// How one run is attended.
+/// The attendance of one run: who publishes to it.
 #[derive(Debug, Default)]
 struct RunAttendance {
     /// The numbers of the connections that attend it.

@@ -40,9 +40,9 @@ pub(super) struct ModelOwner {
 /// A row of `life`. Times are those of the database, in milliseconds.
 #[derive(Debug, Clone)]
 pub(super) struct ModelLife {
-    /// How other hubs reach it.
+    /// The address under which other hubs reach it.
     pub(super) address: Arc<str>,
-    /// Its transactions.
+    /// The number of its transactions.
     pub(super) commits: i64,
     /// When its lease runs out.
     pub(super) expires_at: u64,
