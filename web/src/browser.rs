@@ -175,7 +175,7 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
 /// What came of a deletion that the hub did not refuse for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deletion {
-    /// It is gone.
+    /// The thing is deleted.
     Done,
     /// Runs go on; it can be forced.
     StillRunning,

@@ -153,7 +153,7 @@ fn kind(run: &RunView, item: Option<&Item>) -> String {
 /// Totals of a conversation from some item on: what the two cost after they parted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// How many calls there were.
+    /// The number of tool calls.
     pub calls: usize,
     /// How many of the calls failed.
     pub failed: usize,

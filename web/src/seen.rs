@@ -43,7 +43,7 @@ impl Seen {
         seen
     }
 
-    /// The stored form.
+    /// The text in which it is stored.
     pub fn text(&self) -> String {
         let places = self.places.iter().map(|(id, it)| (id, &it.epoch, it.seq, it.at));
         serde_json::to_string(&(self.from, self.floor, places.collect::<Vec<_>>())).unwrap_or_default()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A link, as the hub tells it to those who may see the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SharedLink {
-    /// Its short name.
+    /// The short name of the link.
     pub id: String,
     /// Who made it; `None` where the reader's role hides that.
     pub by: Option<String>,

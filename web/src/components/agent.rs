@@ -27,7 +27,7 @@ use crate::store::{Store, agent_key, use_store};
 /// What the line of a sub-agent shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
-    /// Its name, or its id if it has none.
+    /// The name of the sub-agent, or its id if it has none.
     name: String,
     /// The task that it was given, in one line.
     task: String,

@@ -205,7 +205,7 @@ impl Chart {
         self.scale.get().window(self.whole.get())
     }
 
-    /// The same, untracked.
+    /// The visible part of time, as [`Self::window`] gives it, untracked.
     fn window_untracked(self) -> (f64, f64) {
         self.scale.get_untracked().window(self.whole.get_untracked())
     }

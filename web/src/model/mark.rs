@@ -64,7 +64,7 @@ impl Marks {
         }
     }
 
-    /// Takes the notice.
+    /// Takes the notice out, if there is one.
     pub(super) fn take(&mut self) -> Option<Mark> {
         self.mark.take()
     }

@@ -56,7 +56,7 @@ impl SearchFound {
         (self.next, self.is_partial) = (page.next, page.is_partial);
     }
 
-    /// How many hits there are.
+    /// The number of hits.
     pub fn count(&self) -> usize {
         self.groups.values().map(Vec::len).sum()
     }

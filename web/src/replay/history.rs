@@ -22,7 +22,7 @@ const UNTIMED_MS: u64 = 50;
 /// An event on the time line of the replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Its number in the log.
+    /// The seq of the event in the log.
     pub seq: Seq,
     /// The hub's time in milliseconds since 1970, never before that of the preceding event; 0 if unknown.
     pub at: u64,
@@ -50,7 +50,7 @@ pub struct History {
 }
 
 impl History {
-    /// How many events are known.
+    /// The number of events that are known.
     pub fn len(&self) -> usize {
         self.marks.len()
     }

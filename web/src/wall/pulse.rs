@@ -57,7 +57,7 @@ impl Pulse {
         self.newest = self.newest.max(newest);
     }
 
-    /// The same at `now`.
+    /// A copy in which time has passed until `now`.
     #[must_use]
     pub fn at(&self, now: u64) -> Self {
         let mut later = self.clone();

@@ -28,7 +28,7 @@ const TEXT_MAX: usize = 500;
 struct Chosen {
     /// Where it is, as `$.rows[3].name`.
     path: String,
-    /// Its JSON as written.
+    /// The JSON of the value, as written.
     raw: Arc<str>,
 }
 
@@ -69,9 +69,9 @@ fn exact(raw: &str) -> String {
 struct Entry {
     /// The name of the field, or the index of the item.
     key: String,
-    /// Its path from the root.
+    /// The path of the entry from the root.
     path: String,
-    /// Its JSON as written.
+    /// The JSON of the value, as written.
     raw: Arc<str>,
 }
 
