@@ -26,7 +26,7 @@ pub struct BrowserPage {
     _profile: TempDir,
 }
 
-/// How a page is opened.
+/// The window and the colours with which a page is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen {
     /// Width of the window in CSS pixels.

@@ -38,7 +38,7 @@ use std::path::Path;
 pub(crate) struct RuleViolation {
     /// Path from the root of the tree, with `/`.
     pub(crate) file: String,
-    /// Line, from 1.
+    /// The line in the file, from 1.
     pub(crate) line: usize,
     /// The name of the rule.
     pub(crate) rule: &'static str,
@@ -55,7 +55,7 @@ impl fmt::Display for RuleViolation {
 /// Everything that the rules look at, read once.
 #[derive(Debug, Default)]
 pub(crate) struct SourceTree {
-    /// Every Rust file.
+    /// Every Rust file of the tree.
     pub(crate) sources: Vec<SourceFile>,
     /// Every manifest, and the documents that rules read: path and text.
     pub(crate) texts: Vec<(String, String)>,

@@ -25,7 +25,7 @@ impl PlacedConversation {
         self.audience.iter().map(|(hub, _)| *hub).filter(|hub| *hub != self.owner)
     }
 
-    /// How many viewers it has.
+    /// The number of viewers at all hubs.
     pub fn viewers(&self) -> u64 {
         self.audience.iter().map(|(_, viewers)| u64::from(*viewers)).sum()
     }
@@ -36,7 +36,7 @@ impl PlacedConversation {
 pub struct Placed {
     /// The conversations, the favourite first.
     pub conversations: Vec<PlacedConversation>,
-    /// How many hubs there are.
+    /// The number of hubs.
     pub hubs: u32,
 }
 

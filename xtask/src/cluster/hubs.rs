@@ -31,13 +31,13 @@ pub(super) struct HubFacts {
     pub(super) again: String,
 }
 
-/// What a hub is started with.
+/// The settings with which a hub is started.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HubStart<'a> {
     pub(super) program: &'a Path,
-    /// One of [`NAMES`].
+    /// The name of the hub, one of [`NAMES`].
     pub(super) name: &'a str,
-    /// As `--log` takes it.
+    /// The log, as `--log` takes it.
     pub(super) log: &'a str,
     /// The file with what the hubs know one another by.
     pub(super) secret: &'a Path,

@@ -33,7 +33,7 @@ pub(super) struct HtmlDocument {
 pub(super) const PAGE: HtmlDocument =
     HtmlDocument { file: "index.html", wasm: "fanlight", script: "page", mark: "page" };
 
-/// The operator's pages.
+/// The document of the operator's pages.
 pub(super) const OVERVIEW: HtmlDocument =
     HtmlDocument { file: "overview.html", wasm: "overview", script: "overview", mark: "overview" };
 
