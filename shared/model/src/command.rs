@@ -107,7 +107,7 @@ pub enum CommandAction {
         /// Whether it is good; absent takes the rating back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         good: Option<bool>,
-        /// Why, in a few words.
+        /// The reason, in a few words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },

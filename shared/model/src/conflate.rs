@@ -45,7 +45,7 @@ impl std::ops::Deref for Conflated {
 struct OpenDelta {
     /// The index of its envelope in the output.
     place: usize,
-    /// Where the next delta must start.
+    /// The offset at which the next delta must start, in bytes.
     end: u64,
 }
 

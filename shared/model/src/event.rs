@@ -83,7 +83,7 @@ pub enum Kind {
     /// The conversation is a fork: everything before this was said in another one.
     #[serde(rename = "fork")]
     Fork {
-        /// Where it was taken.
+        /// The conversation that it was taken from, and the place in it.
         from: Origin,
     },
     /// Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it.
@@ -191,7 +191,7 @@ pub enum Kind {
     /// What a call gave back; closes it.
     #[serde(rename = "tool.result")]
     ToolResult(ToolResult),
-    /// How far a call is. Ephemeral.
+    /// The progress of a tool call. Ephemeral.
     #[serde(rename = "tool.progress")]
     ToolProgress(ToolProgress),
     /// A line about what goes on ("retrying model in 8 s").
@@ -219,7 +219,7 @@ pub enum Kind {
         tool: ToolCallId,
         /// Whether it may go on.
         approved: bool,
-        /// Why, in the person's words.
+        /// The reason, in the person's words.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -330,7 +330,7 @@ pub struct ErrorFact {
     /// Whether trying again may help; false is a failure that is permanent. Absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
-    /// How long to wait before, in milliseconds.
+    /// How long to wait before another attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }

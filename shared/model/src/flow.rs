@@ -51,7 +51,7 @@ pub struct Flow {
 pub struct FlowRow {
     /// The item that the row shows.
     pub item: Item,
-    /// When it is there.
+    /// The rank, which says when the row is there.
     pub rank: RowRank,
     /// The bracket that it stands under.
     pub bracket: Option<OverlapGroup>,

@@ -147,9 +147,9 @@ struct RunFold<'a> {
     event: &'a Event,
     /// When the hub took it, in milliseconds since 1970.
     at: u64,
-    /// Where oddities are noted.
+    /// The anomalies of the view, to which oddities are added.
     anomalies: &'a mut Anomalies,
-    /// Who is told what changed.
+    /// The listener that is told what changed.
     changed: &'a mut dyn FnMut(ViewChange),
 }
 

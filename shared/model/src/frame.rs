@@ -43,7 +43,7 @@ pub enum ClientFrame {
         /// Versions that the client speaks.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         versions: Vec<CompactString>,
-        /// Who it is, for the hub's trace.
+        /// The name of the client, for the hub's trace.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         client: Option<CompactString>,
@@ -221,9 +221,9 @@ pub enum ServerFrame {
     Lag {
         /// The number of the subscription.
         sub: SubscriptionId,
-        /// How it is told from here on.
+        /// The way in which the viewer is served from here on.
         state: Rung,
-        /// How many events it is behind.
+        /// The number of events that it is behind.
         behind_events: u64,
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,
@@ -296,7 +296,7 @@ pub enum ServerFrame {
         id: CompactString,
         /// The code of the error, for programs.
         code: ErrorCode,
-        /// Why, for a person.
+        /// The reason, for a person.
         message: String,
     },
     /// A frame or a subscription failed; the socket stays.
@@ -311,7 +311,7 @@ pub enum ServerFrame {
         code: ErrorCode,
         /// What and where, for a person.
         message: String,
-        /// For `publisher_gap`: the number that is expected.
+        /// For `publisher_gap`: the number that the hub expects.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected: Option<u64>,
     },
@@ -335,7 +335,7 @@ pub enum LogHealth {
     DiskFailing,
 }
 
-/// How a viewer is told what happens.
+/// The ways in which a viewer is served, from the best to the worst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -343,9 +343,9 @@ pub enum Rung {
     /// Each event is sent as it happens.
     #[default]
     Immediate,
-    /// With what waited for it joined.
+    /// Events that wait are joined before they are sent.
     Merged,
-    /// With the state instead of what it missed.
+    /// The viewer gets the state instead of what it missed.
     Snapshot,
 }
 
@@ -354,7 +354,7 @@ pub enum Rung {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubMode {
-    /// With the events after the client's position.
+    /// The events after the client's position.
     Tail,
     /// A snapshot, then the events after it.
     Snapshot,

@@ -78,7 +78,7 @@ impl Hideable {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mask {
     name: CompactString,
-    /// One bit for each [`Hideable`].
+    /// The set of what is hidden: one bit for each [`Hideable`].
     hidden: u8,
     /// Patterns of the names of tools whose arguments and results are hidden.
     tools: Vec<CompactString>,

@@ -54,7 +54,7 @@ pub enum FrameOutcome<'a> {
     Live,
     /// The frame covers only what is applied already.
     Duplicate,
-    /// Something is missing: ask for a resync.
+    /// Events are missing: ask for a resync.
     Gap {
         /// The seq with which the frame should have begun.
         expected: Seq,

@@ -18,7 +18,7 @@ pub enum Until {
     Error,
     /// A call of the tool with this name is over.
     Tool(String),
-    /// These words stand in a text that was said, not thought.
+    /// The words stand in a text that was said, not thought.
     Text(String),
     /// So many events are there.
     Seq(Seq),

@@ -77,7 +77,7 @@ impl View {
     }
 }
 
-/// Something at the top of a conversation.
+/// An item at the top level of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -101,7 +101,7 @@ pub struct MessageView {
     /// What came with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<MessageFile>,
-    /// When the hub took it.
+    /// When the hub took the message, in milliseconds since 1970.
     pub at: u64,
     /// Where it was said, when that was inside a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,7 +155,7 @@ pub struct RunView {
     pub error: Option<ErrorFact>,
     /// The line about what goes on.
     pub activity: Option<String>,
-    /// When `activity` was said.
+    /// When `activity` was said, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
     /// Parts, calls, agents and notes, in order.
@@ -195,7 +195,7 @@ pub struct Loss {
     /// The line about what went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// When `activity` was said.
+    /// When `activity` was said, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
     /// What was open, in order.
@@ -209,12 +209,12 @@ pub struct Loss {
 pub struct Closed {
     /// The part, call or sub-agent that was open.
     pub item: Item,
-    /// For a call, how it stood.
+    /// For a call, its state at that moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ToolState>,
 }
 
-/// Something inside a run.
+/// An item of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -242,7 +242,7 @@ pub struct PartView {
     pub body: Streamed,
     /// When the part began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended; nothing while it streams.
+    /// When the part ended, in milliseconds since 1970; nothing while it streams.
     pub ended_at: Option<u64>,
     /// How long it took by the publisher's own clock, in milliseconds.
     pub duration_ms: Option<u64>,
@@ -296,16 +296,16 @@ pub struct ToolView {
     /// A person was asked and has declined it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
-    /// When the model began to write it.
+    /// When the model began to write the call, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it was written.
+    /// When the call was written, in milliseconds since 1970.
     pub pending_at: Option<u64>,
     /// When it last began to wait for a person. Views of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<u64>,
-    /// When it began to execute.
+    /// When the call began to execute, in milliseconds since 1970.
     pub executing_at: Option<u64>,
-    /// When it was over.
+    /// When the call was over, in milliseconds since 1970.
     pub ended_at: Option<u64>,
     /// How long it waited, in milliseconds, by the publisher.
     pub queued_ms: Option<u64>,
@@ -365,7 +365,7 @@ pub struct AgentView {
     pub usage: Option<Usage>,
 }
 
-/// Something that happened once in a run.
+/// A note: something that happened once in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {

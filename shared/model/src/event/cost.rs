@@ -43,7 +43,7 @@ pub struct Cost {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Cost"))]
 pub(crate) struct CostShape {
-    /// How much, in decimal digits: `"0.0123"`.
+    /// The amount in decimal digits: `"0.0123"`.
     amount: String,
     /// The code of the currency, three capital letters.
     currency: String,

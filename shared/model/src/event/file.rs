@@ -177,7 +177,7 @@ fn is_base64(text: &str) -> bool {
     is_padded && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
-/// How many bytes `base64` stands for.
+/// The number of bytes that `base64` stands for.
 fn decoded_bytes(base64: &str) -> u64 {
     let bare = base64.trim_end_matches('=').len() as u64;
     bare.saturating_mul(3) / 4

@@ -1,4 +1,4 @@
-//! Where a fork comes from.
+//! The origin of a fork.
 
 use serde::{Deserialize, Serialize};
 

@@ -53,9 +53,9 @@ pub enum LabelError {
     TooLong {
         /// The name of the field that is too long.
         field: &'static str,
-        /// How long it is, in bytes.
+        /// The length of the text, in bytes.
         bytes: usize,
-        /// How long it may be, in bytes.
+        /// The limit of its length, in bytes.
         max: usize,
     },
     /// A rating names neither a run nor a message, or both.

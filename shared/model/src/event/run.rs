@@ -148,13 +148,13 @@ pub enum RunStatus {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Usage {
-    /// Read by the model.
+    /// Input tokens, read by the model.
     pub input_tokens: u64,
-    /// Written by the model.
+    /// Output tokens, written by the model.
     pub output_tokens: u64,
-    /// Of those written, for reasoning.
+    /// Output tokens that were spent on reasoning.
     pub reasoning_tokens: u64,
-    /// Of those read, from a cache.
+    /// Input tokens that were read from a cache.
     pub cached_tokens: u64,
     /// What they cost, as far as anybody knows.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -57,13 +57,13 @@ pub(crate) struct WireEvent<'a> {
     /// The kind, as `part.delta`.
     #[serde(borrow)]
     k: Cow<'a, str>,
-    /// Of the envelope; set by the hub.
+    /// Of the envelope: the seq, set by the hub.
     pub(crate) seq: Option<u64>,
     /// Of the envelope: when the hub took the event, in milliseconds since 1970.
     pub(crate) at: Option<u64>,
     /// Of the envelope: when it happened, by the publisher's clock.
     pub(crate) producer_at: Option<u64>,
-    /// Of the envelope: who published it.
+    /// Of the envelope: the id of the publisher.
     pub(crate) publisher: Option<crate::ids::PublisherId>,
     /// Of the envelope: whether the hub itself wrote it.
     #[serde(default)]

@@ -33,11 +33,11 @@ pub struct ConversationRow {
     pub epoch: Epoch,
     /// The newest seq of the conversation.
     pub head: Seq,
-    /// When its newest run began.
+    /// When the newest run began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When its newest run ended.
+    /// When the newest run ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
-    /// When the newest event was taken.
+    /// When the newest event was taken, in milliseconds since 1970.
     pub at: u64,
     /// The number of runs in the conversation.
     pub runs: u64,
@@ -49,7 +49,7 @@ pub struct ConversationRow {
     pub approvals: u64,
     /// Sub-agents of the newest run.
     pub agents: u64,
-    /// How many anomalies there were, in all.
+    /// The number of anomalies in all runs.
     pub anomalies: u64,
     /// The number of viewers of the conversation.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! How a viewer wants to be told.
+//! The options of a subscription: its lens and its pace.
 
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ fn is_zero(number: &u16) -> bool {
 }
 
 impl SubscriptionOptions {
-    /// To see through `lens`, at once.
+    /// Options with this lens, without a least time between frames.
     pub fn of(lens: Lens) -> Self {
         Self { lens, min_interval_ms: 0 }
     }

@@ -82,7 +82,7 @@ impl Kinds {
         Self(WORDS.iter().fold(0, |bits, (_, family)| bits | bit(*family)))
     }
 
-    /// This choice without what `words` name.
+    /// The choice without the kinds that `words` name.
     pub(crate) fn without(self, words: &[&str]) -> Self {
         let named = WORDS.iter().filter(|(word, _)| words.contains(word));
         Self(named.fold(self.0, |bits, (_, family)| bits & !bit(*family)))

@@ -171,7 +171,7 @@ impl LensFilter<'_> {
         self.out.push(Arc::new(Envelope { event, ..envelope.clone() }));
     }
 
-    /// At levels without deltas.
+    /// Passes an event on at a level without deltas.
     fn reduced(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
         let whole = self.lens.level == Level::Parts;
         let is_late = whole && mark.has(LATE);
