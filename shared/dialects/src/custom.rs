@@ -56,7 +56,7 @@ pub struct UserDialect {
     name: CompactString,
     /// The places of everything that is read.
     rules: std::sync::Arc<ExtractionRules>,
-    /// How a stream is divided into objects.
+    /// The format of a stream: how it is divided into objects.
     format: CustomFormat,
 }
 

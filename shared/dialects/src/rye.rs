@@ -80,7 +80,7 @@ struct RyeMeaning {
 /// The last work of a thread, which decides how it ended if the transcript does not say.
 #[derive(Debug, Clone, Copy)]
 enum ThreadStanding {
-    /// Something after which more has to come.
+    /// An action after which more has to come.
     Open,
     /// A complete answer.
     Whole,

@@ -84,7 +84,7 @@ struct SweAgentStep<'a> {
     response: ForeignField<'a>,
     #[serde(borrow)]
     thought: ForeignField<'a>,
-    /// How long the action took, in seconds.
+    /// The duration of the action, in seconds.
     #[serde(borrow)]
     execution_time: ForeignField<'a>,
 }

@@ -7,7 +7,7 @@ use model::ids::{AgentId, PartId, RunId, ToolCallId};
 use model::json::Json;
 use model::view::{AgentView, PartView, RunView, ToolView};
 
-/// Where and when a fact happened.
+/// The conversation, run, agent and time of a fact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactContext<'a> {
     /// The id of the run.

@@ -72,7 +72,7 @@ pub struct CallContext<'a> {
     pub at: u64,
 }
 
-/// Where a call belongs.
+/// The place of a call: its conversation and run, and why.
 #[derive(Debug)]
 pub struct Placement {
     /// The id of the conversation.
@@ -122,14 +122,14 @@ pub enum PlacementReason {
     Fork,
 }
 
-/// Where a conversation branches off.
+/// The point at which a conversation branches off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkPoint {
     /// The conversation that it branches off from.
     pub conversation: ConversationId,
     /// The run after which it branches off.
     pub run: RunId,
-    /// How many messages both have in common.
+    /// The number of messages that both have in common.
     pub messages: u64,
 }
 

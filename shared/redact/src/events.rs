@@ -73,7 +73,7 @@ struct OpenText {
     came: u64,
     /// Bytes that were passed on.
     passed: u64,
-    /// Where its newest delta starts among those.
+    /// The byte among those at which its newest delta starts.
     start: u64,
     /// Whether the two differ in more than their ends.
     is_changed: bool,
@@ -264,7 +264,7 @@ impl EventStreams {
     }
 }
 
-/// Where the text of a delta starts.
+/// The offset at which the text of a delta starts.
 fn offset(event: &Event) -> Option<u64> {
     match &event.kind {
         Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } => *off,

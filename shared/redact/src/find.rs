@@ -107,7 +107,7 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// One for these kinds.
+    /// Makes a finder of these kinds and patterns.
     pub(crate) fn new(builtin: Builtin, patterns: Patterns) -> Self {
         let mut finder = Self { starts: Starts::default(), names: Vec::new(), email: None, patterns };
         if builtin.keys == Wanted::Yes {
@@ -402,7 +402,7 @@ struct Decoded {
 /// The reason why decoding stopped.
 #[derive(PartialEq, Eq)]
 enum DecodedEnd {
-    /// Something else than base64 follows.
+    /// Something other than base64 follows.
     Other,
     /// The text ended.
     OfText,

@@ -99,7 +99,7 @@ pub(crate) struct Rule {
     pub(crate) name: &'static str,
     /// How it begins; at least three bytes each.
     pub(crate) starts: &'static [&'static str],
-    /// Where the secret stands.
+    /// The place of the secret behind what it is known by.
     pub(crate) start: Start,
     /// What its body is made of.
     pub(crate) body: Set,

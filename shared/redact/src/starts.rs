@@ -93,7 +93,7 @@ impl<T> Starts<T> {
 pub(crate) struct Places<'a, T> {
     starts: &'a Starts<T>,
     rest: &'a [u8],
-    /// Where `rest` begins in the text.
+    /// The index in the text at which `rest` begins.
     at: usize,
 }
 

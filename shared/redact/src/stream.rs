@@ -48,7 +48,7 @@ pub struct TextStream {
     buffer: String,
     /// Bytes of it that were passed on.
     passed: usize,
-    /// Where in it is looked for more.
+    /// The index in it from which the next search begins.
     from: usize,
     /// What is held back, and how sure it is.
     open: Option<(KindIndex, Strength)>,

@@ -94,7 +94,7 @@ fn trimmed(body: &[u8]) -> &[u8] {
     body.get(..body.len() - dots).unwrap_or_default()
 }
 
-/// How a private key begins and ends.
+/// The beginning and the end of a private key.
 pub(crate) const BEGIN: &[u8] = b"-----BEGIN ";
 const PRIVATE: &[u8] = b"PRIVATE KEY";
 const DASHES: &[u8] = b"-----";

@@ -204,7 +204,7 @@ impl AgUiCalls {
         }
     }
 
-    /// Takes a result. That of a call in another stream becomes a message.
+    /// Takes a result. The result of a call in another stream becomes a message.
     fn result(&mut self, id: &str, event: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let output = event.any(&["content", "result", "output"]);
         if !self.is_known(id) {

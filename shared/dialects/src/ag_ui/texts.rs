@@ -195,7 +195,7 @@ impl AgUiTexts {
         }
     }
 
-    /// Ends a message. That of somebody else is written now, as a whole.
+    /// Ends a message. A message of somebody else is written now, as a whole.
     fn end(&mut self, key: &AgUiTextKey, w: &mut EventWriter, out: &mut Decoded) {
         if self.chunk.as_ref() == Some(key) {
             self.chunk = None;

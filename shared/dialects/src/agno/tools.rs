@@ -67,7 +67,7 @@ pub(super) enum AwaitedInput {
     Consent,
     /// Values for its arguments.
     Input,
-    /// Somebody who executes it.
+    /// Somebody who executes the call.
     Execution,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct AgnoEvent<'a> {
     /// The name of the event; SSE repeats it.
     #[serde(borrow)]
     pub(super) event: ForeignField<'a>,
-    /// In seconds since 1970.
+    /// The time of the event, in seconds since 1970.
     #[serde(borrow)]
     pub(super) created_at: ForeignField<'a>,
     /// The number of the event in its run, in resumable streams.
@@ -87,7 +87,7 @@ pub(super) struct AgnoEvent<'a> {
     /// Tokens and times ([`AgnoMetrics`]).
     #[serde(borrow)]
     pub(super) metrics: ForeignField<'a>,
-    /// How a run ended, in its output.
+    /// The status with which a run ended, in its output.
     #[serde(borrow)]
     pub(super) status: ForeignField<'a>,
     /// The messages of a run, in its output.
@@ -158,7 +158,7 @@ pub(super) struct ToolExecution<'a> {
     /// The names of those values.
     #[serde(borrow)]
     pub(super) user_input_schema: ForeignField<'a>,
-    /// Somebody else has to execute it.
+    /// Whether somebody else has to execute the call.
     #[serde(borrow)]
     pub(super) external_execution_required: ForeignField<'a>,
 }
@@ -186,7 +186,7 @@ pub(super) struct AgnoMetrics<'a> {
 }
 
 impl AgnoMetrics<'_> {
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub(super) fn millis(&self) -> Option<u64> {
         let seconds = if self.duration.is_some() { self.duration } else { self.time };
         let seconds: f64 = seconds.as_json_text().parse().ok()?;

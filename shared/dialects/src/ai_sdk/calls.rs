@@ -173,7 +173,7 @@ impl AiSdkCalls {
         Some(call)
     }
 
-    /// Writes the result of a call. That of a call in another stream becomes a message.
+    /// Writes the result of a call. The result of a call in another stream becomes a message.
     fn gave_back(&mut self, id: &str, outcome: CallOutcome, w: &mut EventWriter, out: &mut Decoded) {
         let Some(call) = self.ready(id, w, out) else {
             return w.message("tool", &outcome.output.to_text(), out);

@@ -28,7 +28,7 @@ pub(super) const SYNTHETIC: &str = "<synthetic>";
 /// of the open one.
 #[derive(Debug)]
 pub(crate) struct ClaudeStream {
-    /// Where the events are written.
+    /// The writer of the events.
     pub(crate) writer: EventWriter,
     /// The calls of the open run that have no result yet.
     pub(crate) calls: IndexMap<CompactString, ClaudeCall>,

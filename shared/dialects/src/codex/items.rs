@@ -51,9 +51,9 @@ pub(super) struct CodexItems {
 /// An item that has begun and is not complete.
 #[derive(Debug)]
 enum OpenCodexItem {
-    /// A text or reasoning.
+    /// A text or reasoning that is being written.
     Part(WholePart),
-    /// Something that is executed.
+    /// A call that is executed.
     Call(CodexCall),
     /// There was no room for it.
     Silent,

@@ -89,7 +89,7 @@ impl JsonNesting {
     }
 }
 
-/// Where the last byte was.
+/// The place of the last byte that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueState {
     /// Between two values, where white space and commas are skipped.

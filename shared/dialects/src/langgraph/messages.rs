@@ -53,7 +53,7 @@ pub(super) struct MessageMetadata<'a> {
     pub(super) usage: ForeignField<'a>,
 }
 
-/// Where a message comes from.
+/// The source of a message: the agent, and a name for it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MessageSource {
     /// The sub-agent; nothing for the main agent.

@@ -29,7 +29,7 @@ pub(super) const LOOKED_AT_MAX: usize = 256;
 /// Writes the events of a graph, and remembers its calls and sub-agents until the run ends.
 #[derive(Debug)]
 pub(super) struct LangGraphWriter {
-    /// Where the events are written.
+    /// The writer of the events.
     pub(super) w: EventWriter,
     /// The calls that are not over, oldest first.
     pub(super) open: BTreeMap<u64, LangGraphCall>,

@@ -62,7 +62,7 @@ pub(super) struct LangChainMessageFields<'a> {
     chunk_position: ForeignField<'a>,
 }
 
-/// Who wrote a message.
+/// The writer of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageSpeaker {
     /// The model: a piece of its message, or all of it.

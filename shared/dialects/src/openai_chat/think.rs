@@ -37,7 +37,7 @@ pub(super) enum ThinkToken<'a> {
     Retract(&'a str),
 }
 
-/// Where in the answer the text is.
+/// The place of the text in the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ThinkState {
     /// Nothing but white space so far: an opening tag may come.

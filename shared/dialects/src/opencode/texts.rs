@@ -34,7 +34,7 @@ struct OpenCodeText {
 /// The stage of a text.
 #[derive(Debug)]
 enum TextStage {
-    /// Nothing was written of it.
+    /// Nothing of the text was written.
     Silent,
     /// The text is being written.
     Open(WholePart),

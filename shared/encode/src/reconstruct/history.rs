@@ -129,7 +129,7 @@ pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, 
 
 /// Collects the pieces of one view.
 struct HistoryWriter {
-    /// What becomes of calls without a result.
+    /// What is done about calls without a result.
     unfinished: UnfinishedCalls,
     /// The pieces so far, in order.
     said: Vec<HistoryPiece>,

@@ -26,7 +26,7 @@ pub struct Trace {
     pub(super) meant: Meant,
 }
 
-/// By what a conversation is recognized.
+/// What a conversation is recognized by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Meant {
