@@ -29,7 +29,7 @@ use crate::tls::TlsFiles;
 /// How a hub behaves. The default suits one machine.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where events are stored.
+    /// The log in which events are stored.
     pub log: LogChoice,
     /// Access control; `None` lets everybody on this machine do everything.
     pub access: Option<AccessConfig>,
@@ -65,7 +65,7 @@ pub struct Config {
     pub retain: Retain,
     /// The time between two rounds of removing what need not be kept.
     pub retain_every: Duration,
-    /// Where events are passed on to.
+    /// The sinks to which events are passed on.
     pub sinks: Vec<Sink>,
     /// The time between two heartbeats on a socket.
     pub heartbeat: Duration,
@@ -113,7 +113,7 @@ impl Config {
     }
 }
 
-/// Where events are kept.
+/// The choice of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LogChoice {
     /// In memory, lost with the process.

@@ -264,7 +264,7 @@ pub(crate) async fn keep_up(shared: &Arc<Shared>) {
     }
 }
 
-/// What came of one look.
+/// The outcome of one look.
 #[derive(Debug, Default)]
 struct Round {
     /// What to wait for until nothing is left of the copies that are over.

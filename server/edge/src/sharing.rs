@@ -116,7 +116,7 @@ pub(crate) struct Peers {
 /// What is on its way to other hubs.
 #[derive(Debug, Default)]
 struct UnderWay {
-    /// How many publications of each conversation.
+    /// The number of publications of each conversation.
     counts: HashMap<ConversationId, usize>,
     /// The memory of all of them, in bytes.
     bytes: usize,

@@ -40,11 +40,11 @@ const LIST_PAGE: usize = 1_000;
 pub struct Sink {
     /// A pattern of names, in which `*` stands for any characters.
     pub conversations: String,
-    /// Where their events go.
+    /// The target that its events are passed on to.
     pub target: Target,
 }
 
-/// Where a sink passes events on to.
+/// The targets of a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A file with one envelope per line.
@@ -60,9 +60,9 @@ pub struct FileTarget {
     pub path: PathBuf,
     /// Most bytes of one file. The last line may exceed them.
     pub max_bytes: u64,
-    /// How many older files are kept.
+    /// The number of older files that are kept.
     pub keep: usize,
-    /// When written events count as delivered.
+    /// The moment from which written events count as delivered.
     pub flush: Flush,
 }
 

@@ -33,10 +33,10 @@ pub const AUDIT_PARTS_MAX: usize = 16;
 /// The part that is written to.
 const NEWEST: &str = "audit.jsonl";
 
-/// Where the log ended last.
+/// The file that notes where the log ended last.
 const HEAD: &str = "audit.head";
 
-/// Who does what nobody did.
+/// The name of the principal for what the hub does by itself.
 const HUB: &str = "hub";
 
 /// The audit log of a hub. Owned by the gate. Lines are appended under one lock, so they are in the order of
@@ -50,7 +50,7 @@ pub(crate) struct AuditLog {
     state: Mutex<Writing>,
 }
 
-/// Where the log ends, behind its lock.
+/// The end of the log, behind its lock.
 #[derive(Debug)]
 struct Writing {
     /// The number and the hash of the last line, which the next line has to follow.
@@ -83,7 +83,7 @@ pub(crate) struct AuditPage {
     pub(crate) entries: Vec<AuditEntry>,
     /// Whether older ones are kept.
     pub(crate) more: bool,
-    /// Where the log ends.
+    /// The number and hash of the last line of the log.
     pub(crate) head: AuditHead,
 }
 

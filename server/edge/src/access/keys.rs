@@ -38,11 +38,11 @@ pub struct JwtSource {
 /// A source of the keys of an issuer.
 #[derive(Debug, Clone)]
 pub enum KeySource {
-    /// In a file that holds a secret.
+    /// A file that holds a secret.
     Secret(PathBuf),
-    /// In a file that holds a JWKS.
+    /// A file that holds a JWKS.
     File(PathBuf),
-    /// At an address that gives a JWKS.
+    /// An address that gives a JWKS.
     Remote(Box<Upstream>),
 }
 

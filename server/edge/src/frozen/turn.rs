@@ -47,9 +47,9 @@ pub(super) struct TurnCopy {
 /// In which epoch of the original its last event was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastCopied {
-    /// In the one that it has.
+    /// In the epoch that it has now.
     OfThisEpoch,
-    /// In an earlier one, which may have had events that were never stored.
+    /// In an earlier epoch, which may have had events that were never stored.
     OfAnotherEpoch,
 }
 

@@ -135,7 +135,7 @@ pub(super) struct Waiting {
     work: Arc<Work>,
     /// The file with the beginning of the body, if it is large.
     file: Option<File>,
-    /// How many bytes are in the file.
+    /// The number of bytes in the file.
     filed: usize,
     /// How many bytes count as waiting in files.
     spooled: usize,

@@ -32,7 +32,7 @@ struct Row {
     spent: Cost,
     /// The number of calls that `spent` is the cost of.
     calls: u64,
-    /// Of those, how many are estimated.
+    /// The number of those calls whose cost is estimated.
     estimated: u64,
     /// When the period began, in milliseconds since 1970; 0 for a budget that does not begin anew.
     since: u64,

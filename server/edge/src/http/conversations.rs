@@ -40,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The query parameters of the list.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ListQuery {
-    /// How many rows, at most [`ROWS_MAX`].
+    /// The number of rows, at most [`ROWS_MAX`].
     limit: Option<usize>,
     /// The `next` of the page before; the first page without it.
     after: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct ListQuery {
     state: Option<RunStatus>,
     /// Only those that are pinned, or only those that are not.
     pinned: Option<bool>,
-    /// Which conversations by whether they are archived; without it, those that are not.
+    /// Whether archived conversations are in it; without it they are not.
     archived: Option<ArchivedRows>,
     /// Only those with this tag.
     tag: Option<CompactString>,
@@ -117,7 +117,7 @@ pub(crate) async fn list(
     Ok(Json(List { conversations: listed.rows, total, next }))
 }
 
-/// How a place among pinned conversations begins.
+/// The beginning of a place among pinned conversations.
 const PINNED: &str = "pinned:";
 
 /// A place in the list.
@@ -230,7 +230,7 @@ pub(crate) struct WaitQuery {
     until: Option<String>,
     /// The run that is meant; the newest one without it.
     run: Option<String>,
-    /// How long to wait, at most [`WAIT_MAX`].
+    /// The time to wait, in milliseconds, at most [`WAIT_MAX`].
     timeout_ms: Option<u64>,
 }
 

@@ -200,7 +200,7 @@ fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     Ok(())
 }
 
-/// How events are written to the file.
+/// The form in which events are written to the file.
 enum Writer {
     /// The events as they are, one per line.
     Lines,

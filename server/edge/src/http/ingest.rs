@@ -42,7 +42,7 @@ pub(crate) struct Taken {
     position: Position,
     /// The number of events that were appended.
     events: u64,
-    /// How many anomalies decoding and folding found.
+    /// The number of anomalies that decoding and folding found.
     anomalies: u64,
     /// The level that was reached for all of them (I9).
     durability: Durability,

@@ -141,7 +141,7 @@ pub(super) struct Spool {
     memory: Vec<u8>,
     /// Everything that was written, once it is more than stays in memory.
     file: Option<File>,
-    /// How many bytes are in the file.
+    /// The number of bytes in the file.
     spooled: u64,
     /// The place that the answer holds while it is sent, if it needs one.
     open: Option<Open>,

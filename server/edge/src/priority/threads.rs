@@ -19,7 +19,7 @@ pub(crate) struct Threads {
     /// Their name, as the system's tools show it.
     name: &'static str,
     priority: ThreadPriority,
-    /// How many threads there are for tasks.
+    /// The number of threads for tasks.
     tasks: usize,
     /// Most threads for closures.
     closures: usize,

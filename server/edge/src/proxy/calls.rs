@@ -132,7 +132,7 @@ impl Proxy {
         self.budget.held() as u64
     }
 
-    /// How many calls are being recorded.
+    /// The number of calls that are being recorded.
     pub(crate) fn recording(&self) -> u64 {
         self.order.running() as u64
     }

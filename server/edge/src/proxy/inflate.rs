@@ -68,7 +68,7 @@ impl Write for Tray {
     }
 }
 
-/// One compression that is being undone.
+/// A compression that is being undone.
 enum Layer {
     Gzip(MultiGzDecoder<Tray>),
     Zlib(ZlibDecoder<Tray>),

@@ -48,7 +48,7 @@ struct NotedRuns {
     file: Option<File>,
     /// The hashes of the open runs, at most [`NOTED_MAX`].
     open: HashSet<String>,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     lines: usize,
 }
 

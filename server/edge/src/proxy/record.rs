@@ -52,7 +52,7 @@ pub(super) struct Started {
     pub(super) recorded: Recorded,
     /// The conversation, once it is known.
     known: Option<ConversationId>,
-    /// Where the recorder tells it.
+    /// The receiver of the conversation, which the recorder tells.
     told: oneshot::Receiver<ConversationId>,
 }
 

@@ -53,7 +53,7 @@ use frames::Frames;
 use talk::Talk;
 use tap::{Between, Packing, Side, Tap, pair};
 
-/// How many bytes are read at once.
+/// Most bytes that are read at once.
 const READ: usize = 16 << 10;
 
 /// How often a connection with an answer on its way is checked while the hub drains.

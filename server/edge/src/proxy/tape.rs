@@ -108,9 +108,9 @@ pub(super) struct Reading {
     pub(super) head: Option<Head>,
     /// The next bytes of the answer.
     pub(super) answer: BlockBuffer,
-    /// How many bytes after them were dropped.
+    /// The number of bytes after them that were dropped.
     pub(super) lost: u64,
-    /// How the call ended, if it has.
+    /// The end of the call, if it has ended.
     pub(super) end: Option<End>,
     /// The position in the answer after this reading.
     pub(super) position: u64,

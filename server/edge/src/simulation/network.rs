@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use hub::Transport;
 
-/// What becomes of bytes that are written.
+/// The fate of bytes that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Fate {
     /// The bytes arrive, as far as there is room.
@@ -28,7 +28,7 @@ pub(super) struct MadeUp {
 
 #[derive(Debug)]
 struct State {
-    /// What becomes of bytes from now on.
+    /// The fate of bytes from now on.
     fate: Fate,
     /// How many bytes it holds that were not read yet.
     room: usize,

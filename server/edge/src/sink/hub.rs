@@ -59,7 +59,7 @@ struct HubPosition {
     publisher: PublisherId,
     /// The last event that the other hub has, or that does not go out.
     seq: Seq,
-    /// How many events the other hub has.
+    /// The number of events that the other hub has.
     count: u64,
     /// Whether it was confirmed on the present connection.
     is_sure: bool,
@@ -71,7 +71,7 @@ enum Stop {
     /// The connection is lost or the other hub is draining. It goes on later, from the position that the
     /// other hub then has.
     Lost,
-    /// This conversation cannot go on, for this reason.
+    /// The conversation cannot go on, for this reason.
     Skip(String),
     /// The other hub does not want this one to come back.
     Ended(SessionError),

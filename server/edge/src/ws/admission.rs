@@ -166,7 +166,7 @@ impl Connection {
         if is_counted && !is_there() { self.beginner() } else { None }
     }
 
-    /// For whom what it does is counted.
+    /// The principal and address for which what it does is counted.
     fn counted_for(&self) -> CountedFor {
         let principal = self.admission.as_ref().map(|admission| admission.principal.name());
         CountedFor::new(principal, self.address)

@@ -58,7 +58,7 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How many times a peer is checked for progress before it counts as dead.
 const LOOKS: u32 = 8;
 
-/// How many heartbeats may stay unanswered.
+/// Most heartbeats that may stay unanswered.
 const UNANSWERED_MAX: u16 = 2;
 
 /// The state of one WebSocket. Owned by its task, which ends its subscriptions when the socket closes.
@@ -90,9 +90,9 @@ pub(super) struct Connection {
     /// The token of a `hello` whose key is not there yet, with the number of changes of access control at that moment. Nothing is read
     /// meanwhile.
     pub(super) unknown_key: Option<Box<(u64, BearerToken)>>,
-    /// When the socket was opened.
+    /// The moment at which the socket was opened.
     pub(super) opened: Instant,
-    /// When the next heartbeat is due.
+    /// The moment at which the next heartbeat is due.
     heartbeat_at: Instant,
     /// How many heartbeats were sent since the last answer.
     pub(super) unanswered: u16,
@@ -112,7 +112,7 @@ pub(super) struct Connection {
     pub(super) acks: Acks,
     /// The commands that wait for their turn.
     pub(super) commands: Commands,
-    /// Who is at the other end.
+    /// The kind of the socket: who is at the other end.
     pub(super) kind: SocketKind,
     /// Subscriptions whose conversations are not in memory yet.
     pub(super) waiting: Vec<WaitingSubscription>,
@@ -120,7 +120,7 @@ pub(super) struct Connection {
     pub(super) passing: Passing,
     /// The number of changes of the log's health that the client knows of.
     pub(super) log_turns: u64,
-    /// Where the socket is in its life.
+    /// The phase of the socket's life.
     phase: Phase,
     /// Whether what comes in can no longer be read as frames.
     garbled: bool,
@@ -136,7 +136,7 @@ struct Stuck {
     /// Since when, as the outbox says; `None` if it takes bytes.
     since: Option<Instant>,
     looked_at: Instant,
-    /// How many checks found no progress.
+    /// The number of checks that found no progress.
     looks: u32,
 }
 

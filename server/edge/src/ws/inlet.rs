@@ -93,7 +93,7 @@ pub(super) struct WordlessTurn {
 #[derive(Debug, Default)]
 struct Ahead {
     bytes: Vec<u8>,
-    /// How many of them were used.
+    /// The number of those bytes that were used.
     used: usize,
 }
 

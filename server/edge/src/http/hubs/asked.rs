@@ -25,7 +25,7 @@ use crate::state::Shared;
 /// What this hub does once it knows in which conversation another one has begun a run for its caller.
 pub(crate) type Learn = Box<dyn FnOnce(&ConversationId, &RunId) + Send>;
 
-/// Another hub must serve the request.
+/// The answer that another hub must serve the request.
 pub(super) struct Elsewhere {
     /// The conversation whose owner serves it.
     pub(super) conversation: ConversationId,

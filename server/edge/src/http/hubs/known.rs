@@ -44,7 +44,7 @@ pub(crate) const ORIGIN: HeaderName = HeaderName::from_static("fanlight-origin")
 /// can.
 #[derive(Debug, Clone)]
 pub(super) struct PassedFor {
-    /// This hub has it, or refuses the request.
+    /// The conversation: this hub has it, or refuses the request.
     pub(super) conversation: ConversationId,
     /// Whether the caller goes on in it, so that nothing is to be decided here.
     pub(super) is_decided: bool,

@@ -27,7 +27,7 @@ const fn page(path: &'static str, summary: &'static str) -> Operation {
 /// A redirection to a path of the hub.
 const ELSEWHERE: Answer = Answer::new(303, "Go to Location.", &[]);
 
-/// Where a login leads.
+/// The parameter that says where a login leads.
 const NEXT: Parameter = Parameter::new("next", "The path of the hub to go to afterwards.", Shape::Text);
 
 /// Headers of the hub in calls through the proxy.

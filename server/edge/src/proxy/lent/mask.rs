@@ -52,7 +52,7 @@ impl KeyMask {
         !self.held.is_empty()
     }
 
-    /// Where the key begins in `bytes`.
+    /// The index at which the key begins in `bytes`.
     fn place(&self, bytes: &[u8]) -> Option<usize> {
         let first = *self.key.first()?;
         let starts = bytes.iter().enumerate().filter(|(_, byte)| **byte == first);

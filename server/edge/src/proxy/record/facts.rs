@@ -29,7 +29,7 @@ pub(in crate::proxy) struct Facts {
     pub(in crate::proxy) conversation: Option<ConversationId>,
     /// The session that a header names, if any.
     pub(in crate::proxy) session: Option<String>,
-    /// How often it was tried before.
+    /// The number of times that the call was tried before.
     pub(in crate::proxy) attempts_before: Option<u32>,
     /// The id of the tool call for which its agent works, if it says so.
     pub(in crate::proxy) parent: Option<String>,

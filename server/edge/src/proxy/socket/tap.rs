@@ -28,7 +28,7 @@ pub(super) enum Side {
 /// What the relay and the recorder share.
 #[derive(Debug, Default)]
 pub(super) struct Between {
-    /// How many answers are on their way.
+    /// The number of answers that are on their way.
     answers: AtomicUsize,
     /// Whether the copy has a hole.
     is_lost: AtomicBool,

@@ -30,7 +30,7 @@ pub(super) struct Machine {
     pub(super) is_cut: bool,
 }
 
-/// One life of a hub.
+/// A life of a hub.
 #[derive(Debug)]
 pub(super) struct HubRig {
     pub(super) hub: Arc<Hub>,
@@ -117,7 +117,7 @@ impl Machine {
 }
 
 impl HubRig {
-    /// How far its log has come.
+    /// The progress of its log.
     pub(super) fn progress(&self) -> Progress {
         self.log.progress().borrow().clone()
     }

@@ -202,7 +202,7 @@ async fn make_way(
     }
 }
 
-/// Where the item of a message is.
+/// The index of the item of a message; `None` if it has none.
 fn place(view: &View, spoken: &Spoken) -> Option<usize> {
     let id = spoken.id.as_ref()?;
     view.items.iter().position(|item| matches!(item, TopItem::Message(it) if it == id))
