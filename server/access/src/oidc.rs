@@ -31,11 +31,11 @@ pub const LOGIN_MS: u64 = 10 * 60 * 1000;
 pub struct ProviderMetadata {
     /// The name of the provider, which its tokens carry.
     pub issuer: String,
-    /// Where people log in.
+    /// The URL at which people log in.
     pub authorization_endpoint: String,
-    /// Where the hub gets the ID token for the code.
+    /// The URL at which the hub gets the ID token for the code.
     pub token_endpoint: String,
-    /// Where its keys are.
+    /// The URL of its keys.
     pub jwks_uri: String,
     /// How the hub may show who it is, at the token endpoint.
     #[serde(default)]

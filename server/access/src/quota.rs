@@ -70,12 +70,12 @@ impl Default for Quotas {
 pub struct UseCounts<K> {
     /// The most that each may have in use.
     max: u32,
-    /// How many are in use, never 0.
+    /// The number that each has in use, never 0.
     by: BTreeMap<K, u32>,
 }
 
 impl<K: Ord + Clone> UseCounts<K> {
-    /// At most `max` of each.
+    /// Makes counts of which each may have `max` at most.
     pub fn new(max: u32) -> Self {
         Self { max, by: BTreeMap::new() }
     }

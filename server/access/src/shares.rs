@@ -68,7 +68,7 @@ pub struct Share {
     pub by: CompactString,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
     /// How many views are left; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ pub struct ShareFacts {
     pub audience: Option<CompactString>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
     /// What it shows if it opens a copy.
     pub frozen: Option<FrozenShare>,

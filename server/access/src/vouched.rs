@@ -23,7 +23,7 @@ impl Vouched {
         Self { principal: Arc::new(principal), expires, key: None }
     }
 
-    /// Somebody whose token `key` has signed.
+    /// A caller whose token `key` has signed.
     pub(crate) fn signed(principal: Principal, expires: u64, key: Hash) -> Self {
         Self { principal: Arc::new(principal), expires, key: Some(key) }
     }

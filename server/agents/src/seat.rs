@@ -52,7 +52,7 @@ pub(crate) struct Going {
 /// The place of a run among those that go on. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct RunPlace {
-    /// Where the place is.
+    /// The agents that have the place.
     agents: Arc<Agents>,
     /// The address of the run.
     place: RunAddress,

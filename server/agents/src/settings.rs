@@ -27,11 +27,11 @@ pub use stream::{StreamFile, StreamSink, StreamSocket, StreamTarget};
 pub struct AgentConfig {
     /// The name under which it is asked, and which its runs carry.
     pub name: CompactString,
-    /// Who does its runs.
+    /// The kind of the agent: who does its runs.
     pub kind: AgentKind,
 }
 
-/// Who does the runs of an agent.
+/// The kinds of agents, by who does their runs.
 #[derive(Debug, Clone)]
 pub enum AgentKind {
     /// The hub itself, with a model and tools.

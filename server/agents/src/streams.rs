@@ -23,7 +23,7 @@ pub(crate) struct Streams(Arc<[SinkLink]>);
 struct SinkLink {
     /// To the task of the sink; bounded by its settings.
     events: mpsc::Sender<Arc<str>>,
-    /// How many events it did not take.
+    /// The number of events that it did not take.
     lost: Arc<AtomicU64>,
 }
 

@@ -43,9 +43,9 @@ pub struct HttpPublisher {
 pub struct PublishReceipt {
     /// The position of the conversation after it.
     pub position: Position,
-    /// How many events were made of it.
+    /// The number of events that were made of it.
     pub events: u64,
-    /// How many anomalies were found in it.
+    /// The number of anomalies that were found in it.
     #[serde(default)]
     pub anomalies: u64,
 }

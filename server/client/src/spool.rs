@@ -71,7 +71,7 @@ pub struct SpoolStatus {
     pub stuck: Option<String>,
 }
 
-/// One of the files.
+/// A file of the spool.
 #[derive(Debug)]
 struct SpoolFile {
     file: Arc<Mutex<File>>,

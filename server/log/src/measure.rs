@@ -67,11 +67,11 @@ pub enum Metric {
     WaitMs = 9,
     /// Tokens that models read.
     InputTokens = 10,
-    /// Of those, from a cache.
+    /// Input tokens that were read from a cache.
     CachedTokens = 11,
     /// Tokens that models wrote.
     OutputTokens = 12,
-    /// Of those, for reasoning.
+    /// Output tokens that were spent on reasoning.
     ReasoningTokens = 13,
     /// Tokens, read and written, of runs of which nobody knows what they cost.
     UnpricedTokens = 14,
@@ -208,7 +208,7 @@ impl MeasureSpan {
     /// Both spans: hour and day.
     pub(crate) const ALL: [Self; 2] = [Self::Hour, Self::Day];
 
-    /// How long it is, in milliseconds.
+    /// The length of the span, in milliseconds.
     pub(crate) fn ms(self) -> u64 {
         match self {
             Self::Hour => HOUR_MS,

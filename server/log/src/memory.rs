@@ -210,7 +210,7 @@ impl EventLog for MemoryLog {
 /// Tool results that are kept beside their events: the newest of all conversations, within [`ATTACHED_BYTES_MAX`].
 #[derive(Debug, Default)]
 struct AttachedResults {
-    /// By conversation and hash, the oldest first.
+    /// The results by conversation and hash, the oldest first.
     results: IndexMap<(ConversationId, CompactString), Arc<str>>,
     /// The length of all of them, in bytes.
     bytes: usize,

@@ -26,7 +26,7 @@ pub(crate) struct Queued {
     /// The memory that it counts for, in bytes. They are counted against the queue's bound until the
     /// operation is written.
     pub(crate) bytes: usize,
-    /// How it gets into the database.
+    /// The way in which it gets into the database.
     pub(crate) write_path: WritePath,
     /// The operation that is queued.
     pub(crate) op: Op,
@@ -54,7 +54,7 @@ pub(crate) enum QueuedCoverage {
     Less,
 }
 
-/// One operation. They are applied in order.
+/// An operation of the log. Operations are applied in order.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Store events with their documents, calls and results.
@@ -182,7 +182,7 @@ pub(crate) struct CompactedBlocks {
 pub(crate) struct Block {
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// How `body` is to be read.
+    /// The encoding of `body`.
     pub(crate) encoding: Encoding,
     pub(crate) raw: usize,
     pub(crate) body: Vec<u8>,

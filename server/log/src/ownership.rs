@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-/// Who has a conversation.
+/// The owner of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
     /// This hub; or no hub, if the conversation does not exist and was only looked for: then this hub may answer.
@@ -72,7 +72,7 @@ pub(crate) enum OwnershipDecision {
         /// Whether all that was shown of it is stored.
         past: Handover,
     },
-    /// Another hub has it.
+    /// Another hub has the conversation; the value is its address.
     Follow(Arc<str>),
     /// Another hub has it that cannot be reached: it is alone on the database.
     Closed,

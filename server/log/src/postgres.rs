@@ -115,7 +115,7 @@ pub enum PostgresError {
     /// The log's own runtime was not made.
     #[error("no thread for the database: {0}")]
     Runtime(#[source] std::io::Error),
-    /// Another hub lives on the database.
+    /// Another hub is alive on the database.
     #[error(
         "the database is in use by another hub; stop that one, choose another database or schema, or give both an address to share it (hub_address)"
     )]

@@ -76,7 +76,7 @@ pub struct SearchResults {
     pub stopped_at: Option<u64>,
 }
 
-/// One document that matches.
+/// A document that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SearchHit {
     /// The number of the document in the index; newer documents have higher numbers.

@@ -98,7 +98,7 @@ pub(crate) struct QueueState {
     pub(crate) tickets: u64,
     /// From so many bytes on, rows are written at once.
     rows_bytes: usize,
-    /// When the oldest operation that waits came.
+    /// The moment at which the oldest operation that waits came.
     since: Option<Instant>,
     /// Whether everything is to be written as rows at once.
     pub(crate) urgent: bool,
@@ -116,7 +116,7 @@ pub(crate) struct QueueState {
     pub(crate) has_journal: bool,
     /// The newest ticket that changes what searches find.
     found_at: u64,
-    /// When to write what somebody waits for.
+    /// Decides when to write what somebody waits for.
     group_commit: GroupCommit,
     /// The newest ticket that the writer has taken.
     taken: u64,

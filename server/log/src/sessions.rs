@@ -17,7 +17,7 @@ pub struct StoredSession {
     pub caller: String,
     /// For whom it stands, as the hubs write it.
     pub behind: String,
-    /// When it ends, in milliseconds since 1970.
+    /// When the session ends, in milliseconds since 1970.
     pub expires: u64,
 }
 

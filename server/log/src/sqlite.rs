@@ -81,7 +81,7 @@ use ops::{Op, QueuedEvents, StagedImport};
 use readers::Readers;
 pub use schema::SqliteError;
 
-/// How a log on disk is opened.
+/// The options with which a log on disk is opened.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
     /// Most bytes of the file; beyond them the log fails as on a full disk. `None` for no bound.

@@ -20,7 +20,7 @@ pub(crate) struct Tail {
 /// The events that are missing after the head of a conversation.
 #[derive(Debug, Clone, Copy)]
 struct Hole {
-    /// How many appends were not taken.
+    /// The number of appends that were not taken.
     left_out: u64,
     /// Whether a checkpoint is going to fill it. False if the database refuses the state of the conversation
     /// too.

@@ -26,7 +26,7 @@ use crate::http2::Http2;
 /// theirs.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How often unused connections are searched.
+/// The time between two searches for unused connections.
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// The connections, and the connector for more. Shared by the clones of one sender. Dropping the last closes
@@ -52,7 +52,7 @@ struct OpenConnections<B> {
 #[derive(Debug)]
 struct SharedConnection<B> {
     connection: Arc<Http2<B>>,
-    /// When it was last seen in use.
+    /// The moment at which it was last seen in use.
     used_at: Instant,
 }
 

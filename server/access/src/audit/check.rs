@@ -65,7 +65,7 @@ impl AuditCheck {
         Ok(entry)
     }
 
-    /// Where the lines end that were taken.
+    /// The number and hash of the last entry that was taken.
     pub fn head(&self) -> AuditHead {
         self.head.clone().unwrap_or_default()
     }

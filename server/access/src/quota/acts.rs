@@ -8,7 +8,7 @@
 
 use super::Debtor;
 
-/// Something that is counted by the minute.
+/// An act that is counted by the minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RatedAct {
     /// Text frames of sockets, and requests with events.
@@ -76,7 +76,7 @@ impl RatedAct {
     }
 }
 
-/// One of something for each [`RatedAct`].
+/// A value for each [`RatedAct`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerAct<T> {
     frame: T,

@@ -17,7 +17,7 @@ const MINUTE_US: u64 = 60_000_000;
 struct ByteRates<K> {
     /// Bytes in a minute, at least one.
     in_a_minute: u64,
-    /// When nothing will have been used.
+    /// For each, the time at which nothing will have been used.
     full_at: FullTimes<K>,
 }
 

@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::driver::RunParts;
 use crate::settings::{RemoteConfig, RemoteKind};
 
-/// Who answers, in error texts.
+/// The name of who answers, in error texts.
 const WHO: &str = "agent";
 
 /// A request to an agent in another server and its answer. Owned by a task of its own, which the run aborts
@@ -34,7 +34,7 @@ pub(super) struct RemoteAgentRequest {
     asked: RemoteRequest,
     /// Turns the answer into events of the run.
     tale: RemoteAnswerTranslator,
-    /// Where notes go; the run reads them.
+    /// The sender of notes, which the run reads.
     inbox: mpsc::Sender<Note>,
 }
 

@@ -253,7 +253,7 @@ pub(super) fn goes_on(run: &RunId) -> Event {
     custom(run, GOES_ON, Json::of(&json!({})))
 }
 
-/// One of the hub's own events.
+/// Makes one of the hub's own events.
 fn custom(run: &RunId, name: &str, value: Json) -> Event {
     Event::new(run, Kind::Custom { name: name.into(), value })
 }

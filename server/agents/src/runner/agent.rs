@@ -36,7 +36,7 @@ pub(crate) enum Input {
     Time,
 }
 
-/// Something for the shell to do.
+/// A command to the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     /// Publish this event in the conversation.
@@ -65,18 +65,18 @@ pub(crate) struct Ask {
 /// The phase of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was done yet.
+    /// Nothing was done so far.
     Fresh,
     /// The model is asked. Times here and below are in milliseconds since 1970.
     Asked {
-        /// When it last said something.
+        /// When the model last said something.
         heard: u64,
     },
     /// The model has answered; its calls go on.
     Answered,
     /// The answer broke off. It is asked for again once the calls are over.
     Again {
-        /// Not before this time.
+        /// The earliest time of the next request.
         at: u64,
     },
     /// The run has failed for good, and ends when the calls are over.

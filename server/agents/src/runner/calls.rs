@@ -19,7 +19,7 @@ use model::ToolCallId;
 use crate::run::Execute;
 use crate::settings::Plan;
 
-/// How long a call took, in milliseconds.
+/// The durations of a call, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Took {
     /// From being written until it was executed; `None` if it never was.
@@ -31,7 +31,7 @@ pub(super) struct Took {
 /// The open calls of one run, in the order in which the model wrote them. Part of the agent.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// By id in the run.
+    /// The open calls by their ids in the run.
     open: IndexMap<ToolCallId, Call>,
     /// All calls that were ever begun, so that none begins twice.
     begun: HashSet<ToolCallId>,

@@ -27,7 +27,7 @@ mod request;
 
 use request::Tools;
 
-/// Who answers, in error texts.
+/// The name of who answers, in error texts.
 const WHO: &str = "model";
 
 /// A request to a model and its answer. Owned by a task of its own, which the run aborts to close the

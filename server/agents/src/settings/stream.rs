@@ -27,7 +27,7 @@ pub struct StreamFile {
     pub path: Filled,
     /// The size in bytes at which it is rotated; `None` for never.
     pub max_bytes: Option<u64>,
-    /// How many older files are kept.
+    /// The number of older files that are kept.
     pub keep: usize,
 }
 

@@ -42,7 +42,7 @@ mod gauge;
 
 use answer::{complaint, events, is, media, refused, session, whole};
 
-/// How many redirects one request follows.
+/// Most redirects that one request follows.
 const MOVES_MAX: usize = 4;
 
 /// The HTTP client of one tool server. Clones share the newest failure.

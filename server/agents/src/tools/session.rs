@@ -171,7 +171,7 @@ struct Listening {
 /// later are kept as early ones.
 #[derive(Debug)]
 pub(super) struct ProgressRegistration {
-    /// Where it is registered.
+    /// The listener that it is registered with.
     listener: Listener,
     /// The token of the call.
     token: ProgressToken,

@@ -25,7 +25,7 @@ const FLIGHTS_MAX: usize = 16;
 pub(crate) struct AckLedger {
     /// The life of the publisher, from 1.
     life: u64,
-    /// How many events came before this life.
+    /// The number of events that came before this life.
     base: u64,
     /// Events up to this one are not kept any more.
     begins_after: u64,

@@ -34,7 +34,7 @@ pub(super) struct CourierSocket {
 /// An answer of the hub, as far as a courier needs it.
 #[derive(Debug)]
 pub(super) enum HubAnswer {
-    /// Nothing that a courier needs.
+    /// Some frame that a courier does not need.
     Nothing,
     /// The hub has the events of a frame.
     Ack(Ack),

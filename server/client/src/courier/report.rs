@@ -73,7 +73,7 @@ pub enum CourierError {
 pub struct CourierStatus {
     /// How many events were taken from the source.
     pub offered: u64,
-    /// How many events the hub has.
+    /// The number of events that the hub has.
     pub acked: u64,
     /// How many events a hub forgot that could not be sent again.
     pub missing: u64,

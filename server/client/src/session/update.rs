@@ -76,7 +76,7 @@ pub enum SessionUpdate {
         sub: SubscriptionId,
         /// How it is sent to from now on.
         state: Rung,
-        /// How many events it is behind.
+        /// The number of events that it is behind.
         behind_events: u64,
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,

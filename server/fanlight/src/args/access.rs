@@ -163,7 +163,7 @@ pub(crate) struct RoleSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// By tokens of the hub.
+    /// By tokens that the hub has made.
     #[default]
     Tokens,
     /// By tokens of the hub, which makes the first one where nobody could come in.
@@ -210,7 +210,7 @@ pub(crate) enum TokenCommand {
     Revoke(RevokeArgs),
 }
 
-/// Where tokens are kept.
+/// The folder in which tokens are kept.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FolderArgs {
     /// The directory of what the hub keeps

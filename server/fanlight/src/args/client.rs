@@ -138,7 +138,7 @@ pub(crate) struct ImportArgs {
     pub(crate) hub: HubArgs,
 }
 
-/// How much of a conversation is shown.
+/// The level of detail of a conversation that is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TailLevel {
     /// States, calls, results, errors
@@ -160,10 +160,10 @@ impl From<TailLevel> for model::lens::Level {
     }
 }
 
-/// How fast a recording is published.
+/// The speed with which a recording is published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ReplaySpeed {
-    /// This many times its own pace; positive and finite.
+    /// A multiple of the recording's own pace; positive and finite.
     Times(f64),
     /// As fast as possible, without waiting.
     Max,

@@ -27,7 +27,7 @@ pub(crate) enum SinkSettings {
         /// The size at which the file is renamed.
         #[serde(default = "max_bytes")]
         max_bytes: ByteSize,
-        /// How many older files are kept.
+        /// The number of older files that are kept.
         #[serde(default = "keep")]
         keep: usize,
         /// When written data counts as safe.

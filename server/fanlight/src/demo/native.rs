@@ -36,7 +36,7 @@ pub(super) struct NativeSchedule<'a> {
 /// When something happens in a step, and which agent does it.
 #[derive(Debug, Clone)]
 struct ScorePlace {
-    /// From the beginning of the step.
+    /// The time from the beginning of the step.
     at: Duration,
     /// A sub-agent; `None` for the main agent.
     agent: Option<AgentId>,

@@ -26,7 +26,7 @@ use crate::wire;
 /// The viewers of the list of conversations. Owned by [`Fanout`](super::Fanout).
 #[derive(Debug)]
 pub struct ListViewers {
-    /// Where the rows come from.
+    /// The hub that the rows come from.
     hub: Arc<Hub>,
     /// Counts how well the viewers keep up.
     ladder: Arc<Ladder>,

@@ -97,7 +97,7 @@ struct ConversationState {
     publishers: Publishers,
     /// The newest ephemeral events.
     ephemera: Ephemera,
-    /// Who publishes to the running runs.
+    /// The attendance of the running runs: who publishes to them.
     attendance: Attendance,
     /// What was measured since the log was last given something.
     measured: Vec<Measurement>,

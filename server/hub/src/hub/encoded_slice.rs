@@ -20,7 +20,7 @@ pub struct EncodedSlice {
     from: Seq,
     /// The cursor after it.
     cursor: Cursor,
-    /// How many ephemeral events it has.
+    /// The number of ephemeral events in the slice.
     ephemera: usize,
     /// The frame for the subscription number that was asked for first; most clients use the same one.
     first: (SubscriptionId, Bytes),

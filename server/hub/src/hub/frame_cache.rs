@@ -71,7 +71,7 @@ pub struct FrameCache {
     lens: Lens,
     /// What the role hides of everything.
     mask: Option<Arc<Mask>>,
-    /// How events are written for them.
+    /// The delivery of events: how they are written for them.
     delivery: Delivery,
     /// Whether neither hides anything.
     is_clear: bool,

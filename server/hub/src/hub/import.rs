@@ -67,7 +67,7 @@ pub struct Imported {
     pub position: Position,
     /// The number of events that were taken.
     pub events: u64,
-    /// How many anomalies the history contains.
+    /// The number of anomalies in the history.
     pub anomalies: u64,
 }
 

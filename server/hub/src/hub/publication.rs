@@ -98,7 +98,7 @@ pub struct Appended {
     pub events: u64,
     /// The weight of those that are kept, in bytes.
     pub(crate) bytes: u64,
-    /// How many anomalies came with them.
+    /// The number of anomalies that came with them.
     pub anomalies: u64,
     /// Whether the frame had been taken before, so that nothing was appended.
     pub duplicate: bool,
@@ -227,7 +227,7 @@ pub enum OpenError {
     TooFast {
         /// The message: which number was reached.
         why: Arc<str>,
-        /// In how many seconds they may.
+        /// The time until they may, in seconds.
         wait_s: u64,
     },
     /// The log cannot be read.

@@ -152,7 +152,7 @@ impl<'a> Sums<'a> {
         ))
     }
 
-    /// The sums of all rows that were added. Those of 0 are left out: everything that counted in them was
+    /// The sums of all rows that were added. Sums of 0 are left out: everything that counted in them was taken back.
     /// taken back.
     pub(crate) fn finish(self) -> Vec<MeasureSum> {
         let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));

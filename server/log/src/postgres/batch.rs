@@ -83,7 +83,7 @@ pub(super) enum CommitError {
 /// The values of a statement.
 pub(super) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
 
-/// One statement of a transaction.
+/// A statement of a transaction.
 struct CommitStep {
     /// The text, prepared once for each connection.
     sql: &'static str,

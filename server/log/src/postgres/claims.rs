@@ -230,12 +230,12 @@ pub(super) async fn others(session: &mut Session, life: i64) -> Result<Vec<Arc<s
     addresses.collect::<Result<_, _>>().map_err(unreadable)
 }
 
-/// What a claim came to.
+/// The outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClaimResult {
     /// Nobody had it; this hub has it now.
     First,
-    /// This hub had it already.
+    /// This hub had the conversation already.
     Held,
     /// Nobody has it, and it does not exist: there was nothing to claim. Any hub may answer that.
     Unowned,

@@ -45,7 +45,7 @@ pub(super) struct Session {
     statements: HashMap<Cow<'static, str>, Statement>,
     /// `PREPARE` statements that it has executed.
     named: HashSet<&'static str>,
-    /// How often the database has warned.
+    /// The number of warnings of the database.
     warnings: Arc<AtomicU64>,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Database {
     url: PostgresUrl,
     /// How connections speak TLS; nothing for plain ones.
     tls: Option<MakeTls>,
-    /// Nothing once the log has ended.
+    /// The runtime; nothing once the log has ended.
     runtime: Mutex<Option<Runtime>>,
     /// Of the same runtime. Work that is given to it after the end is dropped.
     handle: Handle,
@@ -145,7 +145,7 @@ impl Database {
         }))
     }
 
-    /// Where it is, without the password.
+    /// The address of the database, without the password.
     pub(super) fn place(&self) -> String {
         self.url.to_string()
     }

@@ -17,7 +17,7 @@ use super::PostgresUrl;
 use crate::conformance::LogPlace;
 use crate::{EventLog, PostgresLog, PostgresOptions};
 
-/// How long a start may take.
+/// The time that a start may take.
 const START: Duration = Duration::from_mins(1);
 
 /// Starts the server, and ends it once the pipe closes.

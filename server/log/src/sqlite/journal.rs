@@ -74,7 +74,7 @@ struct Segments {
     entry: Vec<u8>,
 }
 
-/// One of the two files.
+/// A file of the journal.
 #[derive(Debug)]
 struct Segment {
     /// Open for reading and writing, for its owner alone.

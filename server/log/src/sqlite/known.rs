@@ -18,7 +18,7 @@ pub(super) struct ConversationCache {
     places: HashMap<ConversationId, ConversationHead>,
 }
 
-/// Where a conversation stands in the database.
+/// The epoch and the head of a conversation in the database.
 #[derive(Debug, Clone)]
 pub(super) struct ConversationHead {
     /// The key of its row.

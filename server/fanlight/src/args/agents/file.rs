@@ -25,7 +25,7 @@ use sinks::{FileSink, FileSinkSettings};
 /// The part of the file that concerns calls of the provider.
 #[derive(Debug, Deserialize)]
 struct ProviderFile {
-    /// Where the provider is.
+    /// The table `provider`: its address and key.
     provider: ProviderEntry,
     /// How its answers are read and who else gets them.
     stream: Option<ProviderStream>,

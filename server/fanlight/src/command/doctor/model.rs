@@ -28,7 +28,7 @@ struct UpstreamRow {
     name: String,
     /// The API, by its name in settings.
     api: String,
-    /// Where the hub sends calls.
+    /// The URL to which the hub sends calls.
     url: String,
 }
 

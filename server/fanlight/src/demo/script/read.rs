@@ -22,7 +22,7 @@ pub(in crate::demo) struct ScriptError {
 struct ScriptDirective<'a> {
     /// The line, counted from 1.
     line: usize,
-    /// How many `@` it begins with.
+    /// The number of `@` that it begins with.
     level: usize,
     /// The first word, without the `@`.
     verb: &'a str,

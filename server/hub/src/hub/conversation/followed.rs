@@ -33,7 +33,7 @@ pub struct Discontinuity {
 /// Why a conversation is not given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotGivenUp {
-    /// Another hub has it.
+    /// Another hub has the conversation.
     #[error("another hub has it")]
     Elsewhere,
     /// Nothing was ever said in it, or it has left memory.

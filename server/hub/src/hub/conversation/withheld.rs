@@ -30,7 +30,7 @@ const WITHHELD_MAX: usize = 256;
 pub(super) struct WithheldPublication {
     /// The events, redacted so far, with the mark of their publisher.
     publication: Publication,
-    /// When it came, in milliseconds since 1970.
+    /// When the publication came, in milliseconds since 1970.
     since: u64,
     /// What those who wait for the publication hold.
     ticket: PendingTicket,

@@ -46,7 +46,7 @@ pub(super) const DOCUMENTS: &str = "INSERT INTO document (conversation, run, kin
                          FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) \
                          WITH ORDINALITY AS u (conversation, run, kind, item, name, seq, at, text, words, place) ORDER BY place";
 pub(super) const UNMARK: &str = "DELETE FROM mark WHERE conversation = ANY($1)";
-/// How far publishers have come (invariant I10).
+/// Stores how far publishers have come (invariant I10).
 pub(super) const MARKS: &str = "INSERT INTO mark (conversation, publisher, epoch, seq, turn) \
                      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) \
                      ON CONFLICT (conversation, publisher) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, turn = excluded.turn";
