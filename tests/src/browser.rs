@@ -40,7 +40,7 @@ pub struct Screen {
 /// A desktop window in light colours.
 pub const DESKTOP: Screen = Screen { width: 1440, height: 900, dark: false };
 
-/// Where screenshots of the tests are kept.
+/// The path of the screenshot `name` of the tests.
 pub fn screenshot_path(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/screenshots");
     folder.join(format!("{name}.png"))

@@ -30,7 +30,7 @@ const LOG: &str = "FANLIGHT_TEST_LOG";
 pub struct TestHub {
     /// The processes, one after the other started; one unless `FANLIGHT_TEST_HUBS` says more.
     children: Vec<Child>,
-    /// Where each of them listens.
+    /// The addresses that each of them listens on.
     each: Vec<SocketAddr>,
     /// What is in front of several.
     relay: Option<SpreadingRelay>,

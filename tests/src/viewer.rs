@@ -37,9 +37,9 @@ pub struct ViewerLog {
     pub bytes: usize,
     /// Texts that turned out not to be the hub's.
     pub drifts: usize,
-    /// How it was said to keep up.
+    /// The steps of [`Rung`] that it was told, in order.
     pub lags: Vec<Rung>,
-    /// How many were said to watch.
+    /// The numbers of viewers that it was told, in order.
     pub viewers: Vec<u64>,
 }
 

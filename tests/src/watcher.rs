@@ -91,7 +91,7 @@ pub enum FrameCoverage<'a> {
     Events(u64, u64),
     /// Everything up to here.
     Everything(u64),
-    /// Nothing: a frame of this type.
+    /// A frame of this type covers nothing.
     Nothing(&'a [u8]),
 }
 

@@ -289,7 +289,7 @@ pub(crate) struct OncePerFrame {
 }
 
 impl OncePerFrame {
-    /// Nothing is called before [`ask`](Self::ask).
+    /// Makes one that calls nothing before [`ask`](Self::ask).
     pub(crate) fn new(mut work: impl FnMut() + 'static) -> Self {
         let is_asked = Rc::new(Cell::new(false));
         let asked = Rc::clone(&is_asked);

@@ -155,7 +155,7 @@ fn kind(run: &RunView, item: Option<&Item>) -> String {
 pub struct Tally {
     /// The number of tool calls.
     pub calls: usize,
-    /// How many of the calls failed.
+    /// The number of calls that failed.
     pub failed: usize,
     /// The duration of its finished runs together, in milliseconds.
     pub busy_ms: u64,

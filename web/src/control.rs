@@ -138,7 +138,7 @@ pub struct Control {
 /// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
-    /// Where it was given.
+    /// The place where the command was given.
     pub at: At,
     /// What was done; `None` if it was refused.
     pub done: Option<Done>,

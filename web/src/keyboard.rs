@@ -52,7 +52,7 @@ pub struct Press<'a> {
 /// What the page does with a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyAction {
-    /// Nothing: it is left to the browser.
+    /// The page does nothing: the key is left to the browser.
     Nothing,
     /// Shows or hides the palette.
     Palette,

@@ -125,7 +125,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// None of them is fetched.
+    /// Makes the state in which no module is fetched.
     pub(crate) fn new() -> Self {
         let signal = || RwSignal::new(ModuleState::Unasked);
         Self {

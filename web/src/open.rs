@@ -72,7 +72,7 @@ impl StepsChoice {
     }
 }
 
-/// Something that can be folded.
+/// A thing that can be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// The steps of a run.

@@ -68,7 +68,7 @@ pub struct Entry {
 pub struct Outline {
     /// The newest entries, in order.
     pub entries: Vec<Entry>,
-    /// How many earlier ones are left out.
+    /// The number of earlier entries that are left out.
     pub left_out: usize,
 }
 

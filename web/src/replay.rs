@@ -25,7 +25,7 @@ pub struct Replay {
     pub player: Player,
     /// The view after the first `at` events.
     view: View,
-    /// How many events the view contains.
+    /// The number of events that the view contains.
     at: usize,
 }
 

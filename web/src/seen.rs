@@ -8,7 +8,7 @@ use model::{ConversationId, Epoch, Position, Seq};
 /// The most conversations that are remembered. Of more, those with the oldest newest event are forgotten.
 pub const SEEN_MAX: usize = 500;
 
-/// How far a conversation was seen.
+/// The place up to which a conversation was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     epoch: Epoch,

@@ -33,7 +33,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// Something that breaks a rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RuleViolation {
     /// Path from the root of the tree, with `/`.
@@ -67,7 +67,7 @@ impl SourceTree {
         self.texts.iter().find(|(name, _)| name == path).map(|(_, text)| text.as_str())
     }
 
-    /// One Rust file, if it exists.
+    /// The Rust file at `path`, if it exists.
     pub(crate) fn source(&self, path: &str) -> Option<&SourceFile> {
         self.sources.iter().find(|source| source.path == path)
     }

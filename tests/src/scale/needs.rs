@@ -55,7 +55,7 @@ pub struct Need {
     pub needs: f64,
     /// How much of it there is.
     pub has: f64,
-    /// In what both are counted.
+    /// The unit in which both are counted.
     pub in_units: &'static str,
 }
 

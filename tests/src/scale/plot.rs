@@ -1,6 +1,6 @@
 //! The picture of `docs/scale.md`: what is in use of each machine by the number of hubs, the model as lines and the simulation as dots.
 
-/// One line of the picture.
+/// A line of the picture.
 #[derive(Debug, Clone)]
 pub struct Line {
     /// The name of what it shows.

@@ -1,6 +1,6 @@
 //! What each step costs, and where the figure comes from.
 
-/// Where a figure comes from.
+/// The origin of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Measured; the text names the command or the table.
@@ -18,9 +18,9 @@ pub struct Unit {
     pub of: &'static str,
     /// The cost, in `in_units`.
     pub amount: f64,
-    /// In what it is counted.
+    /// The unit in which it is counted.
     pub in_units: &'static str,
-    /// Where it comes from.
+    /// The origin of the figure.
     pub origin: Origin,
 }
 

@@ -26,7 +26,7 @@ pub struct ComparedStep {
     pub hint: String,
     /// How it ended, if that can be said.
     pub end: &'static str,
-    /// How long it took, in milliseconds.
+    /// The duration of the step, in milliseconds.
     pub took: Option<u64>,
     /// The texts of the step, each with a heading: the arguments and the answer of a call.
     pub texts: Vec<(&'static str, String)>,

@@ -31,7 +31,7 @@ struct Head {
     name: String,
     /// The task that it was given, in one line.
     task: String,
-    /// How it ended, or that it runs.
+    /// The status of the sub-agent.
     status: RunStatus,
     /// From its start to its end; none if it ended at a time that nobody reported.
     span: Span,

@@ -313,7 +313,7 @@ fn Raw(ids: Ids, loaded: RwSignal<ResultLoad>) -> impl IntoView {
     }
 }
 
-/// Says how many bytes of a result were not kept anywhere. These cannot be loaded: the hub cut the result
+/// Says how many bytes of a result were not kept anywhere. They cannot be loaded: the hub cut the result when it
 /// when it took it in.
 #[component]
 fn Lost(ids: Ids) -> impl IntoView {

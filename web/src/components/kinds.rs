@@ -206,7 +206,7 @@ fn attached(things: Vec<Attached>) -> AnyView {
     view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()
 }
 
-/// How an embedded HTML page is shown.
+/// The state of an embedded HTML page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EmbedState {
     /// The page is not shown.

@@ -45,7 +45,7 @@ use map::TimeMap;
 use rows::Rows;
 use strip::Strip;
 
-/// How often time advances, in milliseconds.
+/// The time between two beats of the timeline, in milliseconds.
 const BEAT_MS: u64 = 250;
 
 /// The factor of one zoom step.

@@ -343,7 +343,7 @@ mod tests {
         ]
     }
 
-    /// Which of the rows a text lets through, a second after the start and twenty seconds after it.
+    /// The indices of the rows that the filter `text` lets through at `now`.
     fn fits(text: &str, now: u64) -> Vec<usize> {
         let filter = Filter::parse(text);
         rows().iter().enumerate().filter(|(_, row)| filter.fits(row, now)).map(|(at, _)| at).collect()

@@ -70,7 +70,7 @@ pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
 struct Open {
     /// The element that it becomes.
     tag: Tag,
-    /// Where its source begins, in bytes.
+    /// The byte at which its source begins.
     start: usize,
     /// The finished children of the element.
     children: Vec<Node>,

@@ -12,7 +12,7 @@ pub const HOUR_MS: u64 = 3_600_000;
 pub struct Series {
     /// When the first step begins, in milliseconds since 1970.
     pub from: u64,
-    /// How long each step is, in milliseconds.
+    /// The length of each step, in milliseconds.
     pub step_ms: u64,
     /// When the hub began to count, in milliseconds since 1970: what happened before is in no number. 0 if
     /// all was counted.
@@ -21,7 +21,7 @@ pub struct Series {
     pub metrics: Vec<MetricSeries>,
 }
 
-/// One metric over time.
+/// The figures of one metric over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct MetricSeries {
     /// The name that was asked for, such as `runs` or `tool_p95`.

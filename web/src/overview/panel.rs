@@ -89,7 +89,7 @@ impl Picture {
         if all > chart::COLOURS { chart::COLOURS.saturating_sub(1)..all } else { all..all }
     }
 
-    /// How many steps the longest line has.
+    /// The number of steps of the longest line.
     fn steps(&self) -> usize {
         self.lines.iter().map(|line| line.values.len()).max().unwrap_or(0)
     }

@@ -40,19 +40,19 @@ pub enum Column {
     Tokens,
     /// What all runs cost.
     Cost,
-    /// How many calls the newest run made.
+    /// The number of calls that the newest run made.
     Calls,
     /// How many calls of the newest run failed.
     Failed,
-    /// How many sub-agents the newest run had.
+    /// The number of sub-agents of the newest run.
     Agents,
-    /// How many runs the conversation has.
+    /// The number of runs in the conversation.
     Runs,
     /// How many of its runs and messages people rated good and bad.
     Rated,
-    /// How long ago the newest run began.
+    /// The time since the newest run began.
     Started,
-    /// How long ago the newest event came.
+    /// The time since the newest event came.
     Last,
     /// What was said last, or what is being done.
     Words,

@@ -86,7 +86,7 @@ impl History {
         self.len().checked_sub(1).and_then(|last| self.time(last))
     }
 
-    /// How many events have happened at `time`.
+    /// The number of events that have happened at `time`.
     pub fn count_until(&self, time: u64) -> usize {
         if self.is_timed() {
             self.marks.partition_point(|mark| mark.at <= time)

@@ -178,7 +178,7 @@ impl Lanes {
     }
 }
 
-/// Where a key of the keyboard goes.
+/// The direction in which a key of the keyboard goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the step before.

@@ -69,7 +69,7 @@ impl Shares {
         Self(shares)
     }
 
-    /// How long each took, in milliseconds.
+    /// The time that each took, in milliseconds.
     pub fn ms(self) -> [u64; 4] {
         self.0
     }

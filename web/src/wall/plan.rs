@@ -123,7 +123,7 @@ impl TileGrid {
         }
     }
 
-    /// How many tiles may be large.
+    /// The number of tiles that may be large.
     pub fn large(self) -> usize {
         if self.columns < LARGE_COLUMNS { 0 } else { self.columns / LARGE_COLUMNS }
     }

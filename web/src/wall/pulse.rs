@@ -10,7 +10,7 @@
 /// The length of one step, in milliseconds. Rows come twice a second at most.
 const STEP_MS: u64 = 2_000;
 
-/// How many steps are kept: a minute.
+/// The number of steps that are kept: a minute.
 const STEPS: usize = 30;
 
 /// How many bytes of text are counted as one token, about as in English prose.

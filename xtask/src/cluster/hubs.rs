@@ -24,7 +24,7 @@ pub(super) struct ClusterHub {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HubFacts {
     pub(super) name: String,
-    /// Where it listens, without a path.
+    /// The URL at which it listens, without a path.
     pub(super) url: String,
     pub(super) pid: u32,
     /// The line that starts another one in its place.

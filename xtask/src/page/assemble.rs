@@ -23,7 +23,7 @@ pub(super) struct HtmlDocument {
     file: &'static str,
     /// How the names of its program's files begin.
     wasm: &'static str,
-    /// How the name of its script begins.
+    /// The beginning of its script's name.
     script: &'static str,
     /// What `data-only` says of what is put into this document and no other.
     mark: &'static str,

@@ -10,7 +10,7 @@ pub(crate) struct SplitPage {
     pub(crate) scripts: Vec<PageScript>,
 }
 
-/// One script that stood inside the HTML.
+/// A script that stood inside the HTML.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PageScript {
     /// The file name of the script: it holds the hash of the body, so that it may be cached for ever.

@@ -47,7 +47,7 @@ pub(super) enum BackgroundLoad {
 /// A test that failed in some rounds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FailedTest {
-    /// In how many rounds it failed.
+    /// The number of rounds in which it failed.
     times: u32,
     /// In how many of them the cores were busy.
     times_busy: u32,

@@ -11,7 +11,7 @@ use crate::highlight::{cuts, tokens};
 use crate::kinds::{self, Change, Line, Numbered, Piece};
 use crate::store::use_store;
 
-/// How many lines each click adds.
+/// The number of lines that each click adds.
 const STEP: usize = 500;
 
 /// A line as it is drawn.

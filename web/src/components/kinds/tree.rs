@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use super::super::copy::Copy;
 use crate::kinds::{Node, glance, index_path, key_path, node};
 
-/// How many levels are unfolded at first.
+/// The number of levels that are unfolded at first.
 const OPEN_LEVELS: usize = 2;
 
 /// The most fields or items of a second level that is unfolded at first.
@@ -26,7 +26,7 @@ const TEXT_MAX: usize = 500;
 /// The value that the reader chose.
 #[derive(Debug, Clone, PartialEq)]
 struct Chosen {
-    /// Where it is, as `$.rows[3].name`.
+    /// The path of the value, as `$.rows[3].name`.
     path: String,
     /// The JSON of the value, as written.
     raw: Arc<str>,
