@@ -99,7 +99,7 @@ pub enum Kind {
     /// run takes it back.
     #[serde(rename = "run.stalled")]
     RunStalled {
-        /// When it was last heard of, in milliseconds since 1970 by the hub's clock.
+        /// When the run was last heard of, in milliseconds since 1970 by the hub's clock.
         since: u64,
     },
     /// A run is over. Its open parts and executing calls are closed with it.
@@ -208,7 +208,7 @@ pub enum Kind {
     ApprovalRequest {
         /// The id of the tool call.
         tool: ToolCallId,
-        /// What the person is asked.
+        /// The question that the person is asked.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -217,7 +217,7 @@ pub enum Kind {
     ApprovalAnswer {
         /// The id of the tool call.
         tool: ToolCallId,
-        /// Whether it may go on.
+        /// Whether the call may be executed.
         approved: bool,
         /// The reason, in the person's words.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,7 +241,7 @@ pub enum Kind {
         /// The foreign event, as JSON.
         value: Json,
     },
-    /// The stream did something that it should not have done; it was survived.
+    /// The stream did something that it should not have done. Decoding went on.
     #[serde(rename = "anomaly")]
     Anomaly(Anomaly),
     /// The rate at which tokens arrive. Ephemeral.
@@ -250,7 +250,7 @@ pub enum Kind {
         /// Tokens in the last second.
         tokens: u64,
     },
-    /// A kind of a later version.
+    /// An event of a kind that only a later version knows.
     #[serde(untagged)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown(Unknown),
@@ -267,7 +267,7 @@ pub struct Message {
     pub role: CompactString,
     /// The text of the message.
     pub text: String,
-    /// What comes with it.
+    /// The files that come with the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<MessageFile>,
 }
@@ -307,7 +307,7 @@ pub struct PartEnd {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub hash: Option<CompactString>,
-    /// How long it took by the publisher's own clock, in milliseconds.
+    /// The duration by the publisher's own clock, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The provider keeps the text to itself (encrypted thinking).

@@ -67,23 +67,23 @@ macro_rules! id {
 }
 
 id! {
-    /// One agent execution inside a conversation.
+    /// The id of a run: one execution of an agent inside a conversation.
     RunId
 }
 id! {
-    /// An agent inside a run: the main one has none, sub-agents have one each.
+    /// The id of a sub-agent inside a run; the main agent has none.
     AgentId
 }
 id! {
-    /// A message of the history (user, system, earlier assistant turns).
+    /// The id of a message of the history (user, system, earlier assistant turns).
     MessageId
 }
 id! {
-    /// A streamed text, thinking or file inside a run. Unique inside its run.
+    /// The id of a streamed text, thinking or file. Unique inside its run.
     PartId
 }
 id! {
-    /// A tool call. Unique inside its run.
+    /// The id of a tool call. Unique inside its run.
     ToolCallId
 }
 id! {

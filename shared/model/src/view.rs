@@ -26,7 +26,7 @@ pub use streamed::{DeltaOddities, Streamed};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct View {
-    /// The last event that is in.
+    /// The seq of the last event that is in the view.
     pub seq: Seq,
     /// What the conversation is about, as the newest run said it.
     pub title: Option<String>,
@@ -42,7 +42,7 @@ pub struct View {
     pub messages: IndexMap<MessageId, MessageView>,
     /// The runs, by id, in order.
     pub runs: IndexMap<RunId, RunView>,
-    /// What the streams did that they should not have done.
+    /// The anomalies: what the streams did that they should not have done.
     pub anomalies: Anomalies,
     /// Whether more runs or messages came than a view holds.
     pub full: bool,
@@ -98,12 +98,12 @@ pub struct MessageView {
     /// The text of the message.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub text: SharedText,
-    /// What came with it.
+    /// The files that came with the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<MessageFile>,
     /// When the hub took the message, in milliseconds since 1970.
     pub at: u64,
-    /// Where it was said, when that was inside a run.
+    /// The place where the message was said, if that was inside a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
 }
@@ -130,10 +130,10 @@ pub struct RunView {
     /// The name of the model.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
-    /// The dialect that it came in.
+    /// The name of the dialect in which the run came.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub dialect: Option<CompactString>,
-    /// What it is about.
+    /// The title of the run.
     pub title: Option<String>,
     /// The name of the main agent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -146,14 +146,14 @@ pub struct RunView {
     pub started_at: u64,
     /// When the run ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
-    /// Why the model stopped, in its own word.
+    /// The reason why the model stopped, in the provider's word.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
-    /// Tokens, when anybody said.
+    /// The tokens of the run, if anybody said.
     pub usage: Option<Usage>,
     /// The last failure of the run.
     pub error: Option<ErrorFact>,
-    /// The line about what goes on.
+    /// The newest line about what goes on.
     pub activity: Option<String>,
     /// When `activity` was said, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,7 @@ pub struct RunView {
     pub tools: IndexMap<ToolCallId, ToolView>,
     /// The sub-agents of the run, by id.
     pub agents: IndexMap<AgentId, AgentView>,
-    /// Errors and the agent's own events.
+    /// The notes of the run: errors and the agent's own events.
     pub notes: Vec<Note>,
     /// Bytes of raw events that are in the log, kept or not. The first [`crate::limits::RAW_BYTES_PER_RUN_MAX`] are kept.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -185,25 +185,25 @@ pub struct RunView {
     pub full: bool,
 }
 
-/// How a run was before the hub ended it because its publisher was lost. At most what was open then.
+/// The state of a run before the hub ended it because its publisher was lost. It has at most what was open then.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// The last failure before the loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorFact>,
-    /// The line about what went on.
+    /// The newest line about what went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
     /// When `activity` was said, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
-    /// What was open, in order.
+    /// The parts, calls and sub-agents that were open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Closed>,
 }
 
-/// Something that was open when its run was lost.
+/// A part, call or sub-agent that was open when its run was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Closed {
@@ -235,7 +235,7 @@ pub enum Item {
 pub struct PartView {
     /// The kind of the part.
     pub kind: PartKind,
-    /// The sub-agent that wrote it.
+    /// The id of the sub-agent that wrote it; `None` for the main agent.
     pub agent: Option<AgentId>,
     /// The text of the part.
     #[serde(flatten)]
@@ -244,9 +244,9 @@ pub struct PartView {
     pub started_at: u64,
     /// When the part ended, in milliseconds since 1970; nothing while it streams.
     pub ended_at: Option<u64>,
-    /// How long it took by the publisher's own clock, in milliseconds.
+    /// The duration by the publisher's own clock, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// The provider keeps the text to itself.
+    /// Whether the provider keeps the text to itself.
     pub hidden: bool,
     /// The provider's mark on its thinking, without which it does not take the text back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,11 +261,11 @@ pub struct ToolView {
     /// The name of the tool.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
-    /// The sub-agent that called it.
+    /// The id of the sub-agent that called it; `None` for the main agent.
     pub agent: Option<AgentId>,
     /// The state of the call.
     pub state: ToolState,
-    /// The provider executes it itself.
+    /// Whether the provider executes the call itself.
     pub server: bool,
     /// The id that the source gives it, where another call of the run had that id before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,9 +273,9 @@ pub struct ToolView {
     pub given_id: Option<CompactString>,
     /// The arguments as the model wrote them; JSON in most dialects.
     pub arguments: Streamed,
-    /// What it has printed so far.
+    /// The output that the tool has printed so far.
     pub output: Streamed,
-    /// What it gave back.
+    /// The result of the call.
     pub result: Option<Json>,
     /// Bytes of the result that were over the limit; the result is then its beginning, as a string.
     pub result_cut: u64,
@@ -288,12 +288,12 @@ pub struct ToolView {
     pub files: Option<Json>,
     /// Things to embed that came with the result.
     pub embeds: Option<Json>,
-    /// What a person is asked, while it waits for approval.
+    /// The question that a person is asked, while the call waits for approval.
     pub question: Option<String>,
-    /// A person was asked and has agreed to it.
+    /// Whether a person was asked and has agreed to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
-    /// A person was asked and has declined it.
+    /// Whether a person was asked and has declined it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
     /// When the model began to write the call, in milliseconds since 1970.
@@ -307,9 +307,9 @@ pub struct ToolView {
     pub executing_at: Option<u64>,
     /// When the call was over, in milliseconds since 1970.
     pub ended_at: Option<u64>,
-    /// How long it waited, in milliseconds, by the publisher.
+    /// The time that the call waited, in milliseconds, by the publisher.
     pub queued_ms: Option<u64>,
-    /// How long it was executed, in milliseconds, by the publisher.
+    /// The time for which the call was executed, in milliseconds, by the publisher.
     pub exec_ms: Option<u64>,
 }
 
@@ -342,13 +342,13 @@ pub struct AgentView {
     /// The name of the sub-agent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
-    /// The agent that called it.
+    /// The id of the sub-agent that called it; `None` for the main agent.
     pub parent: Option<AgentId>,
-    /// How deep it stands; 1 for a child of the main agent.
+    /// The depth of the sub-agent; 1 for a child of the main agent.
     pub depth: u32,
-    /// The tool call that started it.
+    /// The id of the tool call that started it.
     pub tool: Option<ToolCallId>,
-    /// What it is to do.
+    /// The task of the sub-agent.
     pub task: Option<String>,
     /// The status of the sub-agent.
     pub status: RunStatus,

@@ -31,7 +31,7 @@ const TOOLS: [(&str, &str); 11] = [
     ("steps", "says how far it is, and waits in `room` for `count` calls before it ends"),
 ];
 
-/// The number of callers in each room.
+/// The number of calls in each room.
 static ROOMS: Mutex<Option<HashMap<String, u64>>> = Mutex::new(None);
 static CAME: Condvar = Condvar::new();
 static CLOCK: AtomicU64 = AtomicU64::new(0);

@@ -18,7 +18,7 @@ use crate::limits::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageFile {
-    /// What it is called.
+    /// The name of the file.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
     /// The media type of the file, such as `image/png`.
@@ -102,10 +102,10 @@ pub enum FileError {
     /// The contents of the file are no base64; the value is its name.
     #[error("the contents of the file {0:?} are not base64 with the standard alphabet and padding")]
     NoBase64(String),
-    /// There are too many; the value is their number.
+    /// The message has too many files; the value is their number.
     #[error("{0} files come with the message, the limit is {FILES_PER_MESSAGE_MAX}")]
     TooMany(usize),
-    /// Together they are too large; the value is their size in bytes.
+    /// The files of the message are too large together; the value is their size in bytes.
     #[error("the files of the message have {0} bytes together, the limit is {FILES_BYTES_MAX}")]
     TooLargeTogether(u64),
 }
