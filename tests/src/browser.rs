@@ -22,7 +22,7 @@ pub struct BrowserPage {
     browser: Option<KeptBrowser>,
 }
 
-/// How a page is opened.
+/// The window and the colours with which a page is opened.
 #[derive(Debug, Clone, Copy)]
 pub struct Screen {
     /// Width of the window in CSS pixels.
@@ -36,7 +36,7 @@ pub struct Screen {
 /// A desktop window in light colours.
 pub const DESKTOP: Screen = Screen { width: 1440, height: 900, dark: false };
 
-/// Where screenshots of the tests are kept.
+/// The path of the screenshot `name` of the tests.
 pub fn screenshot_path(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/screenshots");
     folder.join(format!("{name}.png"))

@@ -112,7 +112,7 @@ impl FirefoxPage {
         self.try_run(script).await.unwrap_or_else(|why| panic!("{script}: {why}"))
     }
 
-    /// The same; fails, in words, where the page goes away meanwhile, or the script throws.
+    /// Runs `script` as [`Self::run`] does; fails, in words, where the page goes away meanwhile, or the script throws.
     async fn try_run(&self, script: &str) -> Result<Value, String> {
         let declaration = format!("async () => JSON.stringify((await (() => {{ {script}\n }})()) ?? null)");
         let params = json!({"functionDeclaration": declaration, "target": {"context": self.context}, "awaitPromise": true});

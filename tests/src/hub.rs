@@ -30,17 +30,17 @@ const LOG: &str = "FANLIGHT_TEST_LOG";
 pub struct TestHub {
     /// The processes, one after the other started; one unless `FANLIGHT_TEST_HUBS` says more.
     children: Vec<Child>,
-    /// Where each of them listens.
+    /// The addresses that each of them listens on.
     each: Vec<SocketAddr>,
     /// What is in front of several.
     relay: Option<SpreadingRelay>,
     address: SocketAddr,
     client: reqwest::Client,
-    /// Of `fanlight serve`, beside the address.
+    /// The options of `fanlight serve`, beside the address.
     options: Vec<String>,
-    /// Of its environment.
+    /// The variables of its environment.
     variables: Vec<(String, String)>,
-    /// How its process is started.
+    /// The way in which its process is started.
     start: HubStart,
     /// Where it keeps what it keeps; goes with it.
     place: Option<tempfile::TempDir>,
@@ -114,7 +114,7 @@ impl TestHub {
         Self::start_among(&[], listen, options).await
     }
 
-    /// The same with `variables` in its environment, which [`TestHub::restart`] keeps too.
+    /// Starts a hub as [`TestHub::start_at_with`] does, with `variables` in its environment, which [`TestHub::restart`] keeps too.
     ///
     /// # Panics
     /// When there is no directory to be had.
@@ -232,17 +232,17 @@ impl TestHub {
         token
     }
 
-    /// Where it listens.
+    /// The address that the hub listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its base URL with `path` added.
+    /// The base URL of the hub with `path` added.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The same for each of the hubs that stand for this one.
+    /// The base URL of each of the hubs that stand for this one, with `path` added.
     fn each_url(&self, path: &str) -> Vec<String> {
         self.each.iter().map(|address| format!("http://{address}{path}")).collect()
     }
@@ -355,7 +355,7 @@ impl TestHub {
         StreamingBody::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), &[])
     }
 
-    /// The same, with headers.
+    /// A body that is ingested while it is still written, with more headers of its request.
     pub fn ingest_with(&self, dialect: &str, conversation: &str, headers: &[(&str, &str)]) -> StreamingBody {
         StreamingBody::post(&self.client, &self.url(&format!("/v1/ingest/{dialect}/{conversation}")), headers)
     }

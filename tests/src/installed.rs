@@ -13,7 +13,7 @@ pub fn python() -> Command {
     Command::new(python_program())
 }
 
-/// Its program.
+/// The program of that interpreter.
 ///
 /// # Panics
 /// When it is not installed.
@@ -34,8 +34,8 @@ pub fn node_modules() -> PathBuf {
     place("FANLIGHT_NODE_MODULES")
 }
 
-/// The same, found without the variable in the cache of tools where `cargo xtask tools` has installed them. Nothing where
-/// they are not installed; then it says on stderr what to type, and on a build machine (`CI`) it is a failure.
+/// The folder of [`node_modules`], or one found without the variable in the cache of tools where `cargo xtask tools` has installed the packages.
+/// Nothing where they are not installed; then it says on stderr what to type, and on a build machine (`CI`) it is a failure.
 ///
 /// # Panics
 /// On a build machine without them.

@@ -37,7 +37,7 @@ pub struct TestNetwork {
     router: Namespace,
     /// The test's end of its link to the router.
     link: String,
-    /// The first address.
+    /// The first address of the network.
     first: u32,
     /// Links so far; the first is that of the test.
     links: Cell<u32>,

@@ -11,12 +11,12 @@ use tokio::task::JoinHandle;
 use crate::raw::{RawMessage, RawSocket, lines};
 use crate::wait::{until, within};
 
-/// What it does, one after the other.
+/// The steps of the server, one after the other.
 #[derive(Debug, Clone)]
 pub enum ServerStep {
     /// Says these bytes: a head, a piece of a body, nonsense.
     Say(Vec<u8>),
-    /// Waits for [`ScriptedServer::go_on`].
+    /// Waits for a call of [`ScriptedServer::go_on`].
     Wait,
     /// Lets the connection end with a reset.
     Reset,
@@ -64,12 +64,12 @@ impl ServerStep {
         Self::Say(head(status, headers, "transfer-encoding: chunked\r\n"))
     }
 
-    /// A piece of it.
+    /// A piece of a body that comes in pieces.
     pub fn piece(bytes: &[u8]) -> Self {
         Self::Say([format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat())
     }
 
-    /// Its end, with trailers.
+    /// The end of a body that comes in pieces, with trailers.
     pub fn end(trailers: &[(&str, &str)]) -> Self {
         let trailers = lines(trailers);
         Self::Say(format!("0\r\n{trailers}\r\n").into_bytes())
@@ -107,12 +107,12 @@ impl ScriptedServer {
         Self { address, inner, serving }
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// As `--upstream` wants it.
+    /// The value of `--upstream` that gives it the name `name`.
     pub fn named(&self, name: &str) -> String {
         format!("{name}=http://{}", self.address)
     }

@@ -12,11 +12,11 @@ pub struct ChildProcess {
     pub peak_bytes: u64,
     /// Open files of the disk. A log opens some when it first reads.
     pub files: usize,
-    /// Open sockets.
+    /// The number of open sockets.
     pub sockets: usize,
     /// Whatever else is open: pipes, queues of the system.
     pub others: usize,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
 }
 
@@ -76,7 +76,7 @@ pub fn stat(pid: u32) -> Option<Vec<u64>> {
     Some(fields.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect())
 }
 
-/// All processes that there are.
+/// The ids of all processes that there are.
 pub fn all() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())

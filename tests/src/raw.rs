@@ -10,7 +10,7 @@ use crate::wait::within;
 /// A message that was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RawMessage {
-    /// The first line.
+    /// The first line of the head.
     pub start: String,
     /// The headers in their order, written as they came.
     pub headers: Vec<(String, String)>,
@@ -101,7 +101,7 @@ impl<S: AsyncRead + tokio::io::AsyncWrite + Unpin> RawSocket<S> {
         Self { stream, ahead: Vec::new() }
     }
 
-    /// The connection itself.
+    /// The connection that it reads from and writes to.
     pub fn stream(&self) -> &S {
         &self.stream
     }

@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::interval;
 
-/// Between two helpings.
+/// The time between two helpings.
 const TICK: Duration = Duration::from_millis(100);
 
-/// As many bytes as there are, at once.
+/// The helping of an open relay: as many bytes as there are, at once.
 const OPEN: usize = 64 << 10;
 
 /// The room for bytes that are under way, at the relay's end; the kernel doubles it.
@@ -57,7 +57,7 @@ impl CuttableRelay {
         Self::start(hub, OPEN).await
     }
 
-    /// Where clients connect.
+    /// The address that clients connect to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -115,7 +115,7 @@ impl SpreadingRelay {
         Self { address, serving }
     }
 
-    /// Where clients connect.
+    /// The address that clients connect to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -17,13 +17,13 @@ use serde_json::Value;
 
 use crate::stand_in::StandIn;
 
-/// Names the recording.
+/// The header that names the recording.
 pub const RECORDING: &str = "x-recording";
 
 /// Lengths of pieces, one after the other and again from the first.
 const PIECES: [usize; 7] = [1, 300, 17, 4_096, 64, 2, 1_000];
 
-/// One recorded call.
+/// A call that was recorded, with its answer.
 #[derive(Debug, Clone)]
 pub struct RecordedExchange {
     /// What it is asked by.
@@ -32,9 +32,9 @@ pub struct RecordedExchange {
     pub dialect: String,
     /// The path that it was sent to.
     pub path: String,
-    /// The request.
+    /// The body of the request.
     pub request: Value,
-    /// The answer.
+    /// The body of the answer.
     pub answer: String,
 }
 

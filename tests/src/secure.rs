@@ -33,22 +33,22 @@ pub type AnswerWriter = mpsc::Sender<AnswerPart>;
 pub struct ReceivedRequest {
     /// The version of HTTP.
     pub version: Version,
-    /// What is wanted.
+    /// The method of the request.
     pub method: Method,
-    /// Path and query.
+    /// The path and the query.
     pub target: String,
-    /// The headers.
+    /// The headers of the request.
     pub headers: HeaderMap,
-    /// The body.
+    /// The body of the request.
     pub body: Bytes,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug)]
 pub struct SecureReply {
-    /// The status.
+    /// The HTTP status of the answer.
     pub status: u16,
-    /// Headers.
+    /// The headers of the answer.
     pub headers: Vec<(&'static str, String)>,
     /// The body; where it is an error, the answer breaks off behind these bytes.
     pub body: Result<Bytes, Bytes>,
@@ -67,21 +67,21 @@ impl SecureReply {
         }
     }
 
-    /// The same, with one more header.
+    /// Adds a header to the answer.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    /// The same, with these trailers.
+    /// Sets the trailers of the answer.
     #[must_use]
     pub fn ending_with(mut self, trailers: HeaderMap) -> Self {
         self.trailers = Some(trailers);
         self
     }
 
-    /// The same, but it breaks off at its end.
+    /// Makes the answer break off at its end.
     #[must_use]
     pub fn cut(mut self) -> Self {
         self.body = self.body.and_then(Err);
@@ -113,7 +113,7 @@ impl TlsServer {
         Self::launch(None, None).await
     }
 
-    /// The same, but of one connection only so many requests are answered at once.
+    /// Starts a server as [`TlsServer::start`] does, of which one connection has only so many requests answered at once.
     ///
     /// # Panics
     /// When something that it needs is not to be had.

@@ -27,17 +27,17 @@ impl StandIn {
         Self { address, serving }
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// As `--upstream` wants it.
+    /// The value of `--upstream` that gives it the name `name`.
     pub fn named(&self, name: &str) -> String {
         format!("{name}=http://{}", self.address)
     }
 
-    /// Its base URL with `path` added.
+    /// The base URL of the server with `path` added.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }

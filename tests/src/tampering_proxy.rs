@@ -40,7 +40,7 @@ impl TamperingProxy {
         Self { address, task }
     }
 
-    /// Where it listens.
+    /// The address that the proxy listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::stand_in::StandIn;
 use crate::wait::patiently;
 
-/// Where the streams are.
+/// The folder of the streams.
 const STREAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/upstream");
 
 /// The APIs: how their paths end, and the folder with their streams.

@@ -27,19 +27,19 @@ pub struct TestViewer {
 /// What a viewer was sent.
 #[derive(Debug, Default, Clone)]
 pub struct ViewerLog {
-    /// Frames with events.
+    /// The number of frames with events.
     pub batches: usize,
     /// Events in them, joined ones counted once.
     pub events: usize,
-    /// Snapshots.
+    /// The number of snapshots.
     pub snapshots: usize,
     /// Bytes of all frames.
     pub bytes: usize,
     /// Texts that turned out not to be the hub's.
     pub drifts: usize,
-    /// How it was said to keep up.
+    /// The steps of [`Rung`] that it was told, in order.
     pub lags: Vec<Rung>,
-    /// How many were said to watch.
+    /// The numbers of viewers that it was told, in order.
     pub viewers: Vec<u64>,
 }
 
@@ -65,7 +65,7 @@ impl TestViewer {
         Self::connect_through(Lens::default(), address, conversation).await
     }
 
-    /// The same, for a viewer who wants less than everything.
+    /// Connects and subscribes as [`Self::connect`] does, for a viewer who wants less than everything.
     ///
     /// # Panics
     /// When `conversation` is no name of one.
@@ -85,7 +85,7 @@ impl TestViewer {
         Self { address, conversation, wire: None, tracker, seen: ViewerLog::default() }
     }
 
-    /// Loses the network.
+    /// Cuts the viewer off from the network.
     pub fn cut(&mut self) {
         self.wire = None;
         self.tracker.disconnected();
@@ -110,7 +110,7 @@ impl TestViewer {
         self.wire.is_some()
     }
 
-    /// What it views.
+    /// The id of the conversation that it views.
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// How long anything may take before a test fails. Generous: it is only ever used up by a failure.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The same for programs that load much code before they do anything, and for what takes long by design.
+/// How long a program may take that loads much code before it does anything, or what takes long by design.
 const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Between two looks at a state that nobody announces.
@@ -38,7 +38,7 @@ pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, ask: impl FnMut
     within(what, asking(ask)).await
 }
 
-/// The same for what the hub itself does only after a long time.
+/// Asks again and again until there is an answer, for what the hub itself does only after a long time.
 ///
 /// # Panics
 /// When there is no answer after minutes.

@@ -16,7 +16,7 @@ const HEAD_BYTES: usize = 200;
 #[derive(Debug)]
 pub struct ListWatcher {
     wire: WebSocketWire,
-    /// Where it stands.
+    /// The newest seq that it was told.
     position: u64,
 }
 
@@ -43,7 +43,7 @@ impl ListWatcher {
         Self { wire, position: 0 }
     }
 
-    /// The same, and takes what there is.
+    /// Connects and subscribes, and takes what there is.
     pub async fn live(address: SocketAddr, conversation: &str) -> Self {
         let mut watcher = Self::connect(address, conversation).await;
         while !matches!(watcher.next().await, WatcherMessage::Live) {}
@@ -91,7 +91,7 @@ pub enum FrameCoverage<'a> {
     Events(u64, u64),
     /// Everything up to here.
     Everything(u64),
-    /// Nothing: a frame of this type.
+    /// A frame of this type covers nothing.
     Nothing(&'a [u8]),
 }
 

@@ -40,7 +40,7 @@ impl WebSocketWire {
         Self::connect_in_silence(address).await.welcomed().await
     }
 
-    /// The same over a socket whose kernel keeps few bytes that nobody reads, as that of a far and slow machine.
+    /// Connects as [`Self::connect`] does, over a socket whose kernel keeps few bytes that nobody reads, as that of a far and slow machine.
     ///
     /// # Panics
     /// When the hub does not answer as it must.
@@ -59,12 +59,12 @@ impl WebSocketWire {
         self
     }
 
-    /// The same unless the hub is gone, or goes meanwhile.
+    /// Connects as [`Self::connect`] does; `None` where the hub is gone, or goes meanwhile.
     pub async fn try_connect(address: SocketAddr) -> Option<Self> {
         Self::try_connect_as(None, address).await
     }
 
-    /// The same as whoever `token` stands for.
+    /// Connects as whoever `token` stands for; `None` where the hub is gone, or goes meanwhile.
     pub async fn try_connect_as(token: Option<&str>, address: SocketAddr) -> Option<Self> {
         let stream = within("a connection", TcpStream::connect(address)).await.ok()?;
         stream.set_nodelay(true).ok()?;
@@ -84,7 +84,7 @@ impl WebSocketWire {
         Self::over(stream, address).await
     }
 
-    /// The same with a cookie, as the browser of somebody who is logged in or follows a link.
+    /// Connects with a cookie and says nothing, as the browser of somebody who is logged in or follows a link.
     ///
     /// # Panics
     /// When the upgrade fails.
@@ -110,7 +110,7 @@ impl WebSocketWire {
         Self { socket }
     }
 
-    /// Sends a frame.
+    /// Sends a frame to the hub.
     pub async fn send(&mut self, frame: &ClientFrame) {
         let text = serde_json::to_string(frame).expect("a frame can be written");
         self.send_text(text).await;

@@ -175,7 +175,7 @@ pub(crate) async fn post(path: &str, body: &str) -> Result<String, String> {
 /// What came of a deletion that the hub did not refuse for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deletion {
-    /// It is gone.
+    /// The thing is deleted.
     Done,
     /// Runs go on; it can be forced.
     StillRunning,
@@ -289,7 +289,7 @@ pub(crate) struct OncePerFrame {
 }
 
 impl OncePerFrame {
-    /// Nothing is called before [`ask`](Self::ask).
+    /// Makes one that calls nothing before [`ask`](Self::ask).
     pub(crate) fn new(mut work: impl FnMut() + 'static) -> Self {
         let is_asked = Rc::new(Cell::new(false));
         let asked = Rc::clone(&is_asked);

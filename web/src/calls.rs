@@ -27,12 +27,12 @@ pub struct Call {
 /// Calls by key, in the order in which they began.
 pub type Calls = IndexMap<CallKey, Call>;
 
-/// Which calls are shown.
+/// The calls that a chip of the list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// Executing calls.
+    /// Calls that are executing.
     Running,
-    /// Failed calls.
+    /// Calls that have failed.
     Failed,
     /// Calls that take longer than usual.
     Slow,
@@ -73,7 +73,7 @@ pub enum Sort {
     Tool,
     /// By start, the oldest first.
     Start,
-    /// The longest first.
+    /// By duration, the longest first.
     Duration,
     /// The largest result first.
     Size,

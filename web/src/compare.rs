@@ -153,9 +153,9 @@ fn kind(run: &RunView, item: Option<&Item>) -> String {
 /// Totals of a conversation from some item on: what the two cost after they parted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// How many calls there were.
+    /// The number of tool calls.
     pub calls: usize,
-    /// How many of the calls failed.
+    /// The number of calls that failed.
     pub failed: usize,
     /// The duration of its finished runs together, in milliseconds.
     pub busy_ms: u64,

@@ -19,11 +19,11 @@ const PDF_TOKEN_BYTES: u64 = 25;
 /// Tokens in the context, about, by what they are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ContextFill {
-    /// Messages and answers.
+    /// Tokens of messages and answers.
     pub turns: u64,
-    /// Arguments and results of calls.
+    /// Tokens of arguments and results of calls.
     pub tools: u64,
-    /// Files that came with messages.
+    /// Tokens of files that came with messages.
     pub files: u64,
 }
 
@@ -41,7 +41,7 @@ impl ContextFill {
         }
     }
 
-    /// All of it.
+    /// The sum of all tokens.
     pub fn tokens(self) -> u64 {
         self.turns.saturating_add(self.tools).saturating_add(self.files)
     }

@@ -34,7 +34,7 @@ pub struct Agent {
     pub name: String,
     /// The dialect of its runs.
     pub dialect: String,
-    /// Its model, if the hub knows it.
+    /// The model of the agent, if the hub knows it.
     #[serde(default)]
     pub model: Option<String>,
     /// The kinds of files that it takes.
@@ -103,10 +103,10 @@ pub enum At {
     Rating(Rated),
 }
 
-/// What is rated.
+/// The thing that is rated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Rated {
-    /// A run.
+    /// A run of an agent.
     Run(RunId),
     /// A message: an answer that came as one, without a run.
     Message(MessageId),
@@ -138,7 +138,7 @@ pub struct Control {
 /// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutcome {
-    /// Where it was given.
+    /// The place where the command was given.
     pub at: At,
     /// What was done; `None` if it was refused.
     pub done: Option<Done>,

@@ -35,10 +35,10 @@ const WORDS_MAX: usize = 400;
 /// The most characters of a reason.
 const REASON_MAX: usize = 200;
 
-/// What the frame says.
+/// A message of the frame that draws diagrams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It can draw.
+    /// The frame can draw.
     Ready,
     /// The diagram with this number is drawn.
     Drawn(u32, Drawing),

@@ -1,4 +1,4 @@
-//! Which parts of the page are shown: sheets, dialogs, and tabs of the panel.
+//! Says which parts of the page are shown: sheets, dialogs, and tabs of the panel.
 
 /// The smallest width of the page, in CSS pixels, at which the panel is beside the conversation.
 const BESIDE_WIDTH: f64 = 1200.0;
@@ -11,12 +11,12 @@ pub fn has_room_beside(width: f64) -> bool {
 /// The sheet that covers a narrow page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sheet {
-    /// No sheet.
+    /// The page is not covered.
     #[default]
     None,
     /// The list of conversations.
     List,
-    /// The panel.
+    /// The panel beside the conversation.
     Tools,
 }
 
@@ -28,17 +28,17 @@ impl Sheet {
     }
 }
 
-/// Which dialog is open over the page. At most one is.
+/// The dialog that is open over the page. At most one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OpenDialog {
-    /// No dialog.
+    /// No dialog is open.
     #[default]
     None,
-    /// The keys.
+    /// The list of keys.
     Help,
     /// The palette of commands and conversations.
     Palette,
-    /// The settings.
+    /// The settings of the reader.
     Settings,
     /// The export of the conversation.
     Export,
@@ -63,7 +63,7 @@ impl OpenDialog {
 /// The tabs of the panel beside the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tab {
-    /// All calls.
+    /// The list of all calls.
     #[default]
     Tools,
     /// The tree of agents, or one agent.

@@ -1,5 +1,5 @@
-//! Which failed call is unfolded by itself: the newest, until something else begins. Also the states of calls
-//! as last seen, so that only changes are announced.
+//! Decides which failed call is unfolded by itself: the newest, until something else begins. It also keeps the states of calls as last seen, so that
+//! only changes are announced.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub fn failed_last(view: &View, run: &RunId, id: &ToolCallId) -> bool {
 pub struct States(HashMap<CallKey, ToolState>);
 
 impl States {
-    /// Forgets all states.
+    /// Forgets the states of all calls.
     pub fn forget(&mut self) {
         self.0.clear();
     }

@@ -34,7 +34,7 @@ pub enum Kind {
     Message,
     /// A text of an answer.
     Answer,
-    /// Thinking.
+    /// Thinking of a model.
     Thinking,
     /// The arguments of a call.
     Arguments,
@@ -61,7 +61,7 @@ impl Kind {
 /// The item that contains a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// A message.
+    /// A message of the history.
     Message(MessageId),
     /// A part of a run.
     Part(RunId, PartId),

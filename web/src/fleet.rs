@@ -24,12 +24,12 @@ pub enum Group {
     NeedsYou,
     /// A run is active.
     Running,
-    /// All others.
+    /// All other conversations.
     Recent,
 }
 
 impl Group {
-    /// All groups, in order.
+    /// All groups of the list, in order.
     pub const ALL: [Self; 3] = [Self::NeedsYou, Self::Running, Self::Recent];
 
     /// The heading of the group.
@@ -47,7 +47,7 @@ impl Group {
 pub enum Line {
     /// The heading of a group.
     Head(Group),
-    /// A conversation.
+    /// The row of a conversation.
     Row(ConversationId),
 }
 

@@ -17,16 +17,16 @@ pub const BYTES_MAX: usize = 20 << 10;
 pub enum Token {
     /// A keyword of the language.
     Keyword,
-    /// A string.
+    /// A string of the language.
     Text,
-    /// A comment.
+    /// A comment of the language.
     Comment,
-    /// A number.
+    /// A number of the language.
     Number,
 }
 
 impl Token {
-    /// The CSS class.
+    /// The CSS class of the token.
     pub fn class(self) -> &'static str {
         match self {
             Self::Keyword => "kw",

@@ -1,4 +1,4 @@
-//! Which images on other hosts are offered to the reader, and which host is named for them.
+//! Finds the images on other hosts that are offered to the reader, and the hosts that are named for them.
 
 /// The endings of addresses of images.
 const ENDS: [&str; 7] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg"];

@@ -8,25 +8,25 @@ pub enum Focus {
     Text,
     /// A box or list that scrolls, and handles the keys that scroll.
     Box,
-    /// Anything else.
+    /// Any other element, or none.
     Page,
 }
 
 /// The modifier that is held during a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Modifier {
-    /// None, or only Shift.
+    /// No modifier, or only Shift.
     Nothing,
     /// Ctrl, or the Command key.
     Control,
-    /// Alt.
+    /// The Alt key.
     Alt,
 }
 
 /// What is on the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Screen {
-    /// The page.
+    /// The page itself.
     Page,
     /// A dialog over the page.
     Dialog,
@@ -34,16 +34,16 @@ pub enum Screen {
     Bare,
 }
 
-/// A key press.
+/// A press of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Press<'a> {
     /// The browser's name of the key.
     pub key: &'a str,
-    /// The modifier.
+    /// The modifier that is held.
     pub held: Modifier,
-    /// The focused element.
+    /// The kind of the focused element.
     pub focus: Focus,
-    /// What is on the screen.
+    /// What is on the screen: the page, a dialog or the bare page.
     pub shown: Screen,
     /// Whether the reader has switched single keys off.
     pub is_off: bool,
@@ -52,7 +52,7 @@ pub struct Press<'a> {
 /// What the page does with a key press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyAction {
-    /// Nothing: it is left to the browser.
+    /// The page does nothing: the key is left to the browser.
     Nothing,
     /// Shows or hides the palette.
     Palette,
@@ -64,7 +64,7 @@ pub enum KeyAction {
     Leave,
     /// Scrolls up; the view no longer follows the end.
     Up,
-    /// Scrolls down.
+    /// Scrolls down the view.
     Down,
     /// Runs the command of the key, if there is one.
     Key,

@@ -45,7 +45,7 @@ pub(crate) struct Command {
     pub(crate) shown: &'static str,
     /// What it does, as the list of keys and the palette say it.
     pub(crate) title: &'static str,
-    /// Runs the command.
+    /// The function that runs the command.
     run: fn(Store),
     /// What it takes; without that it is not offered.
     takes: Takes,
@@ -54,11 +54,11 @@ pub(crate) struct Command {
 /// What a command takes beside the page.
 #[derive(Clone, Copy)]
 enum Takes {
-    /// Nothing.
+    /// The command takes nothing else.
     Nothing,
-    /// That the reader may do this here.
+    /// The command takes the right of the reader to do this here.
     Right(ReaderAction),
-    /// Agents of the hub, and that the reader may do this here.
+    /// The command takes agents of the hub, and the right of the reader to do this here.
     Agents(ReaderAction),
     /// Agents of the hub, and that the reader may write here.
     Writing,
@@ -79,7 +79,7 @@ impl Command {
         }
     }
 
-    /// Runs the command.
+    /// Runs the command of the page.
     pub(crate) fn run(self, store: Store) {
         (self.run)(store);
     }

@@ -84,9 +84,9 @@ pub enum Kind {
     Diff(Vec<Line>),
     /// Lines that the tool numbered.
     Numbered(Numbered),
-    /// Terminal output.
+    /// Output of a terminal.
     Terminal(Vec<Piece>),
-    /// Plain text.
+    /// Any other text.
     Plain,
 }
 
@@ -163,7 +163,7 @@ pub fn summary(name: &str, output: &PreviewOutput) -> String {
     format!("{what} · {}", format::bytes(output.text.len() as u64))
 }
 
-/// The same for a result of which only the beginning is here; `left_out` is the number of bytes that are not.
+/// The summary of a result of which only the beginning is here; `left_out` is the number of bytes that are not.
 pub fn summary_of_beginning(output: &PreviewOutput, left_out: u64) -> String {
     let is_json = output.text.trim_start().starts_with(['{', '[']);
     let bytes = left_out.saturating_add(output.text.len() as u64);

@@ -17,9 +17,9 @@ pub type CallKey = (RunId, ToolCallId);
 pub struct Group {
     /// The name of the tool.
     pub name: String,
-    /// Its calls, in the order in which they began.
+    /// The calls of the tool, in the order in which they began.
     pub calls: Vec<CallKey>,
-    /// How many of them failed.
+    /// The number of calls that failed.
     pub failed: usize,
     /// The latencies of the finished calls, in milliseconds, in ascending order.
     latencies: Vec<u64>,

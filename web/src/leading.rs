@@ -1,4 +1,4 @@
-//! Which run the header is about where several go on side by side, such as those of sub-agents that call the model through the proxy.
+//! Chooses the run that the header is about where several go on side by side, such as those of sub-agents that call the model through the proxy.
 
 use model::RunId;
 use model::view::{RunView, View};
@@ -28,7 +28,7 @@ pub fn leading(view: &View, together: &[RunId]) -> Option<RunId> {
 
 #[cfg(test)]
 mod tests {
-    //! Which run leads.
+    //! Tests which run leads.
 
     use model::fold::fold;
 

@@ -30,7 +30,7 @@ const STALE_MS: u64 = 60_000;
 /// The state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 enum Phase {
-    /// Not started.
+    /// The page has not started to connect.
     #[default]
     Idle,
     /// The socket is being opened.
@@ -57,7 +57,7 @@ pub enum Input {
         /// The interval of heartbeats, in milliseconds.
         hb_ms: u64,
     },
-    /// A frame arrived.
+    /// A frame of the hub arrived.
     Heard,
     /// The hub is going to close the socket.
     Bye {
@@ -65,17 +65,17 @@ pub enum Input {
         reconnect: bool,
         /// The requested delay in milliseconds; 0 for none.
         retry_ms: u64,
-        /// The reason.
+        /// The reason that the hub gives.
         reason: String,
     },
     /// The socket was closed or could not be opened.
     Closed {
-        /// The close code.
+        /// The close code of the WebSocket.
         code: u16,
         /// The reason in the close frame.
         reason: String,
     },
-    /// Time has passed.
+    /// Some time has passed.
     Tick,
     /// The page became visible, the machine came online, or the reader wants to try now.
     Wake,
@@ -86,11 +86,11 @@ pub enum Input {
 /// What the caller must do with the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Nothing.
+    /// Do nothing.
     Rest,
-    /// Open a socket.
+    /// Open a new socket.
     Connect,
-    /// Send the hello.
+    /// Send the frame `hello`.
     Hello,
     /// Subscribe to what is shown.
     Subscribe,
@@ -103,7 +103,7 @@ pub enum Act {
 pub enum Status {
     /// Connecting for the first time.
     Connecting,
-    /// Connected.
+    /// The page is connected.
     Up,
     /// The socket is open, but nothing has arrived for more than two heartbeats; the value is in seconds. The
     /// connection may be dead.
@@ -123,7 +123,7 @@ pub enum Status {
     Offline,
     /// The hub has closed the session for good.
     Ended {
-        /// The close code.
+        /// The close code of the WebSocket.
         code: u16,
         /// The hub's reason; may be empty.
         why: String,
@@ -198,7 +198,7 @@ impl Link {
         }
     }
 
-    /// Begins an attempt.
+    /// Begins an attempt to connect.
     fn connect(&mut self, now: u64) -> Act {
         self.phase = Phase::Connecting { since: now };
         Act::Connect

@@ -43,7 +43,7 @@ impl MathNode {
         }
     }
 
-    /// How many elements it has.
+    /// The number of elements in the tree, itself included.
     pub fn elements(&self) -> usize {
         match self {
             Self::Leaf(..) => 1,

@@ -59,7 +59,7 @@ impl Touched {
 /// The part of the program that reads snapshots.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SnapshotReader {
-    /// It can be used.
+    /// The reader can be used.
     #[default]
     Ready,
     /// The page has not fetched it yet.
@@ -69,7 +69,7 @@ enum SnapshotReader {
 /// The state of the page; see the module documentation.
 #[derive(Debug, Default)]
 pub struct Model {
-    /// The open conversation.
+    /// The id of the open conversation.
     conversation: Option<ConversationId>,
     /// The id of its subscription.
     sub: SubscriptionId,
@@ -132,7 +132,7 @@ impl Model {
         (was == SnapshotReader::Awaited).then(|| self.sub_frame()).flatten()
     }
 
-    /// The open conversation.
+    /// The id of the open conversation.
     pub fn conversation(&self) -> Option<&ConversationId> {
         self.conversation.as_ref()
     }

@@ -39,9 +39,9 @@ pub(crate) enum PageModule {
     Panel,
     /// The dialogs over the page.
     Dialogs,
-    /// The timeline.
+    /// The timeline below the conversation.
     Timeline,
-    /// All conversations as tiles.
+    /// The wall: all conversations as tiles.
     Wall,
     /// The bar of a replay.
     Replay,
@@ -49,21 +49,21 @@ pub(crate) enum PageModule {
     Compare,
 }
 
-/// Where a module stands.
+/// The state of a module of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ModuleState {
     /// Nobody has asked for it.
     Unasked,
-    /// It is being fetched.
+    /// The module is being fetched.
     Fetching,
-    /// It can draw.
+    /// The module can draw.
     Ready,
     /// The last try to fetch it failed.
     Missing,
 }
 
 impl PageModule {
-    /// Those that everybody gets, in the order in which they are fetched while the browser is idle.
+    /// The modules that everybody gets, in the order in which they are fetched while the browser is idle.
     const ALL: [Self; 8] = [
         Self::Conversation,
         Self::Kinds,
@@ -125,7 +125,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// None of them is fetched.
+    /// Makes the state in which no module is fetched.
     pub(crate) fn new() -> Self {
         let signal = || RwSignal::new(ModuleState::Unasked);
         Self {
@@ -240,7 +240,7 @@ pub(crate) fn from_module<F: Future<Output = Drawn>>(
     }
 }
 
-/// The same for a second part of a module: what is waited for is said at the first.
+/// Draws a second part of a module, and nothing until it is there: that it is waited for is said at the first part.
 pub(crate) fn more_from_module<F: Future<Output = Drawn>>(
     module: PageModule,
     draw: impl Fn() -> F + Send + 'static,

@@ -61,7 +61,7 @@ impl Navigation {
         self.looks.get()
     }
 
-    /// Shows another address.
+    /// Shows another address of the page.
     fn go(self, path: String, query: &str) {
         self.path.set(path);
         self.looks.set(Looks::parse(query));

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-/// How much of a run is shown.
+/// The level of detail in which runs are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Level {
-    /// Only the answer.
+    /// Only the answer of a run.
     Answer,
     /// Each step in a line.
     #[default]
@@ -16,7 +16,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels, in order.
+    /// All levels of detail, in order.
     pub const ALL: [Self; 3] = [Self::Answer, Self::Steps, Self::All];
 
     /// The label on the page, also the stored value.
@@ -40,9 +40,9 @@ pub enum StepsChoice {
     /// Depending on the dialect, see `FOLDING_DIALECTS`.
     #[default]
     ByDialect,
-    /// Never.
+    /// The steps never fold.
     Open,
-    /// When the answer begins.
+    /// The steps fold when the answer begins.
     Folded,
 }
 
@@ -72,7 +72,7 @@ impl StepsChoice {
     }
 }
 
-/// Something that can be folded.
+/// A thing that can be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fold {
     /// The steps of a run.
@@ -80,12 +80,12 @@ pub enum Fold {
         /// Whether there is an answer for which the steps fold; see [`StepsChoice`].
         answered: bool,
     },
-    /// A thinking section.
+    /// A section with thinking.
     Thinking {
         /// Whether it still grows.
         streaming: bool,
     },
-    /// A tool call.
+    /// The card of a tool call.
     Card {
         /// Whether it failed as the newest step.
         failed: bool,
@@ -125,7 +125,7 @@ impl Choices {
         Self { level, before, chosen: BTreeMap::new() }
     }
 
-    /// The current level.
+    /// The current level of detail.
     pub fn level(&self) -> Level {
         self.level
     }

@@ -41,12 +41,12 @@ impl EntryKind {
     }
 }
 
-/// Where an entry leads.
+/// The target of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// An item.
+    /// An item of the conversation.
     Item(Place),
-    /// A run.
+    /// A run of the conversation.
     Run(RunId),
 }
 
@@ -55,9 +55,9 @@ pub enum Target {
 pub struct Entry {
     /// What it is about.
     pub kind: EntryKind,
-    /// Its text, in one line.
+    /// The text of the entry, in one line.
     pub text: String,
-    /// Where it leads.
+    /// The place that it leads to.
     pub target: Target,
     /// How many entries with this target stand before it.
     pub number: usize,
@@ -68,7 +68,7 @@ pub struct Entry {
 pub struct Outline {
     /// The newest entries, in order.
     pub entries: Vec<Entry>,
-    /// How many earlier ones are left out.
+    /// The number of earlier entries that are left out.
     pub left_out: usize,
 }
 

@@ -8,11 +8,11 @@ use model::{MessageId, RunId};
 /// A piece of a conversation, identified by properties that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Piece {
-    /// A message.
+    /// A message of the history.
     Message(MessageId),
     /// The part of a run between two messages.
     Section {
-        /// The run.
+        /// The id of the run.
         run: RunId,
         /// The index of the section's first item.
         from: usize,

@@ -19,13 +19,13 @@ use model::fold::ViewChange;
 /// A moment of the past, and the view at that moment. It is owned by the model, while a replay is on.
 #[derive(Debug, Default)]
 pub struct Replay {
-    /// The known events.
+    /// The events that are known.
     pub history: History,
     /// The clock and the speed.
     pub player: Player,
     /// The view after the first `at` events.
     view: View,
-    /// How many events the view contains.
+    /// The number of events that the view contains.
     at: usize,
 }
 
@@ -35,7 +35,7 @@ impl Replay {
         &self.view
     }
 
-    /// How many events had happened.
+    /// The number of events that had happened at the moment.
     pub fn at(&self) -> usize {
         self.at
     }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 pub enum ReaderAction {
     /// Write to an agent.
     Say,
-    /// Stop a run.
+    /// Stop a run of an agent.
     Stop,
     /// Consent to a call.
     Approve,
-    /// Refuse a call.
+    /// Refuse to let a call be executed.
     Reject,
     /// Let a run go on that broke off.
     Retry,
@@ -20,11 +20,11 @@ pub enum ReaderAction {
     Label,
     /// Copy the conversation up to a place, perhaps with another message.
     Fork,
-    /// Save it as a file.
+    /// Save the conversation as a file.
     Export,
-    /// Delete it.
+    /// Delete the conversation.
     Delete,
-    /// Share a link to it.
+    /// Share a link to the conversation.
     Share,
 }
 

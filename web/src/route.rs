@@ -26,7 +26,7 @@ use crate::timeline::Drawer;
 pub struct Looks {
     /// The filter of the list and the wall, as on the table of runs; never empty.
     pub filter: Option<String>,
-    /// How much is shown of each turn.
+    /// The level of detail of each turn.
     pub level: Option<Level>,
     /// The item to which the page scrolls. Of several in one address, a call comes before a part, that before
     /// a message.

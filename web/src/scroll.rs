@@ -219,7 +219,7 @@ impl Parts {
         drop(self.window.style().set_property("overflow-anchor", anchor));
     }
 
-    /// The scroll position.
+    /// The scroll position and the heights of the window.
     fn place(&self) -> Place {
         Place {
             top: f64::from(self.window.scroll_top()),

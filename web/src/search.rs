@@ -16,7 +16,7 @@ const HITS: usize = 30;
 /// A hit in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Hit {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: String,
     /// The kind of the text: `message`, `text`, `thinking`, `arguments` or `result`.
     pub kind: String,

@@ -8,7 +8,7 @@ use model::{ConversationId, Epoch, Position, Seq};
 /// The most conversations that are remembered. Of more, those with the oldest newest event are forgotten.
 pub const SEEN_MAX: usize = 500;
 
-/// How far a conversation was seen.
+/// The place up to which a conversation was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     epoch: Epoch,
@@ -43,7 +43,7 @@ impl Seen {
         seen
     }
 
-    /// The stored form.
+    /// The text in which it is stored.
     pub fn text(&self) -> String {
         let places = self.places.iter().map(|(id, it)| (id, &it.epoch, it.seq, it.at));
         serde_json::to_string(&(self.from, self.floor, places.collect::<Vec<_>>())).unwrap_or_default()

@@ -59,7 +59,7 @@ pub(crate) struct Session<L> {
     socket: Option<Socket>,
     /// The number of the newest socket; events of older ones are ignored.
     serial: u32,
-    /// Who is told.
+    /// The listener, which is told what happens.
     listener: L,
 }
 

@@ -7,13 +7,13 @@ use crate::browser;
 pub(crate) struct Setting {
     /// The name in the browser's storage, and of the attribute after `data-`.
     pub(crate) name: &'static str,
-    /// The label.
+    /// The label on the page.
     pub(crate) title: &'static str,
     /// The values, each with its label.
     pub(crate) values: &'static [(&'static str, &'static str)],
 }
 
-/// All settings.
+/// All settings of the styles.
 pub(crate) const SETTINGS: [Setting; 3] = [
     Setting {
         name: "theme",
@@ -24,7 +24,7 @@ pub(crate) const SETTINGS: [Setting; 3] = [
     Setting { name: "motion", title: "Motion", values: &[("system", "System"), ("less", "None")] },
 ];
 
-/// Applies all settings.
+/// Applies all settings to the page.
 pub(crate) fn apply() {
     let Some(root) = browser::document().document_element() else { return };
     for setting in &SETTINGS {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A link, as the hub tells it to those who may see the conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct SharedLink {
-    /// Its short name.
+    /// The short name of the link.
     pub id: String,
     /// Who made it; `None` where the reader's role hides that.
     pub by: Option<String>,
@@ -17,7 +17,7 @@ pub struct SharedLink {
     pub role: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
     /// How often it may still be opened; `None` for no limit.
     pub views_left: Option<u32>,
@@ -47,7 +47,7 @@ pub struct ReaderLink {
     pub audience: Option<String>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
     /// Whether it shows the conversation as it was when the link was made.
     #[serde(default)]
@@ -64,9 +64,9 @@ pub enum Shown {
     Live,
     /// The conversation as it is now.
     Frozen,
-    /// One turn as it is now.
+    /// One turn, as it is now.
     Turn,
-    /// One turn as it goes on.
+    /// One turn, as it goes on.
     LiveTurn,
 }
 
@@ -81,7 +81,7 @@ pub struct LinkRequest {
     /// The role with which it shows the conversation; `None` for that of whoever makes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// How long it lives, in seconds.
+    /// The time for which the link lives, in seconds.
     pub expires_s: u64,
     /// How often it may be opened; `None` for no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

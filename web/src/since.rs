@@ -23,7 +23,7 @@ pub const MUCH_EVENTS: Seq = 40;
 /// How long a page must not have been looked at before a return to it counts, in milliseconds.
 pub const AWAY_MS: u64 = 60_000;
 
-/// Most lines.
+/// Most lines in which changes are told.
 pub const LINES_MAX: usize = 5;
 
 /// Longest words of a question in a line, in characters.
@@ -141,7 +141,7 @@ fn first(view: &View, at: u64) -> Option<Place> {
     message.map(|(id, _)| Place::Message(id.clone())).or_else(part)
 }
 
-/// All calls of all runs.
+/// All calls of all runs in `view`.
 fn tools(view: &View) -> impl Iterator<Item = &ToolView> {
     view.runs.values().flat_map(|run| run.tools.values())
 }

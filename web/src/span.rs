@@ -5,7 +5,7 @@ use crate::format;
 /// A duration on the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// Not shown.
+    /// No duration is shown.
     None,
     /// Over; the duration in milliseconds.
     Took(u64),

@@ -16,9 +16,9 @@ pub const WAITING_MAX: usize = 4;
 /// What to do next with the polite announcements.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing; none waits.
+    /// Do nothing; none waits.
     Rest,
-    /// Announce this.
+    /// Announce this text.
     Say(String),
     /// Ask again after this many milliseconds.
     Wait(u64),

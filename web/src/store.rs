@@ -72,7 +72,7 @@ pub(crate) struct Parts {
     pub(crate) link: LinkStore,
     /// The content, and how it is read.
     pub(crate) reading: ReadingStore,
-    /// Which parts of the page are shown.
+    /// Says which parts of the page are shown.
     pub(crate) panel: PanelStore,
     /// The commands that were given, and drafts for agents.
     pub(crate) control: ControlStore,
@@ -82,11 +82,11 @@ pub(crate) struct Parts {
     pub(crate) rights: RightsStore,
     /// Links to the open conversation.
     pub(crate) sharing: SharingStore,
-    /// The replay.
+    /// The replay of the open conversation.
     pub(crate) replay: ReplayStore,
     /// Announcements to screen readers. All stores make some, so none owns them.
     pub(crate) spoken: Voice,
-    /// Which modules of the page are there. They draw what several stores hold.
+    /// Says which modules of the page are there. They draw what several stores hold.
     pub(crate) modules: Modules,
     /// Notified when the list of conversations changes; the list itself is in the model, in `reading`.
     fleet: Trigger,

@@ -27,13 +27,13 @@ const LOOKED: usize = 12;
 /// Where a tile is on the screen, in CSS pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TileBox {
-    /// Its left edge.
+    /// The left edge of the tile.
     pub left: f64,
-    /// Its upper edge.
+    /// The upper edge of the tile.
     pub top: f64,
-    /// Its right edge.
+    /// The right edge of the tile.
     pub right: f64,
-    /// Its lower edge.
+    /// The lower edge of the tile.
     pub bottom: f64,
 }
 

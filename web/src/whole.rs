@@ -8,10 +8,10 @@ use model::view::ToolView;
 /// The state of loading a whole result.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ResultLoad {
-    /// Not requested.
+    /// Nobody has requested the result.
     #[default]
     No,
-    /// Requested.
+    /// The result is being loaded.
     Loading,
     /// Loaded: the result as JSON, as it was sent.
     Yes(Arc<str>),
@@ -29,11 +29,11 @@ impl ResultLoad {
 /// The side of a call that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The arguments.
+    /// The arguments of the call.
     Arguments,
     /// The result, or the output so far.
     Result,
-    /// Both, as they were received.
+    /// Both sides, as they were received.
     Raw,
 }
 

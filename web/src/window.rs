@@ -68,8 +68,8 @@ pub fn first(count: usize, budget: usize, weight: impl Fn(usize) -> usize) -> us
     0
 }
 
-/// The same while the reader reads further up: no item that was shown is removed until they weigh three times
-/// the budget. `held` is the previous first item.
+/// The index of the first item that is shown while the reader reads further up: no item that was shown is removed until they weigh three times the
+/// budget. `held` is the previous first item.
 pub fn first_held(
     count: usize,
     budget: usize,

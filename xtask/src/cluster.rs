@@ -32,7 +32,7 @@ use told::ClusterFacts;
 /// What the command waits for once everything runs.
 #[derive(Debug, PartialEq, Eq)]
 enum ClusterEvent {
-    /// Somebody wants everything to end.
+    /// The person wants everything to end.
     Stop,
     /// The program of this name has ended.
     Ended(String),

@@ -6,7 +6,7 @@ use crate::failure::{CommandFailure, CommandResult};
 use crate::process::{answer, run, which};
 use std::process::Command;
 
-/// Something that the system has to have.
+/// A package that the system has to have.
 #[derive(Debug)]
 pub(crate) struct SystemPackage {
     /// Who needs it, in the plural: `the browser tests`.

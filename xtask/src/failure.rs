@@ -10,14 +10,14 @@ pub(crate) struct CommandFailure {
     what: String,
     /// What to do about it.
     mend: Option<String>,
-    /// What `main` prints.
+    /// What `main` prints after it.
     after: FailureTrailer,
 }
 
 /// What is left to tell after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FailureTrailer {
-    /// The failure itself.
+    /// The failure itself, as `main` prints it.
     Failure,
     /// The failure and the usage text: the command line was wrong.
     Usage,

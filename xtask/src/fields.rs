@@ -34,12 +34,12 @@ pub(crate) const ROWS: &str = "schema/bounds.txt";
 /// What is made of both.
 pub(crate) const DOCUMENT: &str = "docs/limits.md";
 
-/// What a field holds.
+/// The form of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FieldForm {
-    /// True or false.
+    /// A boolean: true or false.
     Flag,
-    /// A whole number.
+    /// A number without a fraction.
     Number,
     /// A word of a closed list.
     Word,
@@ -47,18 +47,18 @@ pub(crate) enum FieldForm {
     Id,
     /// The name of a conversation, which is refused when it is too long.
     Name,
-    /// Any text.
+    /// A text of any kind.
     Text,
-    /// Any JSON.
+    /// A JSON value of any kind.
     Json,
-    /// Many of something.
+    /// An array or a map of something.
     Many,
     /// An object whose fields have rows of their own.
     Fields(String),
 }
 
 impl FieldForm {
-    /// Its name in the rows and in the table.
+    /// The name of the form in the rows and in the table.
     pub(crate) fn word(&self) -> &str {
         match self {
             Self::Flag => "flag",

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 const FIXTURES: &str = "shared/dialects/fixtures";
 /// Where the other targets begin: each has a folder.
 const SEEDS: &str = "tests/fuzz/seeds";
-/// Where the programs stand.
+/// The folder of the programs.
 const PROGRAMS: &str = "tests/fuzz/fuzz_targets";
 /// The program that tries dialects.
 const DECODE: &str = "decode";
@@ -105,7 +105,7 @@ fn build(ws: &Workspace) -> CommandResult {
 
 /// One target: what is fuzzed under one name.
 struct FuzzTarget<'a> {
-    /// Where its files are.
+    /// The workspace that its files are in.
     ws: &'a Workspace,
     /// The name of a program in [`PROGRAMS`], or of a dialect.
     name: &'a str,

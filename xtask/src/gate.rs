@@ -40,7 +40,7 @@ struct GateStep {
 enum StepOutcome {
     /// What it checks holds.
     Done,
-    /// It could not be done here, and why.
+    /// The step could not be done here; the value says why.
     LeftOut(String),
 }
 

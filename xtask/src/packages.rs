@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-/// Where the lock files are.
+/// The folder of the lock files.
 const FOLDER: &str = "tests/clients";
 /// The file that says that a folder is whole.
 const MARK: &str = "whole";
@@ -50,7 +50,7 @@ pub(crate) fn ensure_network() -> CommandResult {
     debian::ensure(&NETWORK)
 }
 
-/// Where the packages are.
+/// The places of the packages.
 #[derive(Debug)]
 pub(crate) struct Packages {
     /// The interpreter of the venv.

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 /// all, and the page a fifth smaller. What grows with a stream is drawn by hand and not by Leptos.
 const PAGE_FLAGS: (&str, &str) = ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "--cfg=erase_components");
 
-/// The page itself.
+/// The program of the page itself.
 const PAGE: WasmProgram =
     WasmProgram { package: "web", bin: "page", script: LoaderScript::Module, form: ProgramForm::Cut };
 

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 use std::process::Command;
 use std::time::Instant;
 
-/// Where the demo listens.
+/// The address that the demo listens on.
 const DEMO_ADDRESS: &str = "127.0.0.1:4600";
 
 /// What compiles everything that the binary consists of but the page.

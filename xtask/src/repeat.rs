@@ -111,7 +111,7 @@ fn run(
 struct BusyCores {
     /// Set when they are to end.
     stop: Arc<AtomicBool>,
-    /// One for each core.
+    /// The threads, one for each core.
     threads: Vec<JoinHandle<()>>,
 }
 

@@ -33,12 +33,12 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// Something that breaks a rule.
+/// A violation of a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RuleViolation {
     /// Path from the root of the tree, with `/`.
     pub(crate) file: String,
-    /// Line, from 1.
+    /// The line in the file, from 1.
     pub(crate) line: usize,
     /// The name of the rule.
     pub(crate) rule: &'static str,
@@ -55,7 +55,7 @@ impl fmt::Display for RuleViolation {
 /// Everything that the rules look at, read once.
 #[derive(Debug, Default)]
 pub(crate) struct SourceTree {
-    /// Every Rust file.
+    /// Every Rust file of the tree.
     pub(crate) sources: Vec<SourceFile>,
     /// Every manifest, and the documents that rules read: path and text.
     pub(crate) texts: Vec<(String, String)>,
@@ -67,7 +67,7 @@ impl SourceTree {
         self.texts.iter().find(|(name, _)| name == path).map(|(_, text)| text.as_str())
     }
 
-    /// One Rust file, if it exists.
+    /// The Rust file at `path`, if it exists.
     pub(crate) fn source(&self, path: &str) -> Option<&SourceFile> {
         self.sources.iter().find(|source| source.path == path)
     }

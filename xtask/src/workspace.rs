@@ -50,7 +50,7 @@ impl Workspace {
         &self.root
     }
 
-    /// The build directory.
+    /// The build directory of cargo.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }

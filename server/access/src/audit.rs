@@ -21,7 +21,7 @@ pub use check::{AuditCheck, AuditFault};
 /// Most characters of each text of an entry; what is longer is cut.
 const TEXT_CHARS_MAX: usize = 200;
 
-/// What somebody did.
+/// The actions that the audit log records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditedAction {
@@ -31,7 +31,7 @@ pub enum AuditedAction {
     LogIn,
     /// Logged a browser out.
     LogOut,
-    /// Followed a link.
+    /// Followed a share link.
     Follow,
     /// Asked for something and was refused.
     Refused,
@@ -43,15 +43,15 @@ pub enum AuditedAction {
     Export,
     /// Made a conversation of a file.
     Import,
-    /// Deleted a conversation.
+    /// Deleted a conversation for good.
     Delete,
-    /// Made a link.
+    /// Made a share link.
     Share,
-    /// Took a link back.
+    /// Revoked a share link.
     Unshare,
-    /// Made a token.
+    /// Made an access token.
     CreateToken,
-    /// Took a token back.
+    /// Revoked an access token.
     RevokeToken,
     /// Did what only an operator may.
     Administer,
@@ -61,7 +61,7 @@ pub enum AuditedAction {
 /// when it gets one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audited {
-    /// What.
+    /// The action.
     pub deed: AuditedAction,
     /// The name of the principal; empty where nobody knows who.
     pub who: CompactString,
@@ -85,25 +85,25 @@ impl Audited {
         Self { deed, who: who.into(), conversation: None, from: None, detail: None, failed: None }
     }
 
-    /// The same, about `conversation`.
+    /// Sets the conversation that it was about.
     #[must_use]
     pub fn about(self, conversation: &str) -> Self {
         Self { conversation: Some(conversation.into()), ..self }
     }
 
-    /// The same, with `detail`.
+    /// Sets the detail, a text that says more.
     #[must_use]
     pub fn with(self, detail: impl Into<String>) -> Self {
         Self { detail: Some(detail.into()), ..self }
     }
 
-    /// The same, from `address`.
+    /// Sets the address that it came from.
     #[must_use]
     pub fn at(self, address: &str) -> Self {
         Self { from: Some(address.into()), ..self }
     }
 
-    /// The same, which was not done.
+    /// Marks it as not done, for the reason `code`.
     #[must_use]
     pub fn failed(self, code: &str) -> Self {
         Self { failed: Some(code.into()), ..self }
@@ -126,11 +126,11 @@ impl Audited {
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Its number, from 1, rising by 1.
+    /// The number of the entry, from 1, rising by 1.
     pub n: u64,
-    /// When, in milliseconds since 1970 by the hub's clock.
+    /// When it was done, in milliseconds since 1970 by the hub's clock.
     pub at: u64,
-    /// What.
+    /// The action, who did it, and what it was about.
     #[serde(flatten)]
     pub what: Audited,
     /// The SHA-256 of the line before, 64 hex digits; zeros in the first.
@@ -142,7 +142,7 @@ pub struct AuditEntry {
 pub struct AuditHead {
     /// The number of the last line; 0 before the first.
     pub n: u64,
-    /// Its SHA-256, 64 hex digits.
+    /// The SHA-256 of the last line, 64 hex digits.
     pub hash: String,
 }
 

@@ -29,7 +29,7 @@ pub enum BudgetPeriod {
     Day,
     /// From the first of a month to the first of the next.
     Month,
-    /// As long as the token is there.
+    /// From the creation of the token on, without an end.
     Ever,
 }
 

@@ -11,7 +11,7 @@ use crate::secret::{Secret, SecretKind};
 pub enum Channel {
     /// Over TLS, at the hub or at a named proxy.
     Secure,
-    /// Without TLS.
+    /// Over plain HTTP, without TLS.
     Plain,
 }
 

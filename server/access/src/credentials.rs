@@ -37,7 +37,7 @@ pub enum Proof {
 /// An admitted caller. Held as long as whatever it opened; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// The caller.
+    /// The principal that the caller is.
     pub principal: Arc<Principal>,
     /// The credential that admitted it.
     pub proof: Proof,
@@ -64,7 +64,7 @@ pub struct Credentials {
     roles: Roles,
     /// Browsers that logged in or followed a link.
     sessions: Sessions,
-    /// The links.
+    /// The share links.
     shares: Shares,
     /// Who signs tokens that the hub takes, in the order of the settings.
     issuers: Vec<JwtIssuer>,
@@ -76,7 +76,7 @@ impl Credentials {
         Self { own, roles, ..Self::default() }
     }
 
-    /// The same, with issuers of JWT. Their order is that of [`Credentials::set_keys`].
+    /// Adds issuers of JWT. Their order is that of [`Credentials::set_keys`].
     #[must_use]
     pub fn with_issuers(self, issuers: Vec<JwtIssuer>) -> Self {
         Self { issuers, ..self }

@@ -27,12 +27,12 @@ pub enum Denial {
          times is not as it must be"
     )]
     Untrusted,
-    /// Its key is not among those of its issuer.
+    /// The key that signed the token is not among those of its issuer.
     #[error(
         "the key that signed the token is not among those of its issuer, or they could not be fetched yet: try again in a moment"
     )]
     UnknownKey,
-    /// It was made for later.
+    /// The token is not valid yet.
     #[error("the token is not valid yet, or the clocks of its issuer and of this hub differ")]
     NotYet,
     /// Who it is was proven, and no rule of the hub is about them.
@@ -43,7 +43,7 @@ pub enum Denial {
         "the request says in a header who sends it, and comes from no proxy whom this hub believes that, or says it twice"
     )]
     ForgedIdentity,
-    /// Its role is not one of this hub's, so nobody knows what to hide.
+    /// The role of the token or link is not one of this hub's, so nobody knows what to hide.
     #[error(
         "the token or link has a role that this hub does not have, and nobody is let in with it: whoever runs this hub writes \
          [access.roles.NAME] into fanlight.toml, or gives another token"
@@ -57,7 +57,7 @@ pub enum Denial {
         "the database that the hubs share does not answer, so nobody can say whether that holds: try again in a moment"
     )]
     Unavailable,
-    /// They may, but for what their role hides, and the answer cannot be given without that.
+    /// The principal has the right, but its role hides parts that the answer cannot be given without.
     #[error(
         "the role of this principal hides parts of conversations, and what was asked for is not given without them: \
          ask with a token that has no role"

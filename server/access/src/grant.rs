@@ -21,9 +21,9 @@ use crate::right::{Right, Rights};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Grant {
-    /// What it allows.
+    /// The rights that it gives.
     rights: Rights,
-    /// Where it allows that.
+    /// The conversations that it covers.
     pattern: Pattern,
     /// What may be published, where that is not everything; `publish` is among the rights then.
     limit: Option<PublishLimit>,

@@ -54,7 +54,7 @@ pub enum JwtKeyKind {
 /// The settings of an issuer.
 #[derive(Debug, Clone)]
 pub struct JwtSettings {
-    /// Its name: the claim `iss` of its tokens.
+    /// The name of the issuer: the claim `iss` of its tokens.
     pub issuer: CompactString,
     /// The claim `aud` of its tokens must hold one of these.
     pub audiences: Vec<CompactString>,
@@ -104,7 +104,7 @@ pub enum JwtSettingsError {
 /// A token whose signature, issuer, audience and times are right.
 #[derive(Debug, Clone)]
 pub struct VerifiedJwt {
-    /// All that it says.
+    /// All claims of the token.
     pub claims: Map<String, Value>,
     /// When it is over, in milliseconds since 1970; the difference of clocks is counted in.
     pub expires: u64,
@@ -146,7 +146,7 @@ impl JwtIssuer {
         &self.issuer
     }
 
-    /// How its claims become principals.
+    /// The rules by which its claims become principals.
     pub fn mapping(&self) -> &IdentityMapping {
         &self.mapping
     }

@@ -9,15 +9,15 @@ use crate::right::Right;
 pub enum Need {
     /// Nothing: the route reveals nothing, or it is used to log in.
     Nothing,
-    /// That the caller is known, and no right.
+    /// The caller must be known, and needs no right.
     Known,
-    /// These rights on the conversation in the path. For `publish` a grant suffices that is about some publisher ids or kinds: the handler
-    /// must check what comes, by [`Principal::publishes`].
+    /// The caller needs these rights on the conversation in the path. For `publish` a grant suffices that is about some publisher ids or
+    /// kinds: the handler must check what comes, by [`Principal::publishes`].
     OnNamed(&'static [Right]),
-    /// This right on at least one conversation. The route must show and accept only conversations on which
+    /// The caller needs this right on at least one conversation. The route must show and accept only conversations on which
     /// the principal has it.
     OnSome(Right),
-    /// These rights on every conversation, because the route cannot separate what it shows or accepts by
+    /// The caller needs these rights on every conversation, because the route cannot separate what it shows or accepts by
     /// conversation.
     OnAll(&'static [Right]),
     /// Nothing yet: on a socket the first frame has the credential.

@@ -29,13 +29,13 @@ pub const LOGIN_MS: u64 = 10 * 60 * 1000;
 /// What a provider says of itself (OpenID Connect Discovery, 3), as far as it is used.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ProviderMetadata {
-    /// Its name, which its tokens carry.
+    /// The name of the provider, which its tokens carry.
     pub issuer: String,
-    /// Where people log in.
+    /// The URL at which people log in.
     pub authorization_endpoint: String,
-    /// Where the hub gets the ID token for the code.
+    /// The URL at which the hub gets the ID token for the code.
     pub token_endpoint: String,
-    /// Where its keys are.
+    /// The URL of its keys.
     pub jwks_uri: String,
     /// How the hub may show who it is, at the token endpoint.
     #[serde(default)]
@@ -45,7 +45,7 @@ pub struct ProviderMetadata {
 /// Why a provider is not used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
-    /// Its document cannot be read.
+    /// The discovery document cannot be read; the value says why.
     #[error("the discovery document cannot be read: {0}")]
     Document(String),
     /// The document is somebody else's.

@@ -25,7 +25,7 @@ impl Principal {
         Self { name: name.into(), grants, role, link: None }
     }
 
-    /// The same, as somebody who follows a link.
+    /// Marks the principal as one who follows the link `link`.
     #[must_use]
     pub(crate) fn by_link(self, link: Arc<ShareFacts>) -> Self {
         Self { link: Some(link), ..self }

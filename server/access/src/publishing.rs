@@ -35,7 +35,7 @@ pub struct PublishLimit {
 /// Why a text does not limit what is published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishLimitError {
-    /// It is not in the form of one.
+    /// The text is not in the form of a limit.
     #[error("{0:?} does not say what may be published: write publish(as=ci-*|build,kind=status|tool.*)")]
     Form(String),
     /// A pattern is empty, too long, has signs that no id has, or there are too many.

@@ -68,14 +68,14 @@ impl Default for Quotas {
 /// in use.
 #[derive(Debug)]
 pub struct UseCounts<K> {
-    /// Most of each.
+    /// The most that each may have in use.
     max: u32,
-    /// How many are in use, never 0.
+    /// The number that each has in use, never 0.
     by: BTreeMap<K, u32>,
 }
 
 impl<K: Ord + Clone> UseCounts<K> {
-    /// At most `max` of each.
+    /// Makes counts of which each may have `max` at most.
     pub fn new(max: u32) -> Self {
         Self { max, by: BTreeMap::new() }
     }
@@ -104,7 +104,7 @@ impl<K: Ord + Clone> UseCounts<K> {
 #[derive(Debug, Clone)]
 struct FullTimes<K> {
     by: BTreeMap<K, u64>,
-    /// The same, those that have used least first.
+    /// The entries of `by` as (time, key): those that have used least come first.
     order: BTreeSet<(u64, K)>,
 }
 
@@ -115,12 +115,12 @@ impl<K> Default for FullTimes<K> {
 }
 
 impl<K: Ord + Clone> FullTimes<K> {
-    /// That of `whose`; 0 for who is not there.
+    /// The time of `whose`; 0 for one that is not there.
     fn get(&self, whose: &K) -> u64 {
         self.by.get(whose).copied().unwrap_or_default()
     }
 
-    /// Sets that of `whose`.
+    /// Sets the time of `whose`.
     fn set(&mut self, whose: &K, full_at: u64) {
         if let Some(there) = self.by.get_mut(whose) {
             let before = std::mem::replace(there, full_at);

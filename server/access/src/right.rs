@@ -20,7 +20,7 @@ pub enum Right {
 }
 
 impl Right {
-    /// All rights.
+    /// All rights, in order.
     pub const ALL: [Self; 6] =
         [Self::View, Self::Publish, Self::Control, Self::Import, Self::Export, Self::Admin];
 

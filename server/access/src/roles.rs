@@ -12,7 +12,7 @@ use crate::denial::Denial;
 /// Most roles of one hub.
 pub const ROLES_MAX: usize = 100;
 
-/// All roles, by name.
+/// All roles of a hub, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roles {
     /// The masks by name, shared with the principals that have them.
@@ -22,7 +22,7 @@ pub struct Roles {
 /// Why a role was not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoleError {
-    /// As many as may be.
+    /// The hub has [`ROLES_MAX`] roles already.
     #[error("there are more than {ROLES_MAX} roles")]
     Full,
 }

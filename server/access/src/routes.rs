@@ -29,12 +29,12 @@ pub struct Route {
     pub need: Need,
     /// What it tells of conversations.
     pub shows: Shows,
-    /// As what a request counts, besides as a request; `None` for most.
+    /// The act that a request counts as, besides as a request; `None` for most.
     pub act: Option<RatedAct>,
 }
 
 impl Route {
-    /// The same, whose requests count as `act`.
+    /// Makes requests of the route count as `act`.
     const fn counts(self, act: RatedAct) -> Self {
         Self { act: Some(act), ..self }
     }

@@ -25,7 +25,7 @@ pub(crate) enum Behind {
     Token(Hash),
     /// The link with this hash.
     Share(Hash),
-    /// Somebody else vouches for them.
+    /// Another service vouches for the caller.
     Vouched(Arc<Vouched>),
 }
 
@@ -53,11 +53,11 @@ impl Behind {
 pub(crate) struct Session {
     /// The credential for which it stands.
     pub(crate) behind: Behind,
-    /// When it ends, in milliseconds since 1970.
+    /// When the session ends, in milliseconds since 1970.
     pub(crate) expires: u64,
     /// A number that rises with each session, to find the oldest.
     number: u64,
-    /// Its number when it became known that other hubs know it too; `None` for one of this hub alone.
+    /// The number of the session when it became known that other hubs know it too; `None` for one of this hub alone.
     shared: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Session {
 pub struct Sessions {
     /// The sessions by the hash of their secret, expired ones until the next begins.
     open: BTreeMap<Hash, Session>,
-    /// How many sessions were ever begun.
+    /// The number of sessions that were ever begun.
     begun: u64,
 }
 

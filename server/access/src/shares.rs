@@ -68,7 +68,7 @@ pub struct Share {
     pub by: CompactString,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
     /// How many views are left; `None` for no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,13 +84,13 @@ pub struct ShareFacts {
     pub audience: Option<CompactString>,
     /// When it was made, in milliseconds since 1970.
     pub created: u64,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
     /// What it shows if it opens a copy.
     pub frozen: Option<FrozenShare>,
 }
 
-/// All links of a hub.
+/// All share links of a hub.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shares {
     all: Vec<Share>,
@@ -102,10 +102,10 @@ pub enum ShareError {
     /// There are [`SHARES_MAX`] links.
     #[error("there are {SHARES_MAX} links already; revoke those that nobody needs")]
     Full,
-    /// It would have ended already, or last too long.
+    /// The link would have ended already, or last too long.
     #[error("`expires_s` must be between 1 second and 30 days")]
     Life,
-    /// It would allow no view.
+    /// The link would allow no view.
     #[error("`views` must be at least 1")]
     Views,
     /// The note of whom it is for is empty, too long, or no line of text.
@@ -184,7 +184,7 @@ impl Shares {
         Some(self.all.remove(place))
     }
 
-    /// All links, the oldest first.
+    /// All share links, the oldest first.
     pub fn all(&self) -> &[Share] {
         &self.all
     }

@@ -40,7 +40,7 @@ pub struct TokenRecord {
     pub name: CompactString,
     /// The hash of the secret.
     pub hash: Hash,
-    /// The grants.
+    /// The grants of the token.
     pub grants: Vec<Grant>,
     /// The role, which names what is hidden from the principal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +64,7 @@ pub struct TokenRecord {
 pub struct NewToken<'a> {
     /// The name; it must be unique.
     pub name: &'a str,
-    /// The grants.
+    /// The grants of the token.
     pub grants: Vec<Grant>,
     /// The role, which names what is hidden from the principal. Whether the hub has it is checked when the
     /// token is used.
@@ -196,7 +196,7 @@ impl Tokens {
         Ok(self.records.remove(place))
     }
 
-    /// All tokens, the oldest first.
+    /// All tokens of the file, the oldest first.
     pub fn all(&self) -> impl Iterator<Item = &TokenRecord> {
         self.records.iter()
     }

@@ -14,7 +14,7 @@ use crate::secret::Hash;
 use crate::sessions::Behind;
 use crate::vouched::Vouched;
 
-/// For whom a session stands.
+/// The credential for which a session stands.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ToldBehind {
@@ -22,7 +22,7 @@ enum ToldBehind {
     Token(Hash),
     /// The link with this hash.
     Share(Hash),
-    /// Somebody else vouches for them.
+    /// Another service vouches for the caller.
     Vouched {
         name: CompactString,
         grants: Vec<Grant>,
@@ -35,11 +35,11 @@ enum ToldBehind {
 /// A session as other hubs are told of it. It holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldSession {
-    /// The same for all sessions of one token, link or person, and different for others.
+    /// A key of the caller: the same for all sessions of one token, link or person, and different for others.
     pub caller: String,
     /// For whom it stands, as JSON that [`Credentials::take_session`] reads.
     pub behind: String,
-    /// When it ends, in milliseconds since 1970.
+    /// When the session ends, in milliseconds since 1970.
     pub expires: u64,
 }
 

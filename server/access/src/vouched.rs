@@ -9,7 +9,7 @@ use crate::secret::Hash;
 /// the other said at that moment: later changes there count when the caller comes again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vouched {
-    /// The caller.
+    /// The principal that the caller is.
     pub(crate) principal: Arc<Principal>,
     /// When it is over, in milliseconds since 1970.
     pub(crate) expires: u64,
@@ -23,7 +23,7 @@ impl Vouched {
         Self { principal: Arc::new(principal), expires, key: None }
     }
 
-    /// Somebody whose token `key` has signed.
+    /// A caller whose token `key` has signed.
     pub(crate) fn signed(principal: Principal, expires: u64, key: Hash) -> Self {
         Self { principal: Arc::new(principal), expires, key: Some(key) }
     }

@@ -20,7 +20,7 @@ use crate::run::{Answer, RunAddress, Word};
 /// A person's answer about a call.
 #[derive(Debug)]
 pub struct ConsentAnswer {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
     /// Whether it may be executed.
     pub answer: Answer,

@@ -19,7 +19,7 @@ pub enum StartError {
     /// The server of the agent or its model cannot be used, for example because its TLS cannot be set up.
     #[error("the agent {0:?} or its model cannot be reached: {1}")]
     NoWay(CompactString, String),
-    /// As many runs go on as may.
+    /// [`RUNS_AT_ONCE_MAX`] runs go on already.
     #[error("{RUNS_AT_ONCE_MAX} runs go on already")]
     TooMany,
     /// The hub is draining.

@@ -18,7 +18,7 @@ use crate::tools::Toolbox;
 /// The parts of the hub that runs use. Shared by all runs; owned by [`crate::Agents`].
 #[derive(Debug)]
 pub struct Host {
-    /// The conversations.
+    /// The hub that has the conversations.
     pub hub: Arc<Hub>,
     /// Delivers events to viewers. Everything is published through it.
     pub fanout: Arc<Fanout>,

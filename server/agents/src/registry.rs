@@ -44,10 +44,10 @@ struct Known {
     way: OnceLock<Result<Way, String>>,
 }
 
-/// Who does the runs of an agent.
+/// The kinds of agents, by who does their runs.
 #[derive(Debug, Clone)]
 pub(crate) enum KnownKind {
-    /// The hub itself.
+    /// An agent whose runs the hub itself does.
     Runner(Arc<RunnerConfig>),
     /// An agent in another server.
     Remote(Arc<RemoteConfig>),
@@ -170,7 +170,7 @@ impl Agents {
         }
     }
 
-    /// How many runs go on.
+    /// The number of runs that go on.
     pub fn count(&self) -> usize {
         self.going.lock().len()
     }
@@ -264,7 +264,7 @@ impl Agents {
         }
     }
 
-    /// Which of the `names` of sampling fields an agent cannot pass on to its model.
+    /// The sampling fields in `given` that the agent `name` cannot pass on to its model.
     pub fn refuses_of_sampling(&self, name: &str, given: &Map<String, Value>) -> Vec<&'static str> {
         let takes = |field: &str| match self.known.get(name).map(|known| &known.kind) {
             Some(KnownKind::Runner(config)) => sampling::takes(config.provider.api, field),

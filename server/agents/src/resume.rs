@@ -51,7 +51,7 @@ impl Agents {
         Ok(Started { place: place.clone(), after })
     }
 
-    /// Resumes all runs that were going on when the hub died or stopped. Those of agents elsewhere are ended,
+    /// Resumes all runs that were going on when the hub died or stopped. Runs of agents elsewhere are ended, unless the agent
     /// unless the agent waits for a person. Waits for the disk. One that does not go on is traced and left as
     /// it is.
     pub fn resume_all(self: &Arc<Self>, unfinished: Vec<ConversationId>) {

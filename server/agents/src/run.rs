@@ -15,21 +15,21 @@ pub const HUB_STOPPED: &str = "hub_stopped";
 /// The address of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RunAddress {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: ConversationId,
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
 }
 
 /// A person's answer about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It may be executed.
+    /// The call may be executed.
     Yes {
         /// Changed arguments, as JSON text; `None` for those of the call.
         arguments: Option<String>,
     },
-    /// It may not be executed. The model is told the reason.
+    /// The call may not be executed. The model is told the reason.
     No {
         /// The person's reason, if one was given.
         why: Option<String>,
@@ -50,11 +50,11 @@ pub(crate) enum Word {
 /// A call to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Execute {
-    /// The call.
+    /// The id of the tool call.
     pub(crate) tool: ToolCallId,
     /// The name of the tool.
     pub(crate) name: CompactString,
-    /// Its arguments: JSON text as the model wrote it, or as a person changed it.
+    /// The arguments of the call: JSON text as the model wrote it, or as a person changed it.
     pub(crate) arguments: String,
     /// How long it has waited since it was written, in milliseconds.
     pub(crate) queued_ms: u64,

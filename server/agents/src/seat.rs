@@ -52,9 +52,9 @@ pub(crate) struct Going {
 /// The place of a run among those that go on. Dropping it frees the place.
 #[derive(Debug)]
 pub(crate) struct RunPlace {
-    /// Where the place is.
+    /// The agents that have the place.
     agents: Arc<Agents>,
-    /// The run.
+    /// The address of the run.
     place: RunAddress,
     /// The name of its agent.
     agent: CompactString,
@@ -67,7 +67,7 @@ pub(crate) struct Lead {
     reins: Reins,
     /// The other end of [`Going::is_waiting`].
     waits: watch::Sender<bool>,
-    /// The same as [`Going::asked`].
+    /// What the run has asked a person about; shared with [`Going::asked`].
     asked: Arc<AskedAbout>,
 }
 

@@ -27,11 +27,11 @@ pub use stream::{StreamFile, StreamSink, StreamSocket, StreamTarget};
 pub struct AgentConfig {
     /// The name under which it is asked, and which its runs carry.
     pub name: CompactString,
-    /// Who does its runs.
+    /// The kind of the agent: who does its runs.
     pub kind: AgentKind,
 }
 
-/// Who does the runs of an agent.
+/// The kinds of agents, by who does their runs.
 #[derive(Debug, Clone)]
 pub enum AgentKind {
     /// The hub itself, with a model and tools.
@@ -47,7 +47,7 @@ pub struct RunnerConfig {
     pub provider: Provider,
     /// The bounds of a run; they include the names of the model and the agent.
     pub plan: Plan,
-    /// The system prompt.
+    /// The system prompt of the agent.
     pub system: Option<String>,
     /// The kinds of files that its model takes.
     pub files: Vec<FileKind>,
@@ -74,7 +74,7 @@ pub struct RunnerConfig {
 pub struct RemoteConfig {
     /// The protocol in which it is asked and answers.
     pub speaks: RemoteKind,
-    /// The server.
+    /// The server that the agent runs on.
     pub upstream: Upstream,
     /// The path below the server's URL for a request, if it is the same for all.
     pub path: String,
@@ -97,10 +97,10 @@ macro_rules! remote_kinds {
         }
 
         impl RemoteKind {
-            /// All protocols.
+            /// All protocols of agents elsewhere.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// Its name in settings.
+            /// The name of the protocol in settings.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }
             }
@@ -109,17 +109,17 @@ macro_rules! remote_kinds {
 }
 
 remote_kinds! {
-    /// Agno's `AgentOS`.
+    /// `AgentOS` of Agno.
     Agno = "agno";
     /// The server of `LangGraph`.
     LangGraph = "langgraph";
-    /// Whatever speaks AG-UI.
+    /// Any agent that speaks AG-UI.
     AgUi = "ag-ui";
-    /// Deep Agent.
+    /// The server of Deep Agent.
     DeepAgent = "deep-agent";
-    /// Forge.
+    /// The server of Forge.
     Forge = "forge";
-    /// Ralph.
+    /// The server of Ralph.
     Ralph = "ralph";
     /// Whatever speaks OpenAI's chat completions.
     OpenAi = "openai";
@@ -198,18 +198,18 @@ impl RemoteKind {
 /// A server with tools that speaks the Model Context Protocol.
 #[derive(Debug, Clone)]
 pub struct ToolServer {
-    /// Its name, which begins the names of its tools.
+    /// The name of the server, which begins the names of its tools.
     pub name: CompactString,
-    /// How it is reached.
+    /// The transport to the server.
     pub reach: Reach,
     /// How long it may take to start, or to list its tools.
     pub patience: Duration,
 }
 
-/// How a server with tools is reached.
+/// The transport to a server with tools.
 #[derive(Debug, Clone)]
 pub enum Reach {
-    /// As a program that the hub starts, over its stdin and stdout.
+    /// The server is a program that the hub starts, and is spoken to over its stdin and stdout.
     Program {
         /// The program and its arguments.
         command: Vec<String>,
@@ -218,9 +218,9 @@ pub enum Reach {
         /// The folder in which it is started.
         directory: Option<PathBuf>,
     },
-    /// Over streamable HTTP.
+    /// The server is spoken to over streamable HTTP.
     Http {
-        /// Its URL.
+        /// The URL of the server.
         url: String,
         /// The server of that URL and whose certificates it may have.
         upstream: Box<Upstream>,

@@ -23,7 +23,7 @@ pub(crate) struct Streams(Arc<[SinkLink]>);
 struct SinkLink {
     /// To the task of the sink; bounded by its settings.
     events: mpsc::Sender<Arc<str>>,
-    /// How many events it did not take.
+    /// The number of events that it did not take.
     lost: Arc<AtomicU64>,
 }
 
@@ -32,7 +32,7 @@ struct SinkLink {
 pub(crate) struct Tap {
     /// Finds the events in the bytes, whatever vendor they are of.
     framing: BodyFraming,
-    /// Where they go.
+    /// The sinks that get the events.
     sinks: Streams,
 }
 
@@ -84,7 +84,7 @@ impl Tap {
         framing.feed(bytes, &mut |frame| pass(sinks, frame));
     }
 
-    /// Ends the answer.
+    /// Ends the answer: passes on what is left of it.
     pub(crate) fn end(mut self) {
         let Self { framing, sinks } = &mut self;
         framing.end(&mut |frame| pass(sinks, frame));

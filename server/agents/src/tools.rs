@@ -40,14 +40,14 @@ const LEFT_ALONE: Duration = Duration::from_secs(5);
 pub struct Toolbox {
     /// The way to other servers, for servers that are not in the settings.
     egress: Arc<Egress>,
-    /// By name.
+    /// The tool servers, by name.
     servers: BTreeMap<CompactString, Server>,
 }
 
 /// A tool server and what it answered last.
 #[derive(Debug)]
 struct Server {
-    /// Its settings.
+    /// The settings of the server.
     config: ToolServer,
     /// A command that starts another program and ends it when the hub dies; empty to start programs directly.
     launcher: Arc<[OsString]>,

@@ -19,10 +19,10 @@ pub struct HubAddress {
 /// Why a text is not the address of a hub.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It is not a URL.
+    /// The text is not a URL.
     #[error("{0:?} is not a URL; a hub's looks like http://127.0.0.1:4600")]
     NotUrl(String),
-    /// It has a scheme other than `http`.
+    /// The URL has a scheme other than `http`.
     #[error(
         "{0:?} is not an http:// URL; this version speaks plain HTTP, so put a tunnel before a distant hub"
     )]
@@ -30,14 +30,14 @@ pub enum AddressError {
 }
 
 impl HubAddress {
-    /// The same hub, with a token that is sent as `Authorization: Bearer`.
+    /// Sets the token, which is sent as `Authorization: Bearer`.
     #[must_use]
     pub fn with_token(mut self, token: Option<String>) -> Self {
         self.token = token.map(Arc::from);
         self
     }
 
-    /// The same hub; port 0 of its address stands for `port`.
+    /// Replaces port 0 of the address by `port`; leaves other ports alone.
     #[must_use]
     pub fn listening_on(mut self, port: u16) -> Self {
         if self.base.port() == Some(0) {

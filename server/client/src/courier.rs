@@ -84,11 +84,11 @@ pub struct Courier {
     comeback: Reconnection,
 }
 
-/// What to do with a socket after a step.
+/// The state of a socket after a step.
 enum SocketOutcome {
-    /// It goes on.
+    /// The socket stays open.
     On,
-    /// It is lost, for this reason.
+    /// The socket is lost, for this reason.
     Lost(SocketClosed),
 }
 
@@ -110,7 +110,7 @@ impl Courier {
         }
     }
 
-    /// The same courier for a publisher that had earlier lives; `life` must be higher than all of them.
+    /// Sets the life of a publisher that had earlier lives; `life` must be higher than all of them.
     #[must_use]
     pub fn of_life(self, life: u64) -> Self {
         Self { ledger: AckLedger::of_life(life), ..self }
@@ -335,7 +335,7 @@ impl Courier {
         Ok(SocketOutcome::On)
     }
 
-    /// Takes an ack.
+    /// Takes an ack of the hub.
     fn acked(&mut self, ack: Ack) {
         if !self.ledger.ack(ack.id) {
             return;
@@ -376,7 +376,7 @@ impl Courier {
     }
 }
 
-/// Connects at `at`.
+/// Connects to the hub at the time `at`.
 async fn opening(address: HubAddress, at: Instant) -> Result<HubLink, LinkError> {
     tokio::time::sleep_until(at).await;
     HubLink::open(&address).await

@@ -41,18 +41,18 @@ pub struct HubLink {
 /// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// It may succeed later.
+    /// The attempt failed; another one may succeed later.
     #[error("{0}")]
     Failed(String),
     /// The connection was accepted but not answered; it may succeed later.
     #[error("{0}")]
     Silent(String),
-    /// It will not succeed later.
+    /// The hub refused; another attempt will not succeed.
     #[error("{code} {reason}")]
     Refused {
         /// The close code or the HTTP status.
         code: u16,
-        /// The hub's reason.
+        /// The reason that the hub gave.
         reason: String,
     },
 }
@@ -130,7 +130,7 @@ impl HubLink {
         (self.welcome, self.socket)
     }
 
-    /// The hub's welcome.
+    /// The hub's answer to `hello`.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }

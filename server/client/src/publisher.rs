@@ -43,9 +43,9 @@ pub struct HttpPublisher {
 pub struct PublishReceipt {
     /// The position of the conversation after it.
     pub position: Position,
-    /// How many events were made of it.
+    /// The number of events that were made of it.
     pub events: u64,
-    /// How many anomalies were found in it.
+    /// The number of anomalies that were found in it.
     #[serde(default)]
     pub anomalies: u64,
 }
@@ -56,27 +56,27 @@ pub enum PublishError {
     /// No connection could be made: nothing was sent, so a retry is safe.
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The reason.
+        /// The reason of the failure.
         cause: String,
     },
     /// The connection broke: it is unknown how much the hub has taken.
     #[error("the connection to {url} broke: {cause}")]
     Broken {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The reason.
+        /// The reason of the failure.
         cause: String,
     },
     /// The hub refused the request.
     #[error("the hub at {url} refused: {status} {message}")]
     Refused {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The HTTP status.
+        /// The HTTP status of the answer.
         status: u16,
-        /// The hub's message.
+        /// The message of the hub.
         message: String,
     },
 }

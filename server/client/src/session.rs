@@ -187,7 +187,7 @@ impl ViewerSession {
         self.tracker(sub).is_some_and(Tracker::is_live)
     }
 
-    /// How often this session was connected.
+    /// The number of times that this session was connected.
     pub fn connections(&self) -> u64 {
         self.connections
     }

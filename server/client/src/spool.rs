@@ -59,19 +59,19 @@ struct SpoolState {
 /// The progress of a spool, in bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpoolStatus {
-    /// How many were offered.
+    /// Bytes that were offered.
     pub offered: u64,
-    /// How many were taken out.
+    /// Bytes that were taken out.
     pub taken: u64,
-    /// How many were moved to files.
+    /// Bytes that were moved to files.
     pub spilled: u64,
-    /// How many did not fit.
+    /// Bytes that did not fit and were refused.
     pub refused: u64,
     /// Why the files could not be written, if they could not.
     pub stuck: Option<String>,
 }
 
-/// One of the files.
+/// A file of the spool.
 #[derive(Debug)]
 struct SpoolFile {
     file: Arc<Mutex<File>>,

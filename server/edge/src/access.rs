@@ -101,7 +101,7 @@ pub(crate) struct Gate {
 /// The state while access control is on.
 #[derive(Debug)]
 struct Guarded {
-    /// Who is known: tokens, sessions and links.
+    /// The credentials that are known: tokens, sessions and links.
     credentials: RwLock<Credentials>,
     /// The file of tokens, which the hub only reads.
     tokens: TokenStore,
@@ -119,7 +119,7 @@ struct Guarded {
     trusted: Option<TrustedHeaders>,
     /// Where people log in besides with a token.
     provider: Option<Provider>,
-    /// How much each address and principal does.
+    /// The counts of what each address and principal does.
     counted: Counted,
     /// What tokens with a budget have spent.
     ledger: Ledger,

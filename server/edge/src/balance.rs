@@ -48,7 +48,7 @@ pub(crate) struct Balance {
     state: Mutex<BalanceState>,
     /// Conversations that were given away because this hub was overloaded.
     pub(crate) given: Counter,
-    /// Those that stayed although they were to go.
+    /// Conversations that stayed although they were to be given away.
     pub(crate) stayed: Counter,
     /// Conversations that another hub has moved here.
     pub(crate) arrived: Counter,
@@ -66,7 +66,7 @@ struct BalanceState {
 }
 
 impl Balance {
-    /// Begins to measure.
+    /// Begins to measure the load.
     pub(crate) fn new(rules: Overload) -> Self {
         let meter = CpuMeter::new();
         let load = HubLoad { used_millicores: 0, room_millicores: room(&meter, rules), arrivals: 0 };

@@ -29,7 +29,7 @@ use crate::tls::TlsFiles;
 /// How a hub behaves. The default suits one machine.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where events are stored.
+    /// The log in which events are stored.
     pub log: LogChoice,
     /// Access control; `None` lets everybody on this machine do everything.
     pub access: Option<AccessConfig>,
@@ -53,7 +53,7 @@ pub struct Config {
     pub sse_ping: Option<Duration>,
     /// Origins, besides the hub's own, whose pages may call the doors.
     pub origins: Vec<String>,
-    /// What models cost.
+    /// The prices of models.
     pub prices: Prices,
     /// MCP servers with tools for agents.
     pub tools: Vec<ToolServer>,
@@ -65,7 +65,7 @@ pub struct Config {
     pub retain: Retain,
     /// The time between two rounds of removing what need not be kept.
     pub retain_every: Duration,
-    /// Where events are passed on to.
+    /// The sinks to which events are passed on.
     pub sinks: Vec<Sink>,
     /// The time between two heartbeats on a socket.
     pub heartbeat: Duration,
@@ -78,7 +78,7 @@ pub struct Config {
     /// How long a run may have neither an event nor a connection of its publisher before it is called
     /// stalled; zero is for ever.
     pub stalled_after: Duration,
-    /// The same, until the hub ends the run as interrupted.
+    /// How long a run may have neither an event nor a connection of its publisher before the hub ends it as interrupted; zero is for ever.
     pub interrupted_after: Duration,
     /// When the page says that runs are silent and calls are stuck.
     pub silence: SilenceThresholds,
@@ -113,7 +113,7 @@ impl Config {
     }
 }
 
-/// Where events are kept.
+/// The choice of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LogChoice {
     /// In memory, lost with the process.
@@ -128,7 +128,7 @@ pub enum LogChoice {
     },
     /// In PostgreSQL, in tables of its own.
     Postgres {
-        /// The database.
+        /// The address of the database.
         url: Box<PostgresUrl>,
         /// The folder of what this hub has for itself in small files.
         folder: PathBuf,

@@ -46,9 +46,9 @@ const TAG: &str = "frozen-link";
 /// What a link shows of the runs that go on when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyKind {
-    /// They are shown as broken off.
+    /// The runs are shown as broken off.
     Frozen,
-    /// They are shown until they end.
+    /// The runs are shown until they end.
     Live,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Copies {
     making: Mutex<BTreeSet<ConversationId>>,
     /// Told when a link is revoked.
     gone: Notify,
-    /// Those on which this hub writes.
+    /// The tasks that write copies on this hub.
     followers: Followers,
     /// The conversations in memory of which it is known that their links are about them.
     seen: SeenOriginals,
@@ -71,7 +71,7 @@ pub(crate) struct NewCopy<'a> {
     copies: &'a Copies,
     /// The name of the copy.
     pub(crate) conversation: ConversationId,
-    /// What it shows.
+    /// What the link shows of the conversation.
     pub(crate) shows: FrozenShare,
     /// The epoch of what was copied. A conversation that begins anew under its name has another one.
     pub(crate) epoch: Epoch,
@@ -264,7 +264,7 @@ pub(crate) async fn keep_up(shared: &Arc<Shared>) {
     }
 }
 
-/// What came of one look.
+/// The outcome of one look.
 #[derive(Debug, Default)]
 struct Round {
     /// What to wait for until nothing is left of the copies that are over.

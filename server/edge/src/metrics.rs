@@ -36,7 +36,7 @@ pub(crate) fn text(shared: &Shared, measured: Option<&Measured>) -> String {
     page.text
 }
 
-/// What publishers send.
+/// Writes the metrics about what publishers send.
 fn publishing(page: &mut Page) {
     let it = &TALLY;
     page.counter("fanlight_publications_total", "Publications that were taken.", it.publications.get());

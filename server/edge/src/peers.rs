@@ -86,7 +86,7 @@ impl Peers {
     }
 }
 
-/// Which hub has `conversation`, as of a moment ago. One that no hub has becomes this hub's, as [`owner_now`] says. Fails if the log cannot be
+/// The hub that has `conversation`, as of a moment ago. One that no hub has becomes this hub's, as [`owner_now`] says. Fails if the log cannot be
 /// asked.
 pub(crate) async fn owner(
     shared: &Arc<Shared>,
@@ -106,8 +106,8 @@ pub(crate) async fn owner(
     }
 }
 
-/// Which hub has `conversation` now; the log is asked in a thread that may wait. If no hub has it, or its owner's lease has run out, it
-/// becomes this hub's, and if this hub followed it, it is taken over.
+/// The hub that has `conversation` now; the log is asked in a thread that may wait. If no hub has it, or its owner's lease has run out, it becomes
+/// this hub's, and if this hub followed it, it is taken over.
 pub(crate) async fn owner_now(
     shared: &Arc<Shared>,
     conversation: &ConversationId,
@@ -137,7 +137,7 @@ pub(crate) async fn owner_now(
     looked
 }
 
-/// Which hub has `conversation`, as the log says. One that was followed and has no owner any more is taken over. Waits for the disk.
+/// The hub that has `conversation`, as the log says. One that was followed and has no owner any more is taken over. Waits for the disk.
 pub(crate) fn look_for_owner(
     hub: &Hub,
     conversation: &ConversationId,

@@ -14,7 +14,7 @@ use crate::config::LogChoice;
 /// The file of the key, beside the log.
 const FILE: &str = "redact.key";
 
-/// What is redacted.
+/// The kinds and patterns that are redacted.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
     /// The kinds that are built in.
@@ -29,7 +29,7 @@ pub enum RedactionError {
     /// The file of the key cannot be read or made.
     #[error("{path} cannot be used as the key of the marks: {source}")]
     Key {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

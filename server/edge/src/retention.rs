@@ -18,7 +18,7 @@ pub struct Retain {
     pub age: Option<Duration>,
     /// Most bytes of disk that the log uses.
     pub bytes: Option<u64>,
-    /// Most conversations.
+    /// Most conversations that stay.
     pub conversations: Option<u64>,
 }
 

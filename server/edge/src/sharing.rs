@@ -71,7 +71,7 @@ pub(crate) fn is_stand_in(conversation: &ConversationId) -> bool {
 /// Events for a conversation of another hub.
 #[derive(Debug)]
 pub(crate) struct Carried {
-    /// The conversation.
+    /// The id of the conversation.
     pub(crate) conversation: ConversationId,
     /// The events, in order.
     pub(crate) events: Vec<Envelope>,
@@ -116,7 +116,7 @@ pub(crate) struct Peers {
 /// What is on its way to other hubs.
 #[derive(Debug, Default)]
 struct UnderWay {
-    /// How many publications of each conversation.
+    /// The number of publications of each conversation.
     counts: HashMap<ConversationId, usize>,
     /// The memory of all of them, in bytes.
     bytes: usize,

@@ -99,7 +99,7 @@ pub(crate) struct Model {
     pub(crate) provider: String,
     /// The name that clients send as the model.
     pub(crate) id: String,
-    /// What users changed.
+    /// The changes that users made to it.
     entry: Entry,
     /// Whether it is an agent of the hub.
     is_agent: bool,
@@ -291,9 +291,9 @@ impl Shelf {
 /// Whether a provider is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Power {
-    /// Its models are shown.
+    /// The models of the provider are shown.
     On,
-    /// They are hidden.
+    /// The models of the provider are hidden.
     Off,
 }
 
@@ -332,7 +332,7 @@ impl Kept {
 }
 
 impl Entry {
-    /// Applies a change.
+    /// Applies a change of a user.
     fn take(&mut self, change: Change) {
         let Change { favorited, display_name, capabilities } = change;
         self.favorited = favorited.unwrap_or(self.favorited);

@@ -40,16 +40,16 @@ const LIST_PAGE: usize = 1_000;
 pub struct Sink {
     /// A pattern of names, in which `*` stands for any characters.
     pub conversations: String,
-    /// Where their events go.
+    /// The target that its events are passed on to.
     pub target: Target,
 }
 
-/// Where a sink passes events on to.
+/// The targets of a sink.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// A file with one envelope per line.
     File(FileTarget),
-    /// Another hub.
+    /// Another hub, by its address.
     Hub(HubAddress),
 }
 
@@ -60,9 +60,9 @@ pub struct FileTarget {
     pub path: PathBuf,
     /// Most bytes of one file. The last line may exceed them.
     pub max_bytes: u64,
-    /// How many older files are kept.
+    /// The number of older files that are kept.
     pub keep: usize,
-    /// When written events count as delivered.
+    /// The moment from which written events count as delivered.
     pub flush: Flush,
 }
 
@@ -165,7 +165,7 @@ impl Source {
         at.unwrap_or_else(|| self.logged_at(conversation.id(), seq))
     }
 
-    /// The same, as the log has it. A log that cannot be read is logged, and gives none.
+    /// The time of the event `seq` as the log has it, in milliseconds since 1970. `None`, and a line in the trace, if the log cannot be read.
     fn logged_at(&self, id: &ConversationId, seq: Seq) -> Option<u64> {
         let before = seq.checked_sub(1)?;
         let page = blocking(|| self.hub.log().read(id, before, 1));

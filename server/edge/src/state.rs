@@ -35,17 +35,17 @@ use hub::{Fanout, Hub, OrphanTimeouts, Outbox};
 /// A running hub. One for each process, shared by all requests, sockets and tasks.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// The settings.
+    /// The settings of the hub.
     pub(crate) config: Config,
     /// Decides who may come in.
     pub(crate) gate: Gate,
     /// The certificate, if the hub speaks TLS itself.
     pub(crate) tls: Option<Tls>,
-    /// The conversations.
+    /// The conversations and their log.
     pub(crate) hub: Arc<Hub>,
     /// The viewers of the conversations.
     pub(crate) fanout: Arc<Fanout>,
-    /// The open `WebSockets`.
+    /// The `WebSockets` that are open.
     pub(crate) sockets: Sockets,
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
@@ -73,7 +73,7 @@ pub(crate) struct Shared {
     pub(crate) log_turns: AtomicU64,
     /// The other hubs of the log; nothing for a hub that is alone there.
     pub(crate) peers: Option<Peers>,
-    /// Which conversations are being moved to another hub.
+    /// The conversations that are being moved to another hub.
     pub(crate) moves: Arc<Moves>,
     /// How much this hub has to do, and what it gave to others because of that.
     pub(crate) balance: Balance,
@@ -184,7 +184,7 @@ pub fn open_log(choice: &LogChoice) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     open_log_as(choice, None)
 }
 
-/// The same for a hub that others reach under `address`: it shares a database with them.
+/// Opens the log for a hub that others reach under `address`: it shares a database with them.
 fn open_log_as(choice: &LogChoice, address: Option<String>) -> Result<Arc<dyn EventLog>, LogNotOpened> {
     Ok(match choice {
         LogChoice::Memory => Arc::new(MemoryLog::default()),
@@ -224,12 +224,12 @@ impl Sockets {
         number
     }
 
-    /// How many sockets are open.
+    /// The number of sockets that are open.
     pub(crate) fn count(&self) -> u64 {
         self.open.lock().1.len() as u64
     }
 
-    /// Removes a socket.
+    /// Removes the socket `number`.
     pub(crate) fn remove(&self, number: u64) {
         self.open.lock().1.remove(&number);
     }

@@ -1,4 +1,4 @@
-//! Which conversation a caller continues that names none. The decision is in `exchange::continuation`; this
+//! Finds the conversation that a caller continues without naming one. The decision is in `exchange::continuation`; this
 //! module holds what it remembers of all callers and looks conversations up, which may wait for the disk. It
 //! never does that while it holds the memory's lock.
 //!
@@ -46,7 +46,7 @@ struct ReadBack {
 /// What callers have asked, and where. One for each hub.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
-    /// Which callers were told what in which conversation.
+    /// What each caller was told in each conversation.
     memory: Mutex<Continuations>,
     /// Held while a run is begun, so that only one begins at a time.
     one: tokio::sync::Mutex<()>,

@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub struct TlsFiles {
     /// The certificate, followed by those of the authorities that signed it.
     pub cert: PathBuf,
-    /// The private key.
+    /// The private key of the certificate.
     pub key: PathBuf,
 }
 
@@ -32,7 +32,7 @@ pub enum TlsError {
     /// A file cannot be read, or its contents are something else.
     #[error("{file}: {why}")]
     File {
-        /// The file.
+        /// The path of the file.
         file: String,
         /// What is wrong with it.
         why: String,

@@ -31,7 +31,7 @@ pub(crate) struct Traces {
 /// The result of an export.
 #[derive(Debug)]
 pub(crate) struct Taken {
-    /// How many spans were refused.
+    /// The number of spans that were refused.
     pub(crate) rejected: u64,
     /// Reached when the log has everything that was published.
     pub(crate) ticket: Ticket,

@@ -35,7 +35,7 @@ pub(crate) enum Task {
     Large,
     /// The next piece of an answer that is made while it is sent.
     Piece,
-    /// All other work.
+    /// Any other work.
     Small,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Open(#[expect(dead_code, reason = "held, not looked at")] Owne
 /// The bounds of work on request. One set for each hub.
 #[derive(Debug)]
 pub(crate) struct Work {
-    /// All turns.
+    /// The turns of all kinds of work.
     all: Arc<Semaphore>,
     /// The turns among them that searches may take.
     searches: Arc<Semaphore>,

@@ -35,7 +35,7 @@ pub(crate) use sinks::SinkSettings;
 #[derive(Debug, Parser)]
 #[command(name = "fanlight", version, max_term_width = 100, subcommand_required = true)]
 pub(crate) struct Args {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub(crate) command: CliCommand,
 }

@@ -48,15 +48,15 @@ pub(crate) enum CommandError {
     Usage {
         /// What is wrong, and where.
         what: String,
-        /// How to mend it.
+        /// The way to mend it.
         mend: String,
     },
-    /// The command failed.
+    /// The command has failed.
     #[error("{what}\n  {mend}")]
     Failed {
         /// What went wrong, and where.
         what: String,
-        /// How to mend it.
+        /// The way to mend it.
         mend: String,
     },
     /// The reader of stdout has gone. This is not a failure: nothing is left to do.

@@ -115,7 +115,7 @@ impl Subscription {
 /// A pump ends when the last viewer of its group leaves.
 #[derive(Debug)]
 pub struct Fanout {
-    /// The conversations themselves.
+    /// The hub that has the conversations.
     hub: Arc<Hub>,
     /// Conversations with at least one viewer.
     viewed_conversations: DashMap<ConversationId, Arc<ViewedConversation>>,
@@ -249,7 +249,7 @@ pub struct SubscriptionTerms<'a> {
     pub mask: Option<&'a Arc<Mask>>,
     /// The name by which the other viewers know it, where they may know one.
     pub who: Option<&'a str>,
-    /// How events are written for it.
+    /// The delivery of events: how they are written for it.
     pub delivery: Delivery,
 }
 
@@ -294,7 +294,7 @@ impl ViewedConversation {
         pump
     }
 
-    /// How many viewers all its groups have.
+    /// The number of viewers in all groups.
     fn viewers(&self) -> u64 {
         self.pumps.lock().iter().map(|pump| pump.viewers() as u64).sum()
     }

@@ -82,7 +82,7 @@ pub struct Hub {
     conversations: DashMap<ConversationId, Arc<Conversation>>,
     /// The length of `conversations`, which the map could tell only by locking each of its shards.
     count: AtomicUsize,
-    /// Where events are stored.
+    /// The log that stores the events.
     log: Arc<dyn EventLog>,
     /// Conversations whose row changed since [`Hub::take_changed`]. Filled only while there are watchers.
     changed: Mutex<Vec<Arc<Conversation>>>,
@@ -106,7 +106,7 @@ pub struct Hub {
     crowded: Notify,
     /// The timer for runs whose publishers are gone.
     orphans: Orphans,
-    /// What models cost.
+    /// The prices of models.
     prices: Prices,
     /// Who is told of every conversation that moves.
     change_feeds: change_feeds::ChangeFeeds,

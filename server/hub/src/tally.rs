@@ -34,7 +34,7 @@ impl Counter {
 pub struct Tally {
     /// Publications that were taken.
     pub publications: Counter,
-    /// Events in them.
+    /// Events in the publications that were taken.
     pub events: Counter,
     /// Their weight in bytes, about that of their JSON.
     pub bytes: Counter,

@@ -48,7 +48,7 @@ pub trait LogPlace: Send {
     fn open(&self) -> Box<dyn EventLog>;
 }
 
-/// How much a log keeps.
+/// The kinds of logs, by how much they keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
     /// The newest events, while the process lives.
@@ -91,7 +91,7 @@ impl<'a> LogUnderTest<'a> {
         Self { place, log: Some(place.open()) }
     }
 
-    /// The open log.
+    /// The log that is open.
     fn log(&self) -> &dyn EventLog {
         self.log.as_deref().expect("it is open between two restarts")
     }

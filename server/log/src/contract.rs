@@ -100,8 +100,8 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
     /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError>;
 
-    /// What is stored of a conversation that another hub has, for a look at it: nothing is written to it from here. The same as
-    /// [`EventLog::load`] for a log that one hub has alone. Waits for the disk.
+    /// What is stored of a conversation that another hub has, for a look at it: nothing is written to it from here. For a log that one hub has alone
+    /// it does what [`EventLog::load`] does. Waits for the disk.
     fn peek(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         self.load(conversation)
     }

@@ -13,7 +13,7 @@ use crate::Measurement;
 /// How far a publisher has come, stored together with its events for exactly-once.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PublisherMark {
-    /// The publisher.
+    /// The id of the publisher.
     pub publisher: PublisherId,
     /// The epoch of the publisher; later ones are higher (invariant I10).
     pub epoch: u64,
@@ -77,7 +77,7 @@ pub struct SearchDocument {
     pub seq: Seq,
     /// When the hub took that event, in milliseconds since 1970.
     pub at: u64,
-    /// The text.
+    /// The text of the document.
     pub text: String,
 }
 
@@ -86,7 +86,7 @@ pub struct SearchDocument {
 pub enum SearchDocumentPlace {
     /// A part or a call of the run.
     Item(Item),
-    /// A message.
+    /// A message, by its id.
     Message(MessageId),
 }
 
@@ -109,9 +109,9 @@ pub enum SearchDocumentKind {
 /// A tool call that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EndedToolCall {
-    /// The tool.
+    /// The name of the tool.
     pub name: CompactString,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub failed: bool,
     /// How long the call took, in milliseconds; `None` if neither the publisher nor the hub's clock can tell.
     pub latency_ms: Option<u64>,

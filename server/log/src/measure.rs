@@ -57,9 +57,9 @@ pub enum Metric {
     FirstMs = 4,
     /// Calls that ended with a result.
     Calls = 5,
-    /// Those of them that failed.
+    /// Calls that ended with a result and failed.
     CallsFailed = 6,
-    /// Those of them of which it is known, by how long they took.
+    /// Calls that ended with a result and of which the duration is known, by that, see [`bucket`].
     CallMs = 7,
     /// Calls for which a person was asked and answered.
     Waits = 8,
@@ -67,11 +67,11 @@ pub enum Metric {
     WaitMs = 9,
     /// Tokens that models read.
     InputTokens = 10,
-    /// Of those, from a cache.
+    /// Input tokens that were read from a cache.
     CachedTokens = 11,
     /// Tokens that models wrote.
     OutputTokens = 12,
-    /// Of those, for reasoning.
+    /// Output tokens that were spent on reasoning.
     ReasoningTokens = 13,
     /// Tokens, read and written, of runs of which nobody knows what they cost.
     UnpricedTokens = 14,
@@ -118,7 +118,7 @@ impl Metric {
 /// A change of one metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What is measured.
+    /// The metric that changes.
     pub metric: Metric,
     /// When it happened, in milliseconds since 1970. It counts in the hour and the day of UTC that this falls
     /// in.
@@ -138,18 +138,18 @@ pub struct Measurement {
     pub amount: i64,
 }
 
-/// What sums are told apart by.
+/// The names by which sums are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
     /// The name of the agent.
     Agent,
-    /// The model.
+    /// The name of the model.
     Model,
-    /// The tool.
+    /// The name of the tool.
     Tool,
 }
 
-/// Which sums are asked for.
+/// A query for sums of measurements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasureQuery {
     /// The metrics whose sums are wanted.
@@ -173,9 +173,9 @@ pub struct MeasureSum {
     pub start: u64,
     /// The agent; empty where sums are not told apart by it, as are the next two.
     pub agent: CompactString,
-    /// The model.
+    /// The name of the model.
     pub model: CompactString,
-    /// The tool.
+    /// The name of the tool.
     pub tool: CompactString,
     /// See [`Measurement::detail`]; empty for latencies.
     pub detail: CompactString,
@@ -205,10 +205,10 @@ pub(crate) enum MeasureSpan {
 }
 
 impl MeasureSpan {
-    /// Hour and day.
+    /// Both spans: hour and day.
     pub(crate) const ALL: [Self; 2] = [Self::Hour, Self::Day];
 
-    /// How long it is, in milliseconds.
+    /// The length of the span, in milliseconds.
     pub(crate) fn ms(self) -> u64 {
         match self {
             Self::Hour => HOUR_MS,
@@ -238,7 +238,7 @@ pub(crate) struct MeasureKey {
     /// The number of the span since 1970. Multiplied by the span's length it is a time in milliseconds.
     pub(crate) start: u64,
     pub(crate) metric: Metric,
-    /// Which names tell it apart; the others are empty.
+    /// The facet: which names tell the row apart; the others are empty.
     pub(crate) facet: Facet,
     /// At most [`ID_BYTES_MAX`] bytes, as are the next three.
     pub(crate) agent: CompactString,

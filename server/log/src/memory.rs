@@ -34,9 +34,9 @@ const ATTACHED_BYTES_MAX: usize = 64 << 20;
 pub struct MemoryLog {
     /// The newest events of each conversation.
     conversations: DashMap<ConversationId, Ring>,
-    /// Large results.
+    /// Results that are too large for their events.
     attached: Mutex<AttachedResults>,
-    /// Sums of measurements.
+    /// The sums of measurements.
     measures: Mutex<MeasuresInMemory>,
     /// Histories that are being imported and are not complete yet. Each begins where its first piece says.
     staged: Mutex<HashMap<ImportId, (Ring, Vec<Attachment>)>>,
@@ -210,7 +210,7 @@ impl EventLog for MemoryLog {
 /// Tool results that are kept beside their events: the newest of all conversations, within [`ATTACHED_BYTES_MAX`].
 #[derive(Debug, Default)]
 struct AttachedResults {
-    /// By conversation and hash, the oldest first.
+    /// The results by conversation and hash, the oldest first.
     results: IndexMap<(ConversationId, CompactString), Arc<str>>,
     /// The length of all of them, in bytes.
     bytes: usize,

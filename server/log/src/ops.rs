@@ -21,27 +21,26 @@ use model::weigh::weigh;
 /// An operation in the queue.
 #[derive(Debug)]
 pub(crate) struct Queued {
-    /// Its number; operations are numbered as they come. They rise by 1 and are never used twice in one life
-    /// of the log.
+    /// The number of the operation. Numbers rise by 1 in the order of the queue and are never used twice in one life of the log.
     pub(crate) ticket: u64,
     /// The memory that it counts for, in bytes. They are counted against the queue's bound until the
     /// operation is written.
     pub(crate) bytes: usize,
-    /// How it gets into the database.
+    /// The way in which it gets into the database.
     pub(crate) write_path: WritePath,
-    /// The operation itself.
+    /// The operation that is queued.
     pub(crate) op: Op,
 }
 
 /// How an operation gets into the database, and when it counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WritePath {
-    /// It is stored once it is in the journal. It becomes rows later.
+    /// The operation is stored once it is in the journal. It becomes rows later.
     Journal,
-    /// It only saves time or space: losing it loses nothing, and what comes after it does not wait for it.
-    /// Its ticket counts as stored as soon as everything before it is.
+    /// The operation only saves time or space: losing it loses nothing, and what comes after it does not wait for it. Its ticket counts as stored as
+    /// soon as everything before it is.
     Optional,
-    /// It is stored once it is rows, and so is what comes after it.
+    /// The operation is stored once it is rows, and so is what comes after it.
     Database,
 }
 
@@ -55,7 +54,7 @@ pub(crate) enum QueuedCoverage {
     Less,
 }
 
-/// One operation. They are applied in order.
+/// An operation of the log. Operations are applied in order.
 #[derive(Debug)]
 pub(crate) enum Op {
     /// Store events with their documents, calls and results.
@@ -74,7 +73,7 @@ pub(crate) enum Op {
     Adopt(Box<StagedImport>),
     /// Forget what was staged.
     Abandon(ImportId),
-    /// Remove a conversation.
+    /// Remove a conversation, with all its rows.
     Remove(ConversationId),
     /// Write the files anew without what is left of a conversation that was removed.
     Purge(ConversationId),
@@ -97,7 +96,7 @@ pub(crate) struct StagedImport {
     pub(crate) epoch: Epoch,
     /// When its newest event was taken, in milliseconds since 1970.
     pub(crate) at: u64,
-    /// Its newest seq. Where the last staged piece ends elsewhere, pieces are missing and nothing is made.
+    /// The newest seq of the conversation. Where the last staged piece ends elsewhere, pieces are missing and nothing is made.
     pub(crate) head: u64,
     /// The packed state at `head`.
     pub(crate) body: Vec<u8>,
@@ -183,18 +182,18 @@ pub(crate) struct CompactedBlocks {
 pub(crate) struct Block {
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// How `body` is to be read.
+    /// The encoding of `body`.
     pub(crate) encoding: Encoding,
     pub(crate) raw: usize,
     pub(crate) body: Vec<u8>,
 }
 
-/// How the body of a block is encoded.
+/// The encoding of the body of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
-    /// As the lines that were packed.
+    /// The lines that were packed, as they are.
     Plain,
-    /// Those lines, compressed with zlib.
+    /// The lines that were packed, compressed with zlib.
     Zlib,
 }
 
@@ -313,8 +312,8 @@ impl Op {
         }
     }
 
-    /// Its name in the file of refused operations. It is also the name in the trace and, for PostgreSQL, in
-    /// the table of refused operations.
+    /// The name of the operation in the file of refused operations. It is also the name in the trace and, for PostgreSQL, in the table of refused
+    /// operations.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Append(_) => "events",
@@ -364,7 +363,7 @@ impl Encoding {
 /// every publisher takes that lock.
 pub(crate) struct WeighedOp {
     pub(crate) op: Op,
-    /// What [`Op::bytes`] says.
+    /// The weight in bytes, as [`Op::bytes`] says.
     pub(crate) bytes: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Which hub has a conversation, where several share a log: what is decided from the rows, without I/O.
+//! Decides which hub has a conversation, where several share a log: from the rows, without I/O.
 //!
 //! ```text
 //!             nobody ──claim──▶ had by life A ──A's lease runs out, or A ends──▶ claimed by life B, A is over
@@ -12,7 +12,7 @@
 
 use std::sync::Arc;
 
-/// Who has a conversation.
+/// The owner of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
     /// This hub; or no hub, if the conversation does not exist and was only looked for: then this hub may answer.
@@ -31,12 +31,12 @@ pub enum Purpose {
     Make,
 }
 
-/// What becomes of a conversation that a hub was about to give up.
+/// The outcome for a conversation that a hub was about to give up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeavingEnd {
-    /// It was given up.
+    /// The conversation was given up.
     Gone,
-    /// It stays.
+    /// The conversation stays.
     Stays,
 }
 
@@ -45,14 +45,14 @@ pub enum LeavingEnd {
 pub(crate) struct LifeRow {
     /// The number of the life; each start of a hub has a higher one.
     pub(crate) number: i64,
-    /// It has ended, or another has ended it.
+    /// The life has ended, or another life has ended it.
     pub(crate) is_over: bool,
-    /// Its lease has run out, as the life that claims from it may judge: that one has renewed its own in time for as long as a lease
-    /// (`who!` in `postgres/claims.rs`).
+    /// The lease has run out, as the life that claims from it may judge: that one has renewed its own in time for as long as a lease (`who!` in
+    /// `postgres/claims.rs`).
     pub(crate) is_expired: bool,
-    /// It has written everything before it ended.
+    /// The life has written everything before it ended.
     pub(crate) ended_well: bool,
-    /// How other hubs reach it; nothing for one that is alone.
+    /// The address under which other hubs reach it; `None` for one that is alone.
     pub(crate) address: Option<Arc<str>>,
     /// The timeline of the database on which it ended well or gave the conversation up; nothing where that is not known.
     pub(crate) left_on: Option<i64>,
@@ -60,19 +60,19 @@ pub(crate) struct LifeRow {
     pub(crate) timeline: Option<i64>,
 }
 
-/// What becomes of a claim to own a conversation.
+/// The decision about a claim to own a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnershipDecision {
     /// The claimant has it already.
     Held,
-    /// It goes to the claimant.
+    /// The conversation goes to the claimant.
     Take {
         /// The life that must be ended in the same transaction.
         ends: Option<i64>,
         /// Whether all that was shown of it is stored.
         past: Handover,
     },
-    /// Another hub has it.
+    /// Another hub has the conversation; the value is its address.
     Follow(Arc<str>),
     /// Another hub has it that cannot be reached: it is alone on the database.
     Closed,
@@ -81,7 +81,7 @@ pub(crate) enum OwnershipDecision {
 /// What is known of a conversation's past when it gets a new owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handover {
-    /// Its last owner has written all that it had shown, and nobody has had it since.
+    /// The last owner has written all that it had shown, and nobody has had the conversation since.
     Whole,
     /// Somebody may have shown what is not stored: it goes on in a new epoch.
     Torn,
@@ -108,10 +108,10 @@ pub(crate) fn decide_ownership(me: i64, owner: &LifeRow) -> OwnershipDecision {
         .map_or(OwnershipDecision::Closed, |address| OwnershipDecision::Follow(Arc::clone(address)))
 }
 
-/// What a life learns when it tries to renew its lease.
+/// The answer to a life that tries to renew its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeaseRenewal {
-    /// It goes on.
+    /// The life goes on.
     Lives,
     /// Another life has ended it: nothing is written here any more.
     StepsDown,

@@ -86,7 +86,7 @@ struct TextKey<'a> {
     publisher: Option<&'a PublisherId>,
 }
 
-/// Which kind of event a delta is. Each form is one kind of event.
+/// The kind of event that a delta is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum DeltaKind {
     /// Text of a part, `part.delta`.
@@ -101,7 +101,7 @@ enum DeltaKind {
 struct Delta<'a> {
     /// The text that it belongs to.
     of: TextKey<'a>,
-    /// Its offset in bytes, if it says one.
+    /// The offset of the delta in bytes, if it says one.
     off: Option<u64>,
     /// The text that it adds.
     text: &'a CompactString,

@@ -29,7 +29,7 @@ const GROWTH: u64 = 2;
 /// A row that a step joins: its key, and the seq of its last event.
 type JoinedRow = (i64, Seq);
 
-/// Where the packer reads what it packs.
+/// The source from which the packer reads what it packs.
 pub(crate) trait BlockSource {
     /// Up to `limit` rows of the conversation `key`, the newest first.
     fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError>;

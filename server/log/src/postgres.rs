@@ -88,7 +88,7 @@ const ROUND_MAX: usize = 200;
 /// How long a life is alive after it said so, where nobody says otherwise.
 const LEASE: Duration = Duration::from_secs(3);
 
-/// How a database is opened.
+/// The options with which a database is opened.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
     /// How long a hub counts as alive after it last said so. Another hub that starts on the database waits that long for one
@@ -115,7 +115,7 @@ pub enum PostgresError {
     /// The log's own runtime was not made.
     #[error("no thread for the database: {0}")]
     Runtime(#[source] std::io::Error),
-    /// Another hub lives on the database.
+    /// Another hub is alive on the database.
     #[error(
         "the database is in use by another hub; stop that one, choose another database or schema, or give both an address to share it (hub_address)"
     )]

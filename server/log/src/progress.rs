@@ -152,7 +152,7 @@ fn some_names(conversations: &IndexSet<ConversationId>) -> String {
 /// What a log had acknowledged as stored and did not find when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostCommits {
-    /// How many transactions are missing, at least.
+    /// The number of transactions that are missing, at least.
     pub commits: u64,
     /// When the newest transaction that is there was made, in milliseconds since 1970; 0 if there is none.
     pub from: u64,

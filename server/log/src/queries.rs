@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::input::{PublisherMark, SearchDocumentKind};
 
-/// Which rows of the list to return.
+/// The query for a page of the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListQuery {
     /// Only rows after this one: the time of its newest event, in milliseconds since 1970, and its name.
@@ -69,14 +69,14 @@ pub struct SearchQuery {
 /// What a search found, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchResults {
-    /// The hits.
+    /// The hits of this page.
     pub hits: Vec<SearchHit>,
     /// How far a search came that was stopped: it has looked at all documents from this number on, so that
     /// [`SearchQuery::before`] continues it. `None` if it came to its end.
     pub stopped_at: Option<u64>,
 }
 
-/// One document that matches.
+/// A document that matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SearchHit {
     /// The number of the document in the index; newer documents have higher numbers.
@@ -109,11 +109,11 @@ pub struct TextRange(pub usize, pub usize);
 /// Figures of the calls of one tool, over all conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolFigures {
-    /// The tool.
+    /// The name of the tool.
     pub name: CompactString,
-    /// How many calls have ended.
+    /// The number of calls that have ended.
     pub calls: u64,
-    /// How many of them failed.
+    /// The number of calls that failed.
     pub failed: u64,
     /// Half of them took at most this long, in milliseconds; within 6 %.
     pub p50_ms: Option<u64>,
@@ -128,7 +128,7 @@ pub struct Retention {
     pub age_ms: Option<u64>,
     /// Most bytes of disk that the log uses.
     pub bytes: Option<u64>,
-    /// Most conversations.
+    /// Most conversations that are kept.
     pub conversations: Option<u64>,
 }
 

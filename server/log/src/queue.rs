@@ -98,7 +98,7 @@ pub(crate) struct QueueState {
     pub(crate) tickets: u64,
     /// From so many bytes on, rows are written at once.
     rows_bytes: usize,
-    /// When the oldest operation that waits came.
+    /// The moment at which the oldest operation that waits came.
     since: Option<Instant>,
     /// Whether everything is to be written as rows at once.
     pub(crate) urgent: bool,
@@ -116,7 +116,7 @@ pub(crate) struct QueueState {
     pub(crate) has_journal: bool,
     /// The newest ticket that changes what searches find.
     found_at: u64,
-    /// When to write what somebody waits for.
+    /// Decides when to write what somebody waits for.
     group_commit: GroupCommit,
     /// The newest ticket that the writer has taken.
     taken: u64,
@@ -136,24 +136,24 @@ pub(crate) struct QueueState {
     pub(crate) write_hold: crate::write_control::WriteHold,
 }
 
-/// How far the log is on its way to its end. It only moves forward.
+/// The stages of a log on the way to its end. It only moves forward.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LogLifecycle {
-    /// It takes what comes.
+    /// The log takes what comes.
     #[default]
     Open,
-    /// It will be closed: nothing is put off any more.
+    /// The log will be closed: nothing is put off any more.
     Draining,
-    /// It writes what is left and then ends.
+    /// The log writes what is left and then ends.
     Closing,
-    /// It was dropped without being closed, as if the process had died.
+    /// The log was dropped without being closed, as if the process had died.
     Dropped,
 }
 
 /// What the writer does next.
 #[derive(Debug)]
 pub(crate) enum WriterStep {
-    /// Write these operations.
+    /// Write these operations in one transaction.
     Write(Vec<Queued>),
     /// Nothing is due: delete some rows of removed conversations.
     Sweep,

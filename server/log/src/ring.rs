@@ -29,7 +29,7 @@ pub struct Ring {
     first: Seq,
     /// Most bytes; a single larger event is kept all the same.
     bytes_max: u64,
-    /// Most events.
+    /// Most events that are kept.
     events_max: usize,
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn word(status: RunStatus) -> &'static str {
 pub(crate) struct StoredRow {
     /// The head of the conversation as of the row.
     pub(crate) head: Seq,
-    /// The row.
+    /// The row as JSON.
     pub(crate) json: String,
     /// The state of the newest run, see [`word`].
     pub(crate) state: Option<&'static str>,

@@ -11,13 +11,13 @@ pub const STORED_SESSIONS_EACH_MAX: usize = 100;
 /// A session as it is stored. It admits nobody: the secret is known by its hash alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSession {
-    /// The hash of its secret.
+    /// The hash of the session's secret.
     pub hash: String,
-    /// The same for all sessions of one token, link or person, and different for others.
+    /// A key of the caller: the same for all sessions of one token, link or person, and different for others.
     pub caller: String,
     /// For whom it stands, as the hubs write it.
     pub behind: String,
-    /// When it ends, in milliseconds since 1970.
+    /// When the session ends, in milliseconds since 1970.
     pub expires: u64,
 }
 

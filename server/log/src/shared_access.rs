@@ -36,7 +36,7 @@ pub struct StoredShare {
     pub share: String,
     /// How often it may still be opened; `None` for no limit.
     pub views_left: Option<u32>,
-    /// When it ends, in milliseconds since 1970.
+    /// When the link ends, in milliseconds since 1970.
     pub expires: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct StoredSpending {
     pub picos: u64,
     /// The number of calls.
     pub calls: u64,
-    /// Of these, those whose cost was estimated.
+    /// The number of those calls whose cost was estimated.
     pub estimated: u64,
 }
 
@@ -82,7 +82,7 @@ pub trait SharedShares: Sync {
     /// The link with this hash, also one that is over.
     fn find_share(&self, hash: &str) -> Result<Option<StoredShare>, LogError>;
 
-    /// All links, the oldest first.
+    /// All share links, the oldest first.
     fn shares(&self) -> Result<Vec<StoredShare>, LogError>;
 
     /// The hashes of all links.
@@ -104,5 +104,5 @@ pub trait SharedSpending: Sync {
     fn trim_spending(&self, known: &[String], now: u64) -> Result<(), LogError>;
 }
 
-/// All that hubs which share a log know together of who comes in.
+/// What hubs that share a log know together of the callers who come in.
 pub trait SharedAccess: SharedSessions + SharedLogins + SharedShares + SharedSpending {}

@@ -13,7 +13,7 @@ pub struct StoredSetting {
 
 /// Where hubs that share a log keep settings. All methods wait for the database.
 pub trait SharedSettings: Sync {
-    /// The setting `name`.
+    /// The value of the setting `name`.
     fn setting(&self, name: &str) -> Result<StoredSetting, LogError>;
 
     /// Sets `name` to `text` if it still has the version `after`; false, and nothing changes, if it has another one. Where this fails, it may

@@ -81,7 +81,7 @@ use ops::{Op, QueuedEvents, StagedImport};
 use readers::Readers;
 pub use schema::SqliteError;
 
-/// How a log on disk is opened.
+/// The options with which a log on disk is opened.
 #[derive(Debug, Clone)]
 pub struct SqliteOptions {
     /// Most bytes of the file; beyond them the log fails as on a full disk. `None` for no bound.
@@ -109,7 +109,7 @@ pub struct SqliteLog {
     readers: Readers,
     /// Connections for searches and the figures of tools.
     searchers: Readers,
-    /// How many conversations there are.
+    /// The number of conversations in the log.
     conversation_count: Arc<ConversationCount>,
     /// The threads, and the lock of the file.
     threads: Mutex<SqliteThreads>,

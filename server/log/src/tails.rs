@@ -9,7 +9,7 @@ use model::{ConversationId, Seq};
 /// Where a conversation ends once everything that waits is written.
 #[derive(Debug, Clone)]
 pub(crate) struct Tail {
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(crate) head: Seq,
     /// The last operation that concerns it.
     pub(crate) ticket: u64,
@@ -20,7 +20,7 @@ pub(crate) struct Tail {
 /// The events that are missing after the head of a conversation.
 #[derive(Debug, Clone, Copy)]
 struct Hole {
-    /// How many appends were not taken.
+    /// The number of appends that were not taken.
     left_out: u64,
     /// Whether a checkpoint is going to fill it. False if the database refuses the state of the conversation
     /// too.
@@ -68,7 +68,7 @@ impl Tails {
         false
     }
 
-    /// Forgets the conversation.
+    /// Forgets where the conversation ends.
     pub(crate) fn remove(&mut self, conversation: &ConversationId) {
         self.count_out(conversation);
         self.known.remove(conversation);
@@ -140,7 +140,7 @@ impl Tails {
         }
     }
 
-    /// How many conversations are known.
+    /// The number of conversations that are known.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.known.len()

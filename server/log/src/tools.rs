@@ -19,7 +19,7 @@ pub(crate) struct ToolCallCounts {
 pub(crate) struct ToolCounts {
     pub(crate) calls: i64,
     pub(crate) failed: i64,
-    /// How many calls by bucket of latency.
+    /// The number of calls in each bucket of latency.
     pub(crate) buckets: BTreeMap<u32, i64>,
 }
 

@@ -15,11 +15,11 @@ pub enum Api {
     /// OpenAI's API, and all that are compatible with it.
     #[default]
     OpenAi,
-    /// Anthropic's API.
+    /// The API of Anthropic.
     Anthropic,
-    /// Gemini's API.
+    /// The API of Gemini.
     Gemini,
-    /// Ollama's API.
+    /// The API of Ollama.
     Ollama,
 }
 
@@ -75,7 +75,7 @@ const KNOWN: [(&str, &str, Api); 16] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     name: CompactString,
-    /// HTTP or HTTPS.
+    /// The scheme: HTTP or HTTPS.
     scheme: Scheme,
     authority: Authority,
     /// The prefix of all paths, without a slash at its end.
@@ -107,9 +107,9 @@ pub enum UpstreamError {
     Certificates {
         /// The name of the upstream.
         upstream: String,
-        /// The file.
+        /// The file with the certificates.
         file: PathBuf,
-        /// The cause.
+        /// The cause of the failure.
         #[source]
         cause: pem::Error,
     },
@@ -123,7 +123,7 @@ pub enum UpstreamError {
     NoCertificates {
         /// The name of the upstream.
         upstream: String,
-        /// The file.
+        /// The file with the certificates.
         file: PathBuf,
     },
 }

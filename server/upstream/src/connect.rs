@@ -34,7 +34,7 @@ pub type RawConnection = TokioIo<Stream>;
 pub(crate) struct KeepAlive {
     /// How long the other side is silent before it is asked for a sign of life.
     pub(crate) interval: Duration,
-    /// How long the answer may take.
+    /// The time that the sign of life may take.
     pub(crate) timeout: Duration,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct KeepAlive {
 pub(crate) const KEEP_ALIVE: KeepAlive =
     KeepAlive { interval: Duration::from_secs(15), timeout: Duration::from_secs(10) };
 
-/// How often TCP probes within the patience.
+/// The number of TCP probes within the patience.
 const PROBES: u32 = 2;
 
 /// Makes connections to one upstream.

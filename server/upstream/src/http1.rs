@@ -60,9 +60,9 @@ pub(crate) struct Http1<B> {
     sender: SendRequest<ReplayBody<B>>,
     /// The stream, to check it while hyper owns it.
     stream: Weak<Mutex<Stream>>,
-    /// When the last request was over.
+    /// The moment at which the last request was over.
     idle_since: Instant,
-    /// How long it may be idle.
+    /// The time that it may be idle.
     idle_max: Duration,
 }
 

@@ -26,7 +26,7 @@ use crate::http2::Http2;
 /// theirs.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How often unused connections are searched.
+/// The time between two searches for unused connections.
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// The connections, and the connector for more. Shared by the clones of one sender. Dropping the last closes
@@ -42,7 +42,7 @@ pub(crate) struct Pool<B> {
 struct OpenConnections<B> {
     /// Idle connections over HTTP/1.1; the one used last is used next.
     idle: Vec<Http1<B>>,
-    /// Connections over HTTP/2.
+    /// Connections over HTTP/2, each shared by several requests.
     shared: Vec<SharedConnection<B>>,
     /// Whether a task drops unused connections.
     is_swept: bool,
@@ -52,7 +52,7 @@ struct OpenConnections<B> {
 #[derive(Debug)]
 struct SharedConnection<B> {
     connection: Arc<Http2<B>>,
-    /// When it was last seen in use.
+    /// The moment at which it was last seen in use.
     used_at: Instant,
 }
 

@@ -30,7 +30,7 @@ pub(crate) type ConnectError = Box<dyn std::error::Error + Send + Sync>;
 /// How an upstream is reached: directly or through a proxy.
 #[derive(Debug, Clone)]
 pub(crate) enum ProxyRoute {
-    /// Directly.
+    /// The upstream is reached directly.
     Direct,
     /// Through a tunnel of a proxy, which does not see the content.
     Tunnel(ProxyServer),

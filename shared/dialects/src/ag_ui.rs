@@ -131,7 +131,7 @@ impl ObjectMeaning for AgUiMeaning {
 }
 
 impl AgUiMeaning {
-    /// Takes one event.
+    /// Decodes one event.
     fn event(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let event = ForeignFields::of(whole);
         self.writer.set_time(event.get("timestamp").count().map(milliseconds));
@@ -251,7 +251,7 @@ impl AgUiMeaning {
         self.calls.end_chunk(kind, event, &mut self.writer, out);
     }
 
-    /// Begins a run.
+    /// Begins a run, and resets what is about the run before.
     fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
         self.writer.begin(model, out);
         self.steps.clear();

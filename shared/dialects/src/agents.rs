@@ -88,7 +88,7 @@ pub(super) fn unwrapped<'a>(name: &'a str, whole: ForeignField<'a>) -> (Cow<'a, 
 pub(super) struct UnansweredCalls(IndexMap<CompactString, CompactString>);
 
 impl UnansweredCalls {
-    /// Adds a call.
+    /// Adds the call `id` of the tool `name`, as the newest.
     pub(super) fn add(&mut self, id: &str, name: &str) {
         self.0.insert(CompactString::new(id), CompactString::new(name));
     }

@@ -105,7 +105,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 /// The meaning of one stream. All that is about the open run is reset when it ends.
 #[derive(Debug)]
 struct AgnoMeaning {
-    /// Where the events are written.
+    /// The writer of the events.
     w: EventWriter,
     /// The id of the outermost run; empty before it is known.
     root: CompactString,

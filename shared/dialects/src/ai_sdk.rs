@@ -74,13 +74,13 @@ struct AiSdkMeaning {
     writer: EventWriter,
     /// Texts and reasoning of the message.
     texts: AiSdkTexts,
-    /// Its calls.
+    /// The calls of the message.
     calls: AiSdkCalls,
     /// Something was received in this message: another `start` begins another one.
     has_content: bool,
     /// The message said that it is whole.
     is_finished: bool,
-    /// It said that somebody stopped it.
+    /// The message said that somebody stopped it.
     is_aborted: bool,
     /// Why the model stopped last.
     finish_reason: Option<CompactString>,
@@ -125,7 +125,7 @@ impl ObjectMeaning for AiSdkMeaning {
 }
 
 impl AiSdkMeaning {
-    /// Takes one part.
+    /// Decodes one part of the stream.
     fn part(&mut self, whole: ForeignField<'_>, out: &mut Decoded) {
         let part = ForeignFields::of(whole);
         let kind = part.get("type").text().unwrap_or_default();

@@ -62,7 +62,7 @@ struct BernardMeaning {
     graph: Option<Box<LangGraphMeaning>>,
     /// Reads the chunks; its writer is used for everything else.
     chat: OpenAiChatMeaning,
-    /// Reads the messages.
+    /// Reads the stream if it consists of messages.
     messages: BernardMessages,
     /// The calls without a result.
     open: UnansweredCalls,

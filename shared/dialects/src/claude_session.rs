@@ -63,26 +63,26 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 struct ClaudeSessionMeaning {
     /// What agents do, and where the events are written.
     work: ClaudeStream,
-    /// Which lines are of which sub-agent.
+    /// Assigns the lines of side chains to their sub-agents.
     chains: SideChains,
     /// The title of the session, until a run has it.
     title: Option<String>,
     /// The id of the newest message of the main agent, and its tokens, which are not written yet.
     usage: (CompactString, AnthropicTokens),
-    /// How far the run is.
+    /// The progress of the open run.
     turn: RunProgress,
     /// When the line before this one happened, in milliseconds since 1970.
     last: Option<u64>,
 }
 
-/// How far the run is, to decide whether it was complete when the next one begins.
+/// The progress of a run, to decide whether it was complete when the next one begins.
 #[derive(Debug, Default, Clone, Copy)]
 struct RunProgress {
     /// The main agent has done something.
     has_begun: bool,
     /// The last that the main agent did was to write text.
     is_answered: bool,
-    /// The same, of agents on side chains: all that there is in a file of their own.
+    /// The last that agents on side chains did was to write text; a file of their own has no other agents.
     is_answered_aside: bool,
 }
 

@@ -45,7 +45,7 @@ pub struct UserDialectError {
     pub line: u64,
     /// The key on that line, or other text there.
     pub key: String,
-    /// What is wrong.
+    /// What is wrong, in words.
     pub why: String,
 }
 
@@ -56,7 +56,7 @@ pub struct UserDialect {
     name: CompactString,
     /// The places of everything that is read.
     rules: std::sync::Arc<ExtractionRules>,
-    /// How a stream is divided into objects.
+    /// The format of a stream: how it is divided into objects.
     format: CustomFormat,
 }
 

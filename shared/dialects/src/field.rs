@@ -249,7 +249,7 @@ impl<'a> ForeignFields<'a> {
             .map_or(ForeignField::default(), |(_, field)| *field)
     }
 
-    /// All fields with their names.
+    /// All fields of the object, with their names.
     pub fn into_all(self) -> impl Iterator<Item = (Cow<'a, str>, ForeignField<'a>)> {
         self.0.into_iter()
     }

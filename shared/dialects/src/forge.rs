@@ -63,7 +63,7 @@ struct ForgeMeaning {
     writer: EventWriter,
     /// The text of the answer.
     text: CumulativeText,
-    /// Its reasoning.
+    /// The reasoning before the answer.
     thinking: CumulativeText,
     /// The calls of the run, by the dialect's id, or the writer's if there is none.
     calls: IndexMap<CompactString, ForgeCall>,
@@ -78,9 +78,9 @@ struct ForgeMeaning {
 struct ForgeCall {
     /// The id by which the writer knows it.
     id: CompactString,
-    /// It was written that it is executed.
+    /// The event that the call is executing was written.
     runs: bool,
-    /// It has its result.
+    /// The call has its result.
     is_over: bool,
     /// How it ended, as its status says: if no result comes, that is all that is known.
     end: Option<ToolState>,

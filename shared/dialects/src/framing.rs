@@ -30,14 +30,14 @@ pub use sse::SseSplitter;
 pub struct StreamPiece<'a> {
     /// The line of the stream on which the piece begins, from 1.
     pub line: u64,
-    /// The piece itself.
+    /// The content of the piece.
     pub body: FramedItem<'a>,
 }
 
 /// The content of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FramedItem<'a> {
-    /// An SSE event.
+    /// One server-sent event.
     Event {
         /// The name; empty if the stream gave none.
         name: &'a str,

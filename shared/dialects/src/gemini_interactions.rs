@@ -70,7 +70,7 @@ struct InteractionsMeaning {
     steps: BTreeMap<u64, OpenStep>,
     /// The interaction had a step: those of its end repeat what was streamed.
     has_steps: bool,
-    /// How it stands, unless it goes on.
+    /// The status that the interaction ended with; nothing while it goes on.
     status: Option<CompactString>,
     /// The tokens that were reported last.
     usage: Option<Usage>,

@@ -96,7 +96,7 @@ pub(super) struct LangGraphMeaning {
     usage: Option<Usage>,
     /// Why the main model stopped last.
     finish_reason: Option<CompactString>,
-    /// The outermost runnable.
+    /// The outermost runnable of the graph.
     root: RootRunnable,
     /// A state or a message was received: the first state alone is what the run began with.
     has_state: bool,

@@ -67,7 +67,7 @@ pub(super) struct ObjectDecoder<M> {
     taking: ObjectReader<M>,
 }
 
-/// How the bytes are divided into objects.
+/// The framing of the objects: how the bytes are divided.
 #[derive(Debug)]
 enum ObjectFraming {
     /// An HTTP body: server-sent events, or JSON values one after the other.

@@ -82,7 +82,7 @@ struct OllamaLine<'a> {
     /// Input tokens; absent if the prompt was cached as a whole.
     #[serde(borrow)]
     prompt_eval_count: ForeignField<'a>,
-    /// Output tokens.
+    /// The number of output tokens.
     #[serde(borrow)]
     eval_count: ForeignField<'a>,
     /// What went wrong, as a text.

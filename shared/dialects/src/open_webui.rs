@@ -69,7 +69,7 @@ struct OpenWebUiMeaning {
     writer: EventWriter,
     /// What was written of the message.
     page: OpenWebUiMessage,
-    /// Reads its text.
+    /// Reads the text of the message.
     content: ContentReader,
     /// The tokens that were reported last.
     usage: Option<Usage>,

@@ -223,7 +223,7 @@ impl ResponsesMeaning {
         self.items.insert(index, OpenItem::start(&body, &mut self.writer, out));
     }
 
-    /// Ends an item.
+    /// Ends the item that the event names.
     fn item_done(&mut self, event: &ResponsesStreamEvent<'_>, out: &mut Decoded) {
         let index = event.output_index.count().unwrap_or(self.latest);
         self.latest = index;

@@ -83,7 +83,7 @@ struct OpenCodeMeaning {
     writer: EventWriter,
     /// The sessions, and what they are in the open run.
     sessions: OpenCodeSessions,
-    /// Who writes each message.
+    /// Knows who writes each message.
     messages: OpenCodeMessages,
     /// The texts of the open run.
     texts: OpenCodeTexts,
@@ -270,7 +270,7 @@ impl OpenCodeMeaning {
         self.sessions.enter(session, &mut self.writer, out)
     }
 
-    /// Writes the failure of a session. That of a sub-agent does not fail the run; an abort cancels it.
+    /// Writes the failure of a session. The failure of a sub-agent does not fail the run; an abort cancels it.
     fn failed(&mut self, session: &str, error: ForeignField<'_>, out: &mut Decoded) {
         if !error.is_truthy() {
             return;

@@ -52,7 +52,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 #[derive(Debug)]
 struct RalphMeaning {
     writer: EventWriter,
-    /// The open text.
+    /// The open text, if there is one.
     parts: AgentParts,
     /// The calls without a result.
     open: UnansweredCalls,

@@ -80,9 +80,9 @@ struct RyeMeaning {
 /// The last work of a thread, which decides how it ended if the transcript does not say.
 #[derive(Debug, Clone, Copy)]
 enum ThreadStanding {
-    /// Something after which more has to come.
+    /// An action after which more has to come.
     Open,
-    /// A whole answer.
+    /// A complete answer.
     Whole,
     /// An answer that broke off.
     Partial,

@@ -43,7 +43,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 /// The meaning of a file, and of bare messages.
 #[derive(Debug)]
 struct SweAgentMeaning {
-    /// Writes the messages.
+    /// Writes the messages of the file.
     trajectory: TrajectoryWriter,
 }
 
@@ -84,7 +84,7 @@ struct SweAgentStep<'a> {
     response: ForeignField<'a>,
     #[serde(borrow)]
     thought: ForeignField<'a>,
-    /// How long the action took, in seconds.
+    /// The duration of the action, in seconds.
     #[serde(borrow)]
     execution_time: ForeignField<'a>,
 }

@@ -36,7 +36,7 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 /// The meaning of tasks, and of bare messages.
 #[derive(Debug)]
 struct TauBenchMeaning {
-    /// Writes the messages.
+    /// Writes the messages of the tasks.
     trajectory: TrajectoryWriter,
 }
 

@@ -33,7 +33,7 @@ pub enum TextForm {
     Xml,
     /// JSON objects of the type `tool_use`, or arrays of them.
     Json,
-    /// Both forms.
+    /// Elements and JSON objects.
     #[default]
     Both,
 }
@@ -85,7 +85,7 @@ pub enum TextCallToken<'a> {
 /// back, so call [`TextCalls::end`] first.
 #[derive(Debug)]
 pub struct TextCalls {
-    /// Which marks begin a candidate.
+    /// The form of the calls, which decides which marks begin a candidate.
     form: TextForm,
     /// The size of the longest call, in bytes, at least 1.
     bytes_max: usize,
@@ -100,15 +100,15 @@ pub struct TextCalls {
 /// The kind of the text in [`TextCalls::held`].
 #[derive(Debug)]
 enum CallCandidate {
-    /// It begins with `<`.
+    /// The candidate begins with `<`.
     Xml(XmlCall),
-    /// It begins with a bracket.
+    /// The candidate begins with a bracket.
     Json(JsonCandidate),
 }
 
 /// What a candidate is, as its reader decided. Lengths are in bytes from the beginning of the candidate.
 enum CandidateVerdict {
-    /// It is not known before more text is received.
+    /// The candidate is not known before more text is received.
     Open,
     /// Plain text, at least up to here; what follows has to be examined.
     Text(usize),

@@ -71,7 +71,7 @@ pub(super) struct TrajectoryMessage<'a> {
     thought: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) action: ForeignField<'a>,
-    /// It was shown to the agent as an example of how to behave.
+    /// The message was shown to the agent as an example of how to behave.
     #[serde(borrow)]
     pub(super) is_demo: ForeignField<'a>,
     #[serde(borrow)]

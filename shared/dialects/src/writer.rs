@@ -103,7 +103,7 @@ struct NamedId {
     tool: ToolCallId,
     /// How many calls of the run have used the id.
     times: u64,
-    /// Its key in [`EventWriter::waiting`], while the provider executes the call.
+    /// The key of the call in [`EventWriter::waiting`], while the provider executes it.
     place: Option<u64>,
 }
 

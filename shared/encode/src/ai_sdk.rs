@@ -231,7 +231,7 @@ fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-/// Writes one part.
+/// Writes one part of the type `kind`, whose fields `fill` puts in.
 fn event(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind);

@@ -211,14 +211,14 @@ impl AnthropicEncoder {
     }
 }
 
-/// Writes a `content_block_delta`.
+/// Writes a `content_block_delta` of the block `index`.
 fn delta(index: u64, out: &mut Vec<u8>, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     event(out, "content_block_delta", |event| {
         event.put("index", &index).nest("delta", fill);
     });
 }
 
-/// Writes a `content_block_stop`.
+/// Writes the `content_block_stop` of the block `index`.
 fn stop(index: u64, out: &mut Vec<u8>) {
     event(out, "content_block_stop", |event| {
         event.put("index", &index);

@@ -109,7 +109,7 @@ fn token(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     });
 }
 
-/// Writes a status.
+/// Writes a status line as an event.
 fn status(scene: &FactContext<'_>, text: &str, out: &mut Vec<u8>) {
     told(out, "status", |event| {
         event.put("description", text).put("agent_depth", &depth(scene));
@@ -122,7 +122,7 @@ fn depth(scene: &FactContext<'_>) -> u32 {
     agent.map_or(0, |agent| agent.depth)
 }
 
-/// Writes one object.
+/// Writes one event of the type `kind`, whose data `fill` puts in.
 fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     data_event(out, |event| {
         event.put("type", kind).nest("data", fill);

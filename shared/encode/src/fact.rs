@@ -7,10 +7,10 @@ use model::ids::{AgentId, PartId, RunId, ToolCallId};
 use model::json::Json;
 use model::view::{AgentView, PartView, RunView, ToolView};
 
-/// Where and when a fact happened.
+/// The conversation, run, agent and time of a fact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactContext<'a> {
-    /// The run.
+    /// The id of the run.
     pub(crate) run_id: &'a RunId,
     /// The run after the event.
     pub(crate) run: &'a RunView,
@@ -33,7 +33,7 @@ pub(crate) enum Fact<'a> {
     RunUpdate,
     /// A run is over; the run in the context says how.
     RunEnd,
-    /// A sub-agent begins.
+    /// A sub-agent begins; the values are its id and its view.
     AgentStart(&'a AgentId, &'a AgentView),
     /// A sub-agent has ended.
     AgentEnd(&'a AgentId, &'a AgentView),
@@ -41,7 +41,7 @@ pub(crate) enum Fact<'a> {
     Part(&'a PartId, &'a PartView, PartStep<'a>),
     /// A step of a tool call.
     Tool(&'a ToolCallId, &'a ToolView, ToolStep<'a>),
-    /// A status line.
+    /// A status line of the run.
     Status(&'a str),
     /// A failure that did not end the run. One that did comes with the end of the run.
     Error(&'a ErrorFact),
@@ -55,13 +55,13 @@ pub(crate) enum Fact<'a> {
 /// it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PartStep<'a> {
-    /// It begins.
+    /// The part begins.
     Start,
     /// More text. Never empty.
     Delta(&'a str),
     /// The text before is not valid any more: the part has the text that replaces it.
     Replaced,
-    /// It ends, complete or not.
+    /// The part ends, complete or not.
     End,
 }
 
@@ -72,24 +72,24 @@ pub(crate) enum ToolStep<'a> {
     Start,
     /// More of the arguments. Never empty.
     Args(&'a str),
-    /// Its arguments are final.
+    /// The arguments are final.
     Called,
-    /// It waits for a person's consent.
+    /// The call waits for a person's consent.
     Asked,
     /// The person has answered: whether it may go on, and why.
     Answered(bool, Option<&'a str>),
-    /// It is being executed.
+    /// The call is being executed.
     Executing,
-    /// Its progress.
+    /// The tool reports its progress.
     Progress(&'a ToolProgress),
-    /// It has printed more. Never empty.
+    /// The tool has printed more. Never empty.
     Output(&'a str),
-    /// It has a result. This may come after the end of its run.
+    /// The call has a result. This may come after the end of its run.
     Result {
-        /// It had a result before, which this one replaces.
+        /// The call had a result before, which this one replaces.
         again: bool,
     },
-    /// It is over without a result; the call's state says why.
+    /// The call is over without a result; its state says why.
     Closed,
 }
 

@@ -187,7 +187,7 @@ impl LangGraphEncoder {
         }
     }
 
-    /// Begins a run.
+    /// Begins a run: resets the state of the run before, and writes its metadata.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         (self.step, self.open, self.told_step) = (0, None, None);
         self.late.clear();

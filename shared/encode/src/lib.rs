@@ -111,7 +111,7 @@ pub struct Caller {
 /// How a stream is divided into pieces, which decides what may be written between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StreamFraming {
-    /// Server-sent events.
+    /// Server-sent events, divided by blank lines.
     Sse,
     /// One JSON object in each line.
     Ndjson,
@@ -136,7 +136,7 @@ pub struct EncoderSpec {
     pub name: &'static str,
     /// The media type of its streams.
     pub content_type: &'static str,
-    /// How its streams are divided into pieces.
+    /// The framing of its streams: how they are divided into pieces.
     pub framing: StreamFraming,
     /// The additional headers of an HTTP answer.
     pub headers: &'static [(&'static str, &'static str)],

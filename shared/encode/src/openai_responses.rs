@@ -88,7 +88,7 @@ impl FactSink for OpenAiResponsesEncoder {
 }
 
 impl OpenAiResponsesEncoder {
-    /// Begins a response.
+    /// Begins a response for a run.
     fn start(&mut self, scene: &FactContext<'_>, out: &mut Vec<u8>) {
         (self.open, self.items) = (Some(response_id(&self.conversation, scene.run_id)), Vec::new());
         for name in ["response.created", "response.in_progress"] {
@@ -240,7 +240,7 @@ impl OpenAiResponsesEncoder {
         (self.items, self.open) = (items, open);
     }
 
-    /// Writes one event.
+    /// Writes one event, numbered in sequence.
     fn event(&mut self, out: &mut Vec<u8>, name: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
         let sequence = self.sequence;
         self.sequence += 1;

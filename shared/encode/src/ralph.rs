@@ -87,7 +87,7 @@ impl FactSink for RalphEncoder {
     }
 }
 
-/// Writes a status.
+/// Writes a status line as an event.
 fn status(text: &str, out: &mut Vec<u8>) {
     told(out, "status", |event| {
         event.put("content", text);
@@ -121,7 +121,7 @@ fn call(id: &str, tool: &ToolView, step: ToolStep<'_>, out: &mut Vec<u8>) {
     });
 }
 
-/// Writes one object.
+/// Writes one event of the type `kind`, whose fields `fill` puts in.
 fn told(out: &mut Vec<u8>, kind: &str, fill: impl FnOnce(&mut ObjectWriter<'_>)) {
     out.extend_from_slice(b"event: message\r\ndata: ");
     ObjectWriter::write(out, |event| {

@@ -268,7 +268,7 @@ fn thread(scene: &FactContext<'_>) -> String {
     scene.agent.map_or(scene.run_id.as_str(), |agent| agent.as_str()).to_owned()
 }
 
-/// Writes one line.
+/// Writes one line of the kind `kind`, whose payload `fill` puts in.
 fn line(
     scene: &FactContext<'_>,
     thread: &str,

@@ -32,7 +32,7 @@ pub(crate) trait FactSink: std::fmt::Debug + Send {
 pub(crate) struct FactEncoder<T> {
     /// What the events so far fold to.
     view: View,
-    /// The dialect.
+    /// The sink of the facts: the encoder of the dialect.
     tell: T,
     /// The last failure. The next event decides whether it ended its run.
     held: Option<HeldError>,
@@ -161,10 +161,10 @@ struct StateBefore<'a> {
 
 /// A call before an event.
 struct ToolStateBefore {
-    /// It was passed on.
+    /// The start of the call was passed on.
     is_told: bool,
     state: ToolState,
-    /// Its arguments were final.
+    /// The arguments of the call were final.
     is_called: bool,
 }
 

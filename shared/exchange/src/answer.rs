@@ -45,7 +45,7 @@ pub struct AnswerReader {
     is_broken: bool,
 }
 
-/// Which call of which loop an answer answers.
+/// The loop and the call that an answer belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallTicket {
     pub(super) agent_loop: u64,
@@ -61,7 +61,7 @@ pub(super) enum RunContinuation {
     Ends(RunStatus),
 }
 
-/// How an answer ended.
+/// The way in which an answer ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnswerEnd {
     /// The body came to its end.

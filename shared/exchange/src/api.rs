@@ -9,19 +9,19 @@ use dialects::{anthropic, cohere, gemini, ollama, openai_chat, openai_responses}
 pub enum ModelApi {
     /// OpenAI's chat completions, also as other vendors offer them.
     OpenAiChat,
-    /// OpenAI's legacy completions.
+    /// The legacy completions API of OpenAI.
     OpenAiCompletions,
-    /// OpenAI's responses.
+    /// The responses API of OpenAI.
     OpenAiResponses,
-    /// Anthropic's messages.
+    /// The messages API of Anthropic.
     Anthropic,
     /// Google's `generateContent` and `streamGenerateContent`.
     Gemini,
-    /// Ollama's `/api/chat`.
+    /// The chat API of Ollama, `/api/chat`.
     OllamaChat,
-    /// Ollama's `/api/generate`.
+    /// The completion API of Ollama, `/api/generate`.
     OllamaGenerate,
-    /// Cohere's `/v2/chat`.
+    /// The chat API of Cohere, `/v2/chat`.
     Cohere,
 }
 

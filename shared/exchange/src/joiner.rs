@@ -72,12 +72,12 @@ pub struct CallContext<'a> {
     pub at: u64,
 }
 
-/// Where a call belongs.
+/// The place of a call: its conversation and run, and why.
 #[derive(Debug)]
 pub struct Placement {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: ConversationId,
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
     /// Why the call belongs there.
     pub why: PlacementReason,
@@ -102,43 +102,41 @@ pub struct Placement {
 /// Why a call belongs where it was put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlacementReason {
-    /// It continues nothing that is known: it begins a new loop (in a new conversation, unless the call names
-    /// one).
+    /// The call continues nothing that is known: it begins a new loop (in a new conversation, unless the call names one).
     New,
-    /// It names the answer that it continues.
+    /// The call names the answer that it continues.
     Previous,
-    /// It brings the results of tool calls that a loop waits for.
+    /// The call brings the results of tool calls that a loop waits for.
     Awaited,
-    /// Its history is all that was said in the loop.
+    /// The history of the call is all that was said in the loop.
     History,
-    /// Only the end of its history is what was said last in the loop.
+    /// Only the end of the call's history is what was said last in the loop.
     Tail,
-    /// Its history is all that was said in the loop, but the last answer is written anew or has something behind it.
+    /// The history of the call is all that was said in the loop, but the last answer is written anew or has something behind it.
     Retold,
-    /// It is the same request again.
+    /// The call is the same request again.
     Retry,
-    /// It is the last request of the loop again, with the failure of a tool behind it that the loop's last answer called.
+    /// The call is the last request of the loop again, with the failure of a tool behind it that the loop's last answer called.
     ToolFailed,
-    /// Its history is that of another conversation up to a point, after which that conversation went on
-    /// differently.
+    /// The history of the call is that of another conversation up to a point, after which that conversation went on differently.
     Fork,
 }
 
-/// Where a conversation branches off.
+/// The point at which a conversation branches off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkPoint {
     /// The conversation that it branches off from.
     pub conversation: ConversationId,
     /// The run after which it branches off.
     pub run: RunId,
-    /// How many messages both have in common.
+    /// The number of messages that both have in common.
     pub messages: u64,
 }
 
 /// Events for a conversation.
 #[derive(Debug)]
 pub struct PlacedEvents {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: ConversationId,
     /// The run that they are about.
     pub run: RunId,

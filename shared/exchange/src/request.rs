@@ -49,7 +49,7 @@ pub struct ModelRequest {
 /// One message of the history that a request carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestMessage {
-    /// Who said it.
+    /// The role of the speaker.
     pub role: RequestRole,
     /// The parts of the message, in order.
     pub pieces: Vec<MessagePiece>,
@@ -60,7 +60,7 @@ pub struct RequestMessage {
 pub enum RequestRole {
     /// The user of the agent.
     User,
-    /// The model.
+    /// The model that answers.
     Assistant,
     /// Instructions among the messages.
     System,
@@ -86,7 +86,7 @@ impl RequestRole {
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessagePiece {
-    /// Text.
+    /// Text of the message.
     Text(String),
     /// A file or an image, of which only a description is kept.
     File(OmittedFile),
@@ -94,7 +94,7 @@ pub enum MessagePiece {
     Call {
         /// The vendor's id of the call; empty where it has none.
         id: CompactString,
-        /// The tool.
+        /// The name of the tool.
         name: CompactString,
         /// The arguments as text, JSON in most cases.
         arguments: String,

@@ -41,9 +41,9 @@ pub struct FinishedSpan {
     pub is_parent_remote: bool,
     /// The name of the span.
     pub name: String,
-    /// When it began, in nanoseconds since 1970.
+    /// When the span began, in nanoseconds since 1970.
     pub start_ns: u64,
-    /// When it ended, in nanoseconds since 1970.
+    /// When the span ended, in nanoseconds since 1970.
     pub end_ns: u64,
     /// The attributes of the span.
     pub attributes: Attributes,
@@ -66,13 +66,13 @@ pub struct FinishedSpan {
 pub struct SpanEvent {
     /// The name of the event.
     pub name: String,
-    /// When it happened, in nanoseconds since 1970.
+    /// When the event happened, in nanoseconds since 1970.
     pub at_ns: u64,
     /// The attributes of the event.
     pub attributes: Attributes,
 }
 
-/// `id` in hex.
+/// Formats `id` as lower-case hexadecimal digits.
 pub(crate) fn hex(id: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
     id.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xF)]).collect()

@@ -15,7 +15,7 @@ use model::print::Fingerprint;
 pub(super) enum TurnSide {
     /// The user, who asks.
     User,
-    /// The model.
+    /// The model that answers.
     Assistant,
     /// The tools: the results of calls.
     Results,
@@ -70,7 +70,7 @@ impl ComparedWords {
         &self.text
     }
 
-    /// The same files with another text.
+    /// A copy with the same files and another text.
     pub(super) fn with_text(&self, text: &str) -> Self {
         let mut words = Self { files: self.files.clone(), ..Self::default() };
         words.text(text);

@@ -55,7 +55,7 @@ pub enum AnomalyCode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anomaly {
-    /// What.
+    /// The code of the anomaly.
     pub code: AnomalyCode,
     /// Where and which: an id, a line, a piece of the input.
     pub detail: String,
@@ -65,14 +65,14 @@ pub struct Anomaly {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Anomalies {
-    /// How many there were.
+    /// The number of all anomalies, also of those that are not kept.
     pub total: u64,
     /// The first of them.
     pub first: Vec<Anomaly>,
 }
 
 impl Anomalies {
-    /// Counts one more.
+    /// Counts one anomaly, and keeps it with its detail while there is room.
     pub fn note(&mut self, code: AnomalyCode, detail: impl FnOnce() -> String) {
         self.total = self.total.saturating_add(1);
         if self.first.len() < ANOMALIES_KEPT_MAX {

@@ -32,7 +32,7 @@ pub enum CloseCode {
 }
 
 impl CloseCode {
-    /// All of them.
+    /// All close codes.
     pub const ALL: [Self; 11] = [
         Self::ShuttingDown,
         Self::HeartbeatMissed,
@@ -70,7 +70,7 @@ macro_rules! error_codes {
         }
 
         impl ErrorCode {
-            /// All of them.
+            /// All error codes, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
             /// The word on the wire.
@@ -105,7 +105,7 @@ error_codes! {
     SubscriptionInUse = "subscription_in_use", 409;
     /// There is a conversation of that name, and it has events.
     ConversationExists = "conversation_exists", 409;
-    /// No such path.
+    /// The hub has nothing at this path.
     NotFound = "not_found", 404;
     /// The path does not take this method.
     MethodNotAllowed = "method_not_allowed", 405;
@@ -127,7 +127,7 @@ error_codes! {
     PublisherFenced = "publisher_fenced", 409;
     /// The log kept less than what was asked for.
     Gone = "gone", 410;
-    /// The hub stops.
+    /// The hub is shutting down.
     ShuttingDown = "shutting_down", 503;
     /// No byte of a body came for [`crate::limits::BODY_IDLE_MS`].
     BodyTimeout = "body_timeout", 408;

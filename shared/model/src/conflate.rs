@@ -24,7 +24,7 @@ enum DeltaTarget {
 /// An envelope as it was, or several as one.
 #[derive(Debug, Clone)]
 pub enum Conflated {
-    /// As it was.
+    /// An envelope that was joined with no other.
     Same(Arc<Envelope>),
     /// Several deltas of one text.
     Merged(Box<Envelope>),
@@ -43,9 +43,9 @@ impl std::ops::Deref for Conflated {
 
 /// A delta that more text can be joined to.
 struct OpenDelta {
-    /// Its place in the output.
+    /// The index of its envelope in the output.
     place: usize,
-    /// Where the next delta must start.
+    /// The offset at which the next delta must start, in bytes.
     end: u64,
 }
 

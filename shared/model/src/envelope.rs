@@ -11,10 +11,10 @@ use crate::position::Seq;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Event"))]
 pub struct Envelope {
-    /// The event.
+    /// The event itself.
     #[serde(flatten)]
     pub event: Event,
-    /// Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first.
+    /// The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first.
     #[serde(skip_serializing_if = "is_zero")]
     pub seq: Seq,
     /// When the hub took it, in milliseconds since 1970 by the hub's clock.
@@ -46,8 +46,8 @@ impl Envelope {
         parse_wire(json).map(Self::of)
     }
 
-    /// The same for what comes from outside the hub: a number over [`crate::limits::NUMBER_MAX`] is refused, and whatever
-    /// it says, it is not said by the hub.
+    /// Reads an envelope from outside the hub: refuses a number over [`crate::limits::NUMBER_MAX`], and clears the mark that the hub itself said the
+    /// event.
     pub fn received(json: &str) -> Result<Self, EventError> {
         parse_received(json).map(|read| Self { by_hub: false, ..Self::of(read) })
     }

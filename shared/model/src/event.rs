@@ -39,7 +39,7 @@ pub(crate) use wire::{WireEvent, parse_received, parse_wire};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Event {
-    /// What happened.
+    /// The kind of the event, with its fields.
     #[serde(flatten)]
     pub kind: Kind,
     /// The run that it belongs to; [`RunId::none`] for events about the conversation.
@@ -56,7 +56,7 @@ impl Event {
         Self { kind, run: run.clone(), agent: None }
     }
 
-    /// The same event, done by `agent`.
+    /// Sets the sub-agent that did it; `None` for the main agent.
     #[must_use]
     pub fn by(mut self, agent: Option<AgentId>) -> Self {
         self.agent = agent;
@@ -83,7 +83,7 @@ pub enum Kind {
     /// The conversation is a fork: everything before this was said in another one.
     #[serde(rename = "fork")]
     Fork {
-        /// Where it was taken.
+        /// The conversation that it was taken from, and the place in it.
         from: Origin,
     },
     /// Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it.
@@ -99,7 +99,7 @@ pub enum Kind {
     /// run takes it back.
     #[serde(rename = "run.stalled")]
     RunStalled {
-        /// When it was last heard of, in milliseconds since 1970 by the hub's clock.
+        /// When the run was last heard of, in milliseconds since 1970 by the hub's clock.
         since: u64,
     },
     /// A run is over. Its open parts and executing calls are closed with it.
@@ -117,27 +117,27 @@ pub enum Kind {
     /// A streamed text begins.
     #[serde(rename = "part.start")]
     PartStart {
-        /// Its id.
+        /// The id of the part, unique in its run.
         part: PartId,
-        /// What it is.
+        /// The kind of the part: text, thinking or file.
         kind: PartKind,
     },
     /// More text of a part.
     #[serde(rename = "part.delta")]
     PartDelta {
-        /// The part.
+        /// The id of the part.
         part: PartId,
         /// Where the text starts in the part, in bytes of UTF-8; the hub fills it in when the publisher does not.
         #[serde(skip_serializing_if = "Option::is_none")]
         off: Option<u64>,
-        /// The text.
+        /// The text to append.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         text: CompactString,
     },
     /// The text of a part is replaced as a whole (dialects that repeat or correct themselves).
     #[serde(rename = "part.replace")]
     PartReplace {
-        /// The part.
+        /// The id of the part.
         part: PartId,
         /// The whole new text.
         text: String,
@@ -151,21 +151,21 @@ pub enum Kind {
     /// More text of a call's arguments.
     #[serde(rename = "tool.args")]
     ToolArgs {
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
         /// Where the text starts in the arguments, in bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         off: Option<u64>,
-        /// The text.
+        /// The text to append to the arguments.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         text: CompactString,
     },
     /// A call is written: its name and arguments are final, it waits to be executed.
     #[serde(rename = "tool.call")]
     ToolCall {
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
-        /// Its name, where it differs from the one at the start or the start was not seen.
+        /// The name of the tool, where it differs from the one at the start or the start was not seen.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         name: Option<CompactString>,
@@ -179,25 +179,25 @@ pub enum Kind {
     /// More of what a call that still executes has printed.
     #[serde(rename = "tool.output")]
     ToolOutput {
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
         /// Where the text starts in the output, in bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         off: Option<u64>,
-        /// The text.
+        /// The text to append to the output.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         text: CompactString,
     },
     /// What a call gave back; closes it.
     #[serde(rename = "tool.result")]
     ToolResult(ToolResult),
-    /// How far a call is. Ephemeral.
+    /// The progress of a tool call. Ephemeral.
     #[serde(rename = "tool.progress")]
     ToolProgress(ToolProgress),
     /// A line about what goes on ("retrying model in 8 s").
     #[serde(rename = "status")]
     Status {
-        /// The line.
+        /// The text of the line.
         text: String,
     },
     /// Something failed. It does not end the run by itself.
@@ -206,51 +206,51 @@ pub enum Kind {
     /// A call waits for a person's approval.
     #[serde(rename = "approval.request")]
     ApprovalRequest {
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
-        /// What the person is asked.
+        /// The question that the person is asked.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
-    /// The person's answer.
+    /// A person's answer to an approval request.
     #[serde(rename = "approval.answer")]
     ApprovalAnswer {
-        /// The call.
+        /// The id of the tool call.
         tool: ToolCallId,
-        /// Whether it may go on.
+        /// Whether the call may be executed.
         approved: bool,
-        /// Why, in the person's words.
+        /// The reason, in the person's words.
         #[serde(skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
     /// An event of the agent's own, passed through.
     #[serde(rename = "custom")]
     Custom {
-        /// Its name.
+        /// The name of the event, chosen by the publisher.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
-        /// Its content.
+        /// The content of the event, as JSON.
         value: Json,
     },
     /// A foreign event that the decoder has no other name for, as it came.
     #[serde(rename = "raw")]
     Raw {
-        /// The dialect.
+        /// The name of the dialect.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
-        /// The foreign event.
+        /// The foreign event, as JSON.
         value: Json,
     },
-    /// The stream did something that it should not have done; it was survived.
+    /// The stream did something that it should not have done. Decoding went on.
     #[serde(rename = "anomaly")]
     Anomaly(Anomaly),
-    /// How fast tokens come. Ephemeral.
+    /// The rate at which tokens arrive. Ephemeral.
     #[serde(rename = "rate")]
     Rate {
         /// Tokens in the last second.
         tokens: u64,
     },
-    /// A kind of a later version.
+    /// An event of a kind that only a later version knows.
     #[serde(untagged)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     Unknown(Unknown),
@@ -260,14 +260,14 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Message {
-    /// Its id; a message that comes again replaces itself.
+    /// The id of the message; a message that comes again replaces itself.
     pub message: MessageId,
     /// `user`, `system`, `assistant`, `developer`, `tool` or what the dialect says.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub role: CompactString,
-    /// The text.
+    /// The text of the message.
     pub text: String,
-    /// What comes with it.
+    /// The files that come with the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<MessageFile>,
 }
@@ -286,7 +286,7 @@ impl Message {
 pub enum PartKind {
     /// The answer, or a piece of it.
     Text,
-    /// Reasoning.
+    /// Reasoning of the model.
     Thinking,
     /// The model declined; shown as text, marked as such.
     Refusal,
@@ -298,7 +298,7 @@ pub enum PartKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartEnd {
-    /// The part.
+    /// The id of the part.
     pub part: PartId,
     /// Length of the whole text in bytes; the hub fills it in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -307,7 +307,7 @@ pub struct PartEnd {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub hash: Option<CompactString>,
-    /// How long it took by the publisher's own clock, in milliseconds.
+    /// The duration by the publisher's own clock, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// The provider keeps the text to itself (encrypted thinking).
@@ -325,12 +325,12 @@ pub struct ErrorFact {
     /// The name of the failure, as the source has it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub code: CompactString,
-    /// What went wrong.
+    /// What went wrong, for a person.
     pub message: String,
     /// Whether trying again may help; false is a failure that is permanent. Absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
-    /// How long to wait before, in milliseconds.
+    /// How long to wait before another attempt, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
@@ -350,7 +350,7 @@ impl ErrorFact {
 /// An event of a kind that this version does not know: passed on untouched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Unknown {
-    /// The kind.
+    /// The name of the kind (`k` on the wire).
     pub k: CompactString,
     /// All its other fields, but for those of the envelope.
     #[serde(flatten)]

@@ -38,9 +38,9 @@ pub struct Flow {
     counts: BTreeMap<Option<AgentId>, CallCounts>,
     /// Tool calls, all agents together.
     pub tools: usize,
-    /// Those that failed.
+    /// Tool calls that failed, all agents together.
     pub failed: usize,
-    /// Sub-agents.
+    /// The number of sub-agents.
     pub agents: usize,
     /// Rows that are steps: calls, thinking, sub-agents; all lanes together.
     pub steps: usize,
@@ -49,9 +49,9 @@ pub struct Flow {
 /// One row of a run: the item that it draws, how important it is, and the calls that overlap with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlowRow {
-    /// What it shows.
+    /// The item that the row shows.
     pub item: Item,
-    /// When it is there.
+    /// The rank, which says when the row is there.
     pub rank: RowRank,
     /// The bracket that it stands under.
     pub bracket: Option<OverlapGroup>,
@@ -73,7 +73,7 @@ pub enum RowRank {
 /// Calls that overlap in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverlapGroup {
-    /// How many.
+    /// The number of calls in the group.
     pub size: usize,
     /// Whether this row is the first.
     pub is_first: bool,
@@ -86,16 +86,16 @@ pub struct OverlapGroup {
 /// Calls by how they stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CallCounts {
-    /// Gave a result.
+    /// Calls that gave a result.
     pub done: usize,
-    /// Failed.
+    /// Calls that failed.
     pub failed: usize,
-    /// Are not over.
+    /// Calls that have not ended.
     pub open: usize,
 }
 
 impl Flow {
-    /// How `run` is drawn.
+    /// The drawing of the whole of `run`.
     pub fn of(run: &RunView) -> Self {
         Self::of_stretch(run, 0..run.items.len())
     }

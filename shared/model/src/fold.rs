@@ -143,13 +143,13 @@ fn note_full(anomalies: &mut Anomalies, full: &mut bool, what: &str) {
 struct RunFold<'a> {
     /// The run that the event belongs to.
     run_id: &'a RunId,
-    /// The event.
+    /// The event that is folded.
     event: &'a Event,
     /// When the hub took it, in milliseconds since 1970.
     at: u64,
-    /// Where oddities are noted.
+    /// The anomalies of the view, to which oddities are added.
     anomalies: &'a mut Anomalies,
-    /// Who is told what changed.
+    /// The listener that is told what changed.
     changed: &'a mut dyn FnMut(ViewChange),
 }
 

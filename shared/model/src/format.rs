@@ -131,7 +131,7 @@ pub fn date(ms: u64) -> String {
     format!("{year}-{month:02}-{date:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// The same to the millisecond, as programs write it: `2026-11-22T06:15:00.000Z`.
+/// Date and time to the millisecond in the form of ISO 8601: `2026-11-22T06:15:00.000Z`.
 pub fn iso(ms: u64) -> String {
     let minute = date(ms).trim_end_matches(" UTC").replace(' ', "T");
     format!("{minute}:{:02}.{:03}Z", ms / 1000 % 60, ms % 1000)

@@ -27,60 +27,60 @@ pub use wish::SubscriptionOptions;
 /// The one version of the protocol that there is.
 pub const VERSION: &str = "1";
 
-/// The WebSocket subprotocol.
+/// The name of the WebSocket subprotocol.
 pub const SUBPROTOCOL: &str = "fanlight.v1";
 
 /// A number that the client chooses for a subscription on its socket.
 pub type SubscriptionId = u32;
 
-/// What a client sends.
+/// A frame that a client sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "t", rename_all = "snake_case")]
 pub enum ClientFrame {
-    /// The first frame.
+    /// The first frame of a client.
     Hello {
         /// Versions that the client speaks.
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         versions: Vec<CompactString>,
-        /// Who it is, for the hub's trace.
+        /// The name of the client, for the hub's trace.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         client: Option<CompactString>,
-        /// Who calls, where the request of the socket does not say so.
+        /// The token of the caller, where the request of the socket does not have one.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
         token: Option<BearerToken>,
     },
-    /// View a conversation.
+    /// Subscribes to a conversation.
     Sub {
-        /// The subscription's number.
+        /// The number that the client chooses for the subscription.
         sub: SubscriptionId,
-        /// The conversation. It may not exist yet.
+        /// The id of the conversation. It may not exist yet.
         conv: ConversationId,
-        /// What the client has already.
+        /// The position up to which the client has the conversation already.
         #[serde(skip_serializing_if = "Option::is_none")]
         have: Option<Position>,
-        /// How it wants to be told.
+        /// The lens and the pace that the client asks for.
         #[serde(flatten)]
         wish: SubscriptionOptions,
     },
-    /// View the list of conversations.
+    /// Subscribes to the list of conversations.
     Watch {
-        /// The subscription's number.
+        /// The number that the client chooses for the subscription.
         sub: SubscriptionId,
         /// How many rows to begin with, the newest activity first.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u64>,
     },
-    /// End a subscription.
+    /// Ends a subscription.
     Unsub {
-        /// Its number.
+        /// The number of the subscription.
         sub: SubscriptionId,
     },
-    /// The client's state does not fit: send the snapshot.
+    /// Asks for a snapshot: the client's state does not fit.
     Resync {
-        /// The subscription's number.
+        /// The number of the subscription.
         sub: SubscriptionId,
     },
     /// The answer to a heartbeat.
@@ -89,15 +89,15 @@ pub enum ClientFrame {
         #[serde(default)]
         at: BTreeMap<SubscriptionId, Seq>,
     },
-    /// Publish.
+    /// Publishes events into a conversation.
     // Written only with the feature `publish`: with it goes how each kind of event is written.
     #[cfg_attr(not(any(test, feature = "publish")), serde(skip_serializing))]
     Pub(Pub),
-    /// Have something done in a conversation; see [`crate::command`].
+    /// Has a command carried out in a conversation; see [`crate::command`].
     Command {
-        /// The conversation. It may not exist yet.
+        /// The id of the conversation. It may not exist yet.
         conv: ConversationId,
-        /// What, with the id that the answer names.
+        /// The command, with the id that the answer names.
         command: Command,
     },
 }
@@ -108,12 +108,12 @@ pub enum ClientFrame {
 pub struct BearerToken(CompactString);
 
 impl BearerToken {
-    /// The token `text`.
+    /// Makes a token of `text`.
     pub fn new(text: &str) -> Self {
         Self(text.into())
     }
 
-    /// The text, for whoever checks it.
+    /// The text of the token, for whoever checks it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -149,7 +149,7 @@ pub struct Pub {
     /// What the ack must mean. If absent: [`Durability::Stored`], or [`Durability::Memory`] if the log offers no more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability: Option<Durability>,
-    /// The events.
+    /// The events to append, in order.
     pub events: Vec<Envelope>,
 }
 
@@ -162,7 +162,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What the hub sends.
+/// A frame that the hub sends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "t", rename_all = "snake_case")]
@@ -171,39 +171,39 @@ pub enum ServerFrame {
     Welcome(Welcome),
     /// The answer to `sub`. The cursor exists from here on.
     Subbed {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// The life of the log.
+        /// The epoch: the life of the log.
         epoch: Epoch,
-        /// How it goes on.
+        /// Whether events follow, or a snapshot.
         mode: SubMode,
-        /// Why it is a snapshot although the client had a position.
+        /// The reason why it is a snapshot although the client had a position.
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<SnapshotReason>,
-        /// The newest seq.
+        /// The newest seq of the conversation.
         head: Seq,
     },
     /// The state at a position, or a piece of it; replaces what the client has of this subscription.
     Snap {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// The life of the log.
+        /// The epoch: the life of the log.
         epoch: Epoch,
-        /// The last event that is in.
+        /// The seq of the last event in the state.
         seq: Seq,
-        /// Whether more pieces follow; the state is theirs together.
+        /// Whether more pieces follow; all pieces together are the state.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         more: bool,
-        /// The state.
+        /// The view, or a piece of it.
         state: Box<View>,
     },
-    /// Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`.
+    /// Events. They are valid only for a client that stands at `from - 1`; afterwards it stands at `to`.
     Batch {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// The first seq that is covered.
+        /// The first seq that the frame covers.
         from: Seq,
-        /// The last seq that is covered; `from - 1` where only ephemeral events are in.
+        /// The last seq that the frame covers; `from - 1` if it has only ephemeral events.
         to: Seq,
         /// When the hub wrote the frame, in milliseconds since 1970.
         ts: u64,
@@ -212,45 +212,45 @@ pub enum ServerFrame {
     },
     /// The client has all there was when it subscribed or was sent a snapshot.
     Live {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// Where it stands.
+        /// The seq that the client has reached.
         seq: Seq,
     },
-    /// The viewer does not take what comes as fast as it comes, or does again.
+    /// The viewer reads too slowly, or has caught up.
     Lag {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// How it is told from here on.
+        /// The way in which the viewer is served from here on.
         state: Rung,
-        /// How many events it is behind.
+        /// The number of events that it is behind.
         behind_events: u64,
-        /// For how long it has been behind, in milliseconds.
+        /// The time for which it has been behind, in milliseconds.
         behind_ms: u64,
     },
-    /// How many watch, and who.
+    /// The number of viewers of a conversation, and their names.
     Presence {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// The viewers of the conversation, this one among them.
+        /// The number of viewers of the conversation, this one among them.
         viewers: u64,
-        /// Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them.
+        /// The names of the viewers, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
         names: Vec<CompactString>,
     },
     /// Rows of the list of conversations.
     Fleet {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
-        /// Whether these are all; else only those that changed.
+        /// Whether these are all rows; otherwise they are only those that changed.
         full: bool,
-        /// The rows.
+        /// The rows that are new or changed.
         rows: Vec<ConversationRow>,
-        /// Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again.
+        /// Conversations that were deleted: remove their rows before `rows` are applied. One of these may be there again.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         gone: Vec<ConversationId>,
-        /// How many conversations there are.
+        /// The number of all conversations.
         total: u64,
         /// When the hub wrote the frame, in milliseconds since 1970.
         ts: u64,
@@ -259,59 +259,59 @@ pub enum ServerFrame {
     Hb {
         /// When the hub wrote the frame, in milliseconds since 1970.
         ts: u64,
-        /// For each subscription the life of the log and the newest seq.
+        /// For each subscription the epoch and the newest seq.
         heads: BTreeMap<SubscriptionId, (Epoch, Seq)>,
     },
-    /// Whether the log writes: sent after `welcome` when it does not, and to all when that changes.
+    /// Whether the log can write. Sent after `welcome` when it cannot, and to all when that changes.
     Health {
-        /// How it is.
+        /// The state of the log.
         log: LogHealth,
-        /// Since when it cannot write, in milliseconds since 1970.
+        /// Since when the log cannot write, in milliseconds since 1970.
         #[serde(skip_serializing_if = "Option::is_none")]
         since: Option<u64>,
-        /// What the system said.
+        /// The error text of the operating system.
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
     },
     /// The hub is about to close the socket.
     Bye {
-        /// The close code.
+        /// The close code of the WebSocket.
         code: u16,
-        /// Whether the client should come back.
+        /// Whether the client should connect again.
         reconnect: bool,
-        /// How long it should wait before, in milliseconds.
+        /// How long the client should wait before it connects again, in milliseconds.
         retry_ms: u64,
-        /// Why.
+        /// The reason, for a person.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         reason: CompactString,
     },
-    /// The events of a `pub` are in.
+    /// The events of a `pub` were accepted.
     Ack(Ack),
     /// A command was carried out.
     Done(Done),
-    /// A command was not.
+    /// A command was refused.
     Refused {
-        /// The command; empty where it had none that could be read.
+        /// The id of the command; empty if it had none that could be read.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         id: CompactString,
-        /// What.
+        /// The code of the error, for programs.
         code: ErrorCode,
-        /// Why, for a person.
+        /// The reason, for a person.
         message: String,
     },
     /// A frame or a subscription failed; the socket stays.
     Error {
-        /// The subscription that it is about.
+        /// The number of the subscription that it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
         sub: Option<SubscriptionId>,
-        /// The `pub` that it is about.
+        /// The id of the `pub` that it is about.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<u64>,
-        /// What.
+        /// The code of the error, for programs.
         code: ErrorCode,
-        /// What and where, for a person.
+        /// What is wrong and where, for a person.
         message: String,
-        /// For `publisher_gap`: the number that is expected.
+        /// For `publisher_gap`: the number that the hub expects.
         #[serde(skip_serializing_if = "Option::is_none")]
         expected: Option<u64>,
     },
@@ -320,47 +320,47 @@ pub enum ServerFrame {
     Unknown,
 }
 
-/// Whether the log writes.
+/// The state of the log: whether it can write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LogHealth {
-    /// It does.
+    /// The log writes.
     #[default]
     Well,
-    /// There is no room.
+    /// The disk is full.
     DiskFull,
-    /// It cannot for another reason; words of later versions are read as this one.
+    /// The log cannot write for another reason; words of later versions are read as this one.
     #[serde(other)]
     DiskFailing,
 }
 
-/// How a viewer is told what happens.
+/// The ways in which a viewer is served, from the best to the worst.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
-    /// As it happens.
+    /// Each event is sent as it happens.
     #[default]
     Immediate,
-    /// With what waited for it joined.
+    /// Events that wait are joined before they are sent.
     Merged,
-    /// With the state instead of what it missed.
+    /// The viewer gets the state instead of what it missed.
     Snapshot,
 }
 
-/// How a subscription goes on.
+/// What the hub sends first after it has accepted a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SubMode {
-    /// With the events after the client's position.
+    /// The events after the client's position.
     Tail,
-    /// With a snapshot.
+    /// A snapshot, then the events after it.
     Snapshot,
 }
 
-/// Why a client with a position gets a snapshot.
+/// The reason why a client with a position gets a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -375,7 +375,7 @@ pub enum SnapshotReason {
     Cheaper,
     /// The viewer fell behind.
     Lagging,
-    /// It asked.
+    /// The client asked for it.
     Requested,
 }
 
@@ -385,16 +385,16 @@ pub enum SnapshotReason {
 pub struct Ack {
     /// The client's number of the `pub`.
     pub id: u64,
-    /// The life of the log.
+    /// The epoch: the life of the log.
     pub epoch: Epoch,
-    /// The newest seq after the events; for a duplicate the newest of now.
+    /// The newest seq after the events; for a duplicate, the newest seq now.
     pub seq: Seq,
-    /// How many events were taken; 0 for a duplicate.
+    /// The number of events that were accepted; 0 for a duplicate.
     pub events: u64,
-    /// Whether the frame was taken before.
+    /// Whether the frame had been accepted before.
     #[serde(default)]
     pub duplicate: bool,
-    /// What the ack means.
+    /// The durability that the ack stands for.
     pub durability: Durability,
 }
 
@@ -403,18 +403,18 @@ pub struct Ack {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// In the hub's memory; gone when it dies.
+    /// The events are in the hub's memory, and gone when it dies.
     Memory,
-    /// Survives the death of the hub.
+    /// The events survive the death of the hub.
     Stored,
-    /// Survives the loss of power.
+    /// The events survive the loss of power.
     Synced,
-    /// Survives the loss of the database's machine: a synchronous standby has it on its disk too.
+    /// The events survive the loss of the database's machine: a synchronous standby has them on its disk too.
     Replicated,
 }
 
 impl Durability {
-    /// The word on the wire.
+    /// The word for it on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Memory => "memory",

@@ -67,27 +67,27 @@ macro_rules! id {
 }
 
 id! {
-    /// One agent execution inside a conversation.
+    /// The id of a run: one execution of an agent inside a conversation.
     RunId
 }
 id! {
-    /// An agent inside a run: the main one has none, sub-agents have one each.
+    /// The id of a sub-agent inside a run; the main agent has none.
     AgentId
 }
 id! {
-    /// A message of the history (user, system, earlier assistant turns).
+    /// The id of a message of the history (user, system, earlier assistant turns).
     MessageId
 }
 id! {
-    /// A streamed text, thinking or file inside a run. Unique inside its run.
+    /// The id of a streamed text, thinking or file. Unique inside its run.
     PartId
 }
 id! {
-    /// A tool call. Unique inside its run.
+    /// The id of a tool call. Unique inside its run.
     ToolCallId
 }
 id! {
-    /// Who writes events.
+    /// The id of a publisher: a program that writes events.
     PublisherId
 }
 
@@ -111,13 +111,13 @@ pub struct ConversationId(CompactString);
 /// Why a text is no name of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConversationIdError {
-    /// It is empty.
+    /// The name is empty.
     #[error("the conversation name is empty")]
     Empty,
-    /// It is over the limit.
+    /// The name is too long; the value is its length in bytes.
     #[error("the conversation name has {0} bytes, the limit is {CONVERSATION_ID_BYTES_MAX}")]
     TooLong(usize),
-    /// It holds a character that a path or a log line must not hold, or is `.` or `..`.
+    /// The name holds a character that a path or a log line must not hold, or is `.` or `..`.
     #[error("the conversation name holds {0:?}, which is not allowed")]
     Forbidden(char),
 }

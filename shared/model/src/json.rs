@@ -15,7 +15,7 @@ impl Json {
         serde_json::from_str::<&RawValue>(text).ok().map(Self::from_raw)
     }
 
-    /// What `raw` holds.
+    /// Copies the JSON text of `raw`.
     pub fn from_raw(raw: &RawValue) -> Self {
         let text = raw.get();
         // A line break inside JSON is always white space between tokens: strings hold it only escaped.
@@ -25,7 +25,7 @@ impl Json {
         Self(text.into())
     }
 
-    /// A JSON string.
+    /// Makes a JSON string of `text`.
     pub fn string(text: &str) -> Self {
         Self::of(text)
     }
@@ -35,7 +35,7 @@ impl Json {
         Self(serde_json::to_string(value).unwrap_or_else(|_| String::from("null")).into())
     }
 
-    /// The JSON text.
+    /// The value as JSON text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

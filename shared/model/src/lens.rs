@@ -25,16 +25,16 @@ pub(crate) use effects::{AGENT, HEARD, LATE};
 pub use effects::{EventEffects, event_effects};
 pub use kinds::{Kinds, UnknownKind};
 
-/// How deep a viewer looks.
+/// The level of detail that a viewer gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// States, calls, results, errors; no streamed texts.
+    /// Only states, calls, results and errors; no streamed texts.
     Critical,
-    /// The same, and each text and the arguments of each call once they are whole.
+    /// In addition each text, and the arguments of each call, once they are whole.
     Parts,
-    /// Everything, as it comes.
+    /// Everything, as it comes, piece by piece.
     #[default]
     Deltas,
 }
@@ -64,14 +64,14 @@ impl std::str::FromStr for Level {
 #[error("{0:?} is not one of the levels critical, parts, deltas")]
 pub struct UnknownLevel(String);
 
-/// Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice.
+/// A choice of agents of each run. Events about the run as a whole, errors among them, belong to every choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Agents {
-    /// The topmost one; nothing for the main agent.
+    /// The id of the topmost agent; `None` for the main agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<AgentId>,
-    /// How many levels below it; nothing for all of them, 0 for itself alone.
+    /// The number of levels below it; `None` for all levels, 0 for that agent alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
 }
@@ -80,13 +80,13 @@ pub struct Agents {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Lens {
-    /// How deep.
+    /// The level of detail.
     #[serde(skip_serializing_if = "Level::is_default")]
     pub level: Level,
-    /// Which agents; nothing for all.
+    /// The agents whose events are sent; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<Agents>,
-    /// What kinds of events; nothing for all.
+    /// The kinds of events that are sent; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Kinds>,
 }

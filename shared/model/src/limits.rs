@@ -287,7 +287,7 @@ pub const PROXY_REQUEST_BYTES_MAX: usize = 64 << 20;
 /// How far the recording of a call may be behind the call, in bytes of its answer. Beyond it the rest is not recorded.
 pub const PROXY_LAG_BYTES_MAX: usize = 8 << 20;
 
-/// The same for all calls together, their requests among them.
+/// Most bytes of requests and answers that wait to be recorded, for all calls through the proxy together.
 pub const PROXY_COPIES_BYTES_MAX: usize = 128 << 20;
 
 /// How long the proxy tries to connect to an upstream, in milliseconds.
@@ -433,7 +433,7 @@ pub const ALIKE_AT_ONCE_MS: u64 = 600_000;
 /// told otherwise.
 pub const SSE_PING_MS: u64 = 15_000;
 
-/// The same for streams in Forge's dialect, whose server does so.
+/// How long a stream in Forge's dialect is silent before it shows that it is alive, in milliseconds. Forge's own server waits as long.
 pub const FORGE_PING_MS: u64 = 30_000;
 
 /// Between two heartbeats of the hub on one socket, in milliseconds.
@@ -442,9 +442,9 @@ pub const HEARTBEAT_MS: u64 = 20_000;
 /// How long a socket may take no byte before it is closed as dead, in milliseconds (invariant I8).
 pub const NO_PROGRESS_MS: u64 = 30_000;
 
-/// The same for whoever reads an answer over HTTP, in milliseconds. The kernel of a slow peer says what was taken of its buffer in
-/// lumps, of up to all of it (128 KiB as a rule): who reads 1 KiB a second seems to take nothing for two minutes. Over loopback the
-/// lumps were 65 to 129 KB, and what the kernel counts as sent and not acknowledged (`SIOCOUTQ`) falls in the same ones.
+/// How long a reader of an answer over HTTP may take no byte before it is closed as dead, in milliseconds. The kernel of a slow peer says what was
+/// taken of its buffer in lumps, of up to all of it (128 KiB as a rule): who reads 1 KiB a second seems to take nothing for two minutes. Over
+/// loopback the lumps were 65 to 129 KB, and what the kernel counts as sent and not acknowledged (`SIOCOUTQ`) falls in the same ones.
 pub const READER_SILENT_MS: u64 = 240_000;
 
 /// Most bytes that the kernel is given for a peer and has not sent yet. More would be stale when they arrive, and a slow peer
@@ -475,7 +475,7 @@ pub const STUCK_MS: u64 = 300_000;
 /// milliseconds, unless the hub is told otherwise.
 pub const STALLED_AFTER_MS: u64 = 15_000;
 
-/// The same until the hub ends it, in milliseconds.
+/// How long a run may be without a word and without a connection of its publisher before the hub ends it, in milliseconds.
 pub const INTERRUPTED_AFTER_MS: u64 = 300_000;
 
 /// Bytes of one frame after which the hub stops adding events to it; the rest goes into the next frame.

@@ -42,17 +42,17 @@ pub enum Hideable {
     Arguments,
     /// What calls print, report and give back, with files and embeds.
     Results,
-    /// Tokens and money.
+    /// Tokens and costs.
     Costs,
     /// Who published, commanded and watches, and on which machine an agent runs, which often bears the name of its owner.
     Users,
 }
 
 impl Hideable {
-    /// All of them.
+    /// All that can be hidden.
     pub const ALL: [Self; 5] = [Self::Thinking, Self::Arguments, Self::Results, Self::Costs, Self::Users];
 
-    /// Its word in settings.
+    /// The word for it in settings.
     pub fn word(self) -> &'static str {
         match self {
             Self::Thinking => "thinking",
@@ -78,7 +78,7 @@ impl Hideable {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mask {
     name: CompactString,
-    /// One bit for each [`Hideable`].
+    /// The set of what is hidden: one bit for each [`Hideable`].
     hidden: u8,
     /// Patterns of the names of tools whose arguments and results are hidden.
     tools: Vec<CompactString>,
@@ -90,10 +90,10 @@ pub enum MaskError {
     /// A word that names nothing that can be hidden.
     #[error("{0:?} cannot be hidden; there are {words}", words = Hideable::ALL.map(Hideable::word).join(", "))]
     UnknownWord(String),
-    /// It would hide nothing.
+    /// The mask would hide nothing.
     #[error("it hides nothing: say what in `hide`, or of which tools in `hide_tools`")]
     Nothing,
-    /// Too many patterns.
+    /// The mask has too many patterns of tools; the value is their number.
     #[error("it has {0} patterns of tools, the limit is {MASK_TOOLS_MAX}")]
     Patterns(usize),
     /// A pattern that fits nothing, or that is too long.

@@ -1,4 +1,4 @@
-//! Where something stands in a conversation: a seq inside an epoch.
+//! Positions: a place in a conversation is a seq inside an epoch.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub type Seq = u64;
 pub struct Epoch(CompactString);
 
 impl Epoch {
-    /// The epoch named `text`.
+    /// Makes the epoch with the name `text`.
     pub fn new(text: &str) -> Self {
         Self(CompactString::new(text))
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Epoch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
-    /// The life of the log.
+    /// The epoch: the life of the log.
     pub epoch: Epoch,
     /// The last event that this point includes; 0 for none.
     pub seq: Seq,

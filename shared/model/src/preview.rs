@@ -100,7 +100,7 @@ pub struct PreviewOutput {
 }
 
 impl PreviewOutput {
-    /// What `result` is.
+    /// The form in which `result` is shown.
     pub fn of(result: &Json) -> Self {
         let text = result.to_text().into_owned();
         let is_json = looks_like_json(&text);

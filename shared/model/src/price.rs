@@ -1,4 +1,4 @@
-//! What tokens cost.
+//! Prices of models, and the cost of tokens.
 
 use crate::event::{Cost, Currency, Event, Kind, Usage};
 
@@ -13,7 +13,7 @@ pub struct Price {
     pub cached: u64,
     /// Of those that it writes, those for reasoning.
     pub reasoning: u64,
-    /// The money.
+    /// The currency of the price.
     pub currency: Currency,
 }
 

@@ -20,9 +20,9 @@ use crate::view::{AgentView, RunView, ToolView, TopItem, View};
 /// A view in short.
 #[derive(Debug, Serialize)]
 pub struct Summary<'a> {
-    /// All runs, in order.
+    /// All runs of the conversation, in order.
     runs: Vec<RunSummary<'a>>,
-    /// All messages, in order.
+    /// All messages of the conversation, in order.
     messages: Vec<MessageSummary<'a>>,
     /// The seq of the view, which is the number of events.
     events: u64,

@@ -54,18 +54,18 @@ pub enum FrameOutcome<'a> {
     Live,
     /// The frame covers only what is applied already.
     Duplicate,
-    /// Something is missing: ask for a resync.
+    /// Events are missing: ask for a resync.
     Gap {
-        /// What would have fit.
+        /// The seq with which the frame should have begun.
         expected: Seq,
-        /// What came.
+        /// The seq with which it begins.
         from: Seq,
     },
     /// A text is not the one that the hub has, though nothing was missing: ask for a resync.
     Drift {
-        /// Its run.
+        /// The id of the text's run.
         run: RunId,
-        /// Its part.
+        /// The id of the text's part.
         part: PartId,
     },
     /// No frame of a subscription.

@@ -14,11 +14,11 @@ pub enum Until {
     RunEnd,
     /// A call waits for a person.
     Approval,
-    /// Something failed.
+    /// Something in the run failed.
     Error,
     /// A call of the tool with this name is over.
     Tool(String),
-    /// These words stand in a text that was said, not thought.
+    /// The words stand in a text that was said, not thought.
     Text(String),
     /// So many events are there.
     Seq(Seq),
@@ -53,7 +53,7 @@ impl FromStr for Until {
 #[derive(Debug, Clone)]
 pub struct UntilWatch {
     until: Until,
-    /// Which run; nothing for the newest.
+    /// The id of the run; `None` for the newest run.
     run: Option<RunId>,
     /// Of the run that was looked at last, how many bytes of each part were read.
     read: Option<(RunId, Vec<usize>)>,

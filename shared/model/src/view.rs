@@ -26,7 +26,7 @@ pub use streamed::{DeltaOddities, Streamed};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct View {
-    /// The last event that is in.
+    /// The seq of the last event that is in the view.
     pub seq: Seq,
     /// What the conversation is about, as the newest run said it.
     pub title: Option<String>,
@@ -38,11 +38,11 @@ pub struct View {
     pub label: Label,
     /// Messages and runs, in order.
     pub items: Vec<TopItem>,
-    /// The history.
+    /// The messages, by id, in order.
     pub messages: IndexMap<MessageId, MessageView>,
-    /// The runs.
+    /// The runs, by id, in order.
     pub runs: IndexMap<RunId, RunView>,
-    /// What the streams did that they should not have done.
+    /// The anomalies: what the streams did that they should not have done.
     pub anomalies: Anomalies,
     /// Whether more runs or messages came than a view holds.
     pub full: bool,
@@ -77,14 +77,14 @@ impl View {
     }
 }
 
-/// Something at the top of a conversation.
+/// An item at the top level of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TopItem {
     /// A message of the history.
     Message(MessageId),
-    /// A run.
+    /// A run of an agent.
     Run(RunId),
 }
 
@@ -92,18 +92,18 @@ pub enum TopItem {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageView {
-    /// Who speaks.
+    /// The role of the speaker, such as `user`.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub role: CompactString,
-    /// What.
+    /// The text of the message.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub text: SharedText,
-    /// What came with it.
+    /// The files that came with the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<MessageFile>,
-    /// When the hub took it.
+    /// When the hub took the message, in milliseconds since 1970.
     pub at: u64,
-    /// Where it was said, when that was inside a run.
+    /// The place where the message was said, if that was inside a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
 }
@@ -112,28 +112,28 @@ pub struct MessageView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Within {
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
-    /// How many items the run had before.
+    /// The number of the run's items before the message.
     pub items: usize,
 }
 
-/// One agent execution.
+/// One execution of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunView {
-    /// How it stands.
+    /// The status of the run.
     pub status: RunStatus,
     /// An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
-    /// The model.
+    /// The name of the model.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
-    /// The dialect that it came in.
+    /// The name of the dialect in which the run came.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub dialect: Option<CompactString>,
-    /// What it is about.
+    /// The title of the run.
     pub title: Option<String>,
     /// The name of the main agent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -142,31 +142,31 @@ pub struct RunView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub host: Option<CompactString>,
-    /// When it began.
+    /// When the run began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended.
+    /// When the run ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
-    /// Why the model stopped, in its own word.
+    /// The reason why the model stopped, in the provider's word.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
-    /// Tokens, when anybody said.
+    /// The tokens of the run, if anybody said.
     pub usage: Option<Usage>,
-    /// The last failure.
+    /// The last failure of the run.
     pub error: Option<ErrorFact>,
-    /// The line about what goes on.
+    /// The newest line about what goes on.
     pub activity: Option<String>,
-    /// When `activity` was said.
+    /// When `activity` was said, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
     /// Parts, calls, agents and notes, in order.
     pub items: Vec<Item>,
-    /// The streamed texts.
+    /// The streamed texts of the run, by id.
     pub parts: IndexMap<PartId, PartView>,
-    /// The calls.
+    /// The tool calls of the run, by id.
     pub tools: IndexMap<ToolCallId, ToolView>,
-    /// The sub-agents.
+    /// The sub-agents of the run, by id.
     pub agents: IndexMap<AgentId, AgentView>,
-    /// Errors and the agent's own events.
+    /// The notes of the run: errors and the agent's own events.
     pub notes: Vec<Note>,
     /// Bytes of raw events that are in the log, kept or not. The first [`crate::limits::RAW_BYTES_PER_RUN_MAX`] are kept.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -185,43 +185,43 @@ pub struct RunView {
     pub full: bool,
 }
 
-/// How a run was before the hub ended it because its publisher was lost. At most what was open then.
+/// The state of a run before the hub ended it because its publisher was lost. It has at most what was open then.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
-    /// The last failure.
+    /// The last failure before the loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorFact>,
-    /// The line about what went on.
+    /// The newest line about what went on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// When `activity` was said.
+    /// When `activity` was said, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity_at: Option<u64>,
-    /// What was open, in order.
+    /// The parts, calls and sub-agents that were open, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<Closed>,
 }
 
-/// Something that was open when its run was lost.
+/// A part, call or sub-agent that was open when its run was lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Closed {
-    /// What.
+    /// The part, call or sub-agent that was open.
     pub item: Item,
-    /// For a call, how it stood.
+    /// For a call, its state at that moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ToolState>,
 }
 
-/// Something inside a run.
+/// An item of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Item {
-    /// A streamed text.
+    /// A streamed text, by its id.
     Part(PartId),
-    /// A call.
+    /// A tool call, by its id.
     Tool(ToolCallId),
     /// A sub-agent begins here.
     Agent(AgentId),
@@ -233,39 +233,39 @@ pub enum Item {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PartView {
-    /// What it is.
+    /// The kind of the part.
     pub kind: PartKind,
-    /// The sub-agent that wrote it.
+    /// The id of the sub-agent that wrote it; `None` for the main agent.
     pub agent: Option<AgentId>,
-    /// The text.
+    /// The text of the part.
     #[serde(flatten)]
     pub body: Streamed,
-    /// When it began.
+    /// When the part began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended; nothing while it streams.
+    /// When the part ended, in milliseconds since 1970; nothing while it streams.
     pub ended_at: Option<u64>,
-    /// How long it took by the publisher's own clock, in milliseconds.
+    /// The duration by the publisher's own clock, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// The provider keeps the text to itself.
+    /// Whether the provider keeps the text to itself.
     pub hidden: bool,
     /// The provider's mark on its thinking, without which it does not take the text back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// A tool call.
+/// A call of a tool.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own that travels as one field")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolView {
-    /// The tool.
+    /// The name of the tool.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
-    /// The sub-agent that called it.
+    /// The id of the sub-agent that called it; `None` for the main agent.
     pub agent: Option<AgentId>,
-    /// How it stands.
+    /// The state of the call.
     pub state: ToolState,
-    /// The provider executes it itself.
+    /// Whether the provider executes the call itself.
     pub server: bool,
     /// The id that the source gives it, where another call of the run had that id before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,43 +273,43 @@ pub struct ToolView {
     pub given_id: Option<CompactString>,
     /// The arguments as the model wrote them; JSON in most dialects.
     pub arguments: Streamed,
-    /// What it has printed so far.
+    /// The output that the tool has printed so far.
     pub output: Streamed,
-    /// What it gave back.
+    /// The result of the call.
     pub result: Option<Json>,
     /// Bytes of the result that were over the limit; the result is then its beginning, as a string.
     pub result_cut: u64,
     /// Where the whole result is, when this is only its beginning, as a string.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_ref: Option<ResultRef>,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub is_error: bool,
     /// Files that came with the result.
     pub files: Option<Json>,
     /// Things to embed that came with the result.
     pub embeds: Option<Json>,
-    /// What a person is asked, while it waits for approval.
+    /// The question that a person is asked, while the call waits for approval.
     pub question: Option<String>,
-    /// A person was asked and has agreed to it.
+    /// Whether a person was asked and has agreed to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approved: bool,
-    /// A person was asked and has declined it.
+    /// Whether a person was asked and has declined it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
-    /// When the model began to write it.
+    /// When the model began to write the call, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it was written.
+    /// When the call was written, in milliseconds since 1970.
     pub pending_at: Option<u64>,
     /// When it last began to wait for a person. Views of older versions do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<u64>,
-    /// When it began to execute.
+    /// When the call began to execute, in milliseconds since 1970.
     pub executing_at: Option<u64>,
-    /// When it was over.
+    /// When the call was over, in milliseconds since 1970.
     pub ended_at: Option<u64>,
-    /// How long it waited, in milliseconds, by the publisher.
+    /// The time that the call waited, in milliseconds, by the publisher.
     pub queued_ms: Option<u64>,
-    /// How long it was executed, in milliseconds, by the publisher.
+    /// The time for which the call was executed, in milliseconds, by the publisher.
     pub exec_ms: Option<u64>,
 }
 
@@ -335,26 +335,26 @@ impl ToolView {
     }
 }
 
-/// A sub-agent.
+/// A sub-agent of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentView {
-    /// Its name.
+    /// The name of the sub-agent.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
-    /// The agent that called it.
+    /// The id of the sub-agent that called it; `None` for the main agent.
     pub parent: Option<AgentId>,
-    /// How deep it stands; 1 for a child of the main agent.
+    /// The depth of the sub-agent; 1 for a child of the main agent.
     pub depth: u32,
-    /// The tool call that started it.
+    /// The id of the tool call that started it.
     pub tool: Option<ToolCallId>,
-    /// What it is to do.
+    /// The task of the sub-agent.
     pub task: Option<String>,
-    /// How it stands.
+    /// The status of the sub-agent.
     pub status: RunStatus,
-    /// When it began.
+    /// When the sub-agent began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When it ended.
+    /// When the sub-agent ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
     /// The model that answers, when anybody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -365,15 +365,15 @@ pub struct AgentView {
     pub usage: Option<Usage>,
 }
 
-/// Something that happened once in a run.
+/// A note: something that happened once in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Note {
-    /// When.
+    /// When it happened, in milliseconds since 1970.
     pub at: u64,
-    /// Which sub-agent.
+    /// The id of the sub-agent it happened in; `None` for the main agent.
     pub agent: Option<AgentId>,
-    /// What.
+    /// What happened.
     pub body: NoteBody,
 }
 
@@ -382,22 +382,22 @@ pub struct Note {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoteBody {
-    /// A failure.
+    /// Something failed.
     Error(ErrorFact),
     /// An event of the agent's own.
     Custom {
-        /// Its name.
+        /// The name of the event, chosen by the publisher.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
-        /// Its content.
+        /// The content of the event, as JSON.
         value: Json,
     },
     /// A foreign event, or one of a later version.
     Raw {
-        /// Its dialect or kind.
+        /// The name of the foreign event's dialect, or the kind of the later version's event.
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         name: CompactString,
-        /// Its content.
+        /// The content of the event, as JSON.
         value: Json,
     },
 }

@@ -1,4 +1,4 @@
-//! Addresses of e-mail.
+//! Finds e-mail addresses.
 
 use crate::find::{Found, KindIndex};
 use crate::verdict::{End, Strength};

@@ -1,4 +1,4 @@
-//! Which texts an event has. What comes in pieces is left to [`crate::EventStreams`].
+//! Marks the secrets in the texts of an event. What comes in pieces is left to [`crate::EventStreams`].
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

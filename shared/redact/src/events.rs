@@ -11,7 +11,7 @@ use crate::stream::{TextKind, TextStream};
 /// Most texts of one conversation of which the end is known. Of the one that was silent longest the end is forgotten.
 pub const OPEN_TEXTS_MAX: usize = 256;
 
-/// Which text of a run.
+/// The id of a text that is streamed within a run.
 #[derive(Debug)]
 enum TextId {
     Part(PartId),
@@ -19,7 +19,7 @@ enum TextId {
     Output(ToolCallId),
 }
 
-/// The same, borrowed from an event: nearly every delta is of a text that is known, and its name is only compared.
+/// The id of a text, borrowed from an event: nearly every delta is of a text that is known, and its name is only compared.
 #[derive(Debug, Clone, Copy)]
 enum TextRef<'a> {
     Part(&'a PartId),
@@ -73,7 +73,7 @@ struct OpenText {
     came: u64,
     /// Bytes that were passed on.
     passed: u64,
-    /// Where its newest delta starts among those.
+    /// The byte among those at which its newest delta starts.
     start: u64,
     /// Whether the two differ in more than their ends.
     is_changed: bool,
@@ -112,8 +112,8 @@ impl EventStreams {
         }
     }
 
-    /// The same of a whole history, of which no event may become two: what is held back at the end of a text is put to its last delta.
-    /// Whether a delta changed: its text, or where it starts.
+    /// Marks the secrets in the deltas of a whole history, of which no event may become two: what is held back at the end of a text is put to its
+    /// last delta. True if a delta changed: its text, or where it starts.
     pub fn take_history(&mut self, redactor: &Redactor, events: &mut [Envelope]) -> bool {
         let mut is_changed = false;
         for at in 0..events.len() {
@@ -242,7 +242,7 @@ impl EventStreams {
         self.delta_of_another(redactor, delta)
     }
 
-    /// The same of a delta of another text than the last one.
+    /// Takes a delta of another text than the last one.
     #[inline(never)]
     fn delta_of_another(&mut self, redactor: &Redactor, delta: &mut Delta<'_>) -> Vec<Event> {
         let mut said = Vec::new();
@@ -264,7 +264,7 @@ impl EventStreams {
     }
 }
 
-/// Where the text of a delta starts.
+/// The offset at which the text of a delta starts.
 fn offset(event: &Event) -> Option<u64> {
     match &event.kind {
         Kind::PartDelta { off, .. } | Kind::ToolArgs { off, .. } | Kind::ToolOutput { off, .. } => *off,
@@ -360,7 +360,7 @@ impl OpenText {
         self.passed = self.passed.saturating_add(passed);
     }
 
-    /// The same of one that starts elsewhere than at the end, or of a text that is no longer what its publisher said.
+    /// Takes a delta that starts elsewhere than at the end, or one of a text that is no longer what its publisher said.
     #[inline(never)]
     fn delta_elsewhere(&mut self, redactor: &Redactor, off: &mut Option<u64>, text: &mut CompactString) {
         let given: &str = text;

@@ -20,45 +20,45 @@ pub(crate) type KindIndex = usize;
 /// What a search finds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A secret.
+    /// A secret that was found.
     Secret {
-        /// Its first byte in what is searched.
+        /// The first byte of the secret in what is searched.
         from: usize,
-        /// The byte behind it.
+        /// The byte behind the secret.
         to: usize,
-        /// Its kind.
+        /// The kind of the secret.
         kind: KindIndex,
         /// The secret without the encoding that it stood in.
         value: Vec<u8>,
     },
     /// The end of the text cuts what may be one.
     Open {
-        /// Its first byte in what is searched.
+        /// The first byte of the candidate in what is searched.
         from: usize,
-        /// Its kind, as far as that is known.
+        /// The kind of the candidate, as far as that is known.
         kind: KindIndex,
-        /// How sure it is.
+        /// How sure it is that the candidate becomes a secret.
         strength: Strength,
     },
 }
 
-/// Which kinds are looked for.
+/// The built-in kinds of secrets that are looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Builtin {
     /// Keys of vendors, what is behind `Bearer` and the like, private keys.
     pub keys: Wanted,
     /// Numbers of payment cards.
     pub cards: Wanted,
-    /// Addresses of e-mail.
+    /// E-mail addresses.
     pub email: Wanted,
 }
 
 /// Whether something is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// It is.
+    /// The kind is looked for.
     Yes,
-    /// It is not.
+    /// The kind is not looked for.
     No,
 }
 
@@ -68,7 +68,7 @@ impl Default for Builtin {
     }
 }
 
-/// Where is searched.
+/// The part of a text that is searched.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part {
     /// What begins before it is not looked at.
@@ -107,7 +107,7 @@ pub(crate) struct Finder {
 }
 
 impl Finder {
-    /// One for these kinds.
+    /// Makes a finder of these kinds and patterns.
     pub(crate) fn new(builtin: Builtin, patterns: Patterns) -> Self {
         let mut finder = Self { starts: Starts::default(), names: Vec::new(), email: None, patterns };
         if builtin.keys == Wanted::Yes {
@@ -399,14 +399,14 @@ struct Decoded {
     end: DecodedEnd,
 }
 
-/// Why decoding stopped.
+/// The reason why decoding stopped.
 #[derive(PartialEq, Eq)]
 enum DecodedEnd {
-    /// Something else than base64 follows.
+    /// Something other than base64 follows.
     Other,
-    /// The text ends.
+    /// The text ended.
     OfText,
-    /// Enough was decoded.
+    /// Enough was decoded, so the rest was not.
     Cut,
 }
 

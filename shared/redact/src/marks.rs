@@ -19,7 +19,7 @@ use crate::verdict::End;
 pub struct MarkKey([u8; 32]);
 
 impl MarkKey {
-    /// Of random bytes.
+    /// Makes a key of random bytes.
     pub fn new(random: [u8; 32]) -> Self {
         Self(random)
     }
@@ -160,7 +160,7 @@ impl Redactor {
         }
     }
 
-    /// The same of a text that may be JSON, which it stays.
+    /// Marks the secrets in a text that may be JSON, and keeps it JSON then. `None` if there are none.
     pub fn json_text(&self, text: &str) -> Option<String> {
         let marked = self.text(text)?;
         let broke = Json::parse(text).is_some() && Json::parse(&marked).is_none();
@@ -173,7 +173,7 @@ impl Redactor {
         Some(value.to_string())
     }
 
-    /// The same of JSON.
+    /// Marks the secrets in JSON text, in place.
     pub fn json(&self, json: &mut Json) {
         if let Some(marked) = self.json_text(json.as_str()) {
             // What is nested too deep to be read as values and has a secret outside of its strings: all of it goes.
@@ -204,7 +204,7 @@ impl Redactor {
         }
     }
 
-    /// The same of fields.
+    /// Marks the secrets in the fields of an object, in their names too.
     pub fn fields(&self, fields: &mut serde_json::Map<String, Value>) {
         for value in fields.values_mut() {
             self.value(value);

@@ -8,7 +8,7 @@ use regex_automata::Anchored;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::util::start;
 
-/// Most patterns.
+/// Most patterns that may be set.
 pub const PATTERNS_MAX: usize = 64;
 
 /// Most bytes of one pattern as it is written.
@@ -29,30 +29,30 @@ pub enum PatternError {
     /// There are more than [`PATTERNS_MAX`].
     #[error("there are {0} patterns, and {PATTERNS_MAX} is the most")]
     TooMany(usize),
-    /// It is longer than [`PATTERN_BYTES_MAX`].
+    /// The pattern is longer than [`PATTERN_BYTES_MAX`].
     #[error("pattern {number} has {bytes} bytes, and {PATTERN_BYTES_MAX} is the most")]
     TooLong {
-        /// Its number, from 1.
+        /// The number of the pattern, from 1.
         number: usize,
-        /// Its bytes.
+        /// The length of the pattern, in bytes.
         bytes: usize,
     },
-    /// It fits an empty text, and so every place of every text.
+    /// The pattern fits an empty text, and so every place of every text.
     #[error("pattern {number} ({pattern:?}) fits an empty text: say what must be there")]
     FitsNothing {
-        /// Its number, from 1.
+        /// The number of the pattern, from 1.
         number: usize,
-        /// The pattern.
+        /// The text of the pattern.
         pattern: String,
     },
-    /// It is no regular expression, or one that takes too much memory.
+    /// The pattern is no regular expression, or one that takes too much memory.
     #[error("pattern {number} ({pattern:?}) cannot be used: {why}")]
     Bad {
-        /// Its number, from 1.
+        /// The number of the pattern, from 1.
         number: usize,
-        /// The pattern.
+        /// The text of the pattern.
         pattern: String,
-        /// What is wrong.
+        /// What is wrong, in words.
         why: String,
     },
 }

@@ -45,7 +45,7 @@ impl<'a> Plain<'a> {
         self.given
     }
 
-    /// What is searched.
+    /// The bytes that are searched.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -103,12 +103,12 @@ pub(crate) enum Escapes {
     None,
     /// Some, of which none can be a part of a secret and none is cut.
     Harmless,
-    /// Others.
+    /// Escapes that may be a part of a secret, or one that is cut.
     Some,
 }
 
 impl Escapes {
-    /// Those of `text`.
+    /// Classifies the escapes of `text`.
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         if !has_either(bytes, b'\\', b'%') {
@@ -137,7 +137,7 @@ pub(crate) fn has_either(bytes: &[u8], one: u8, other: u8) -> bool {
     }
 }
 
-/// The same of a number of bytes that is known, which are compared at once.
+/// Whether one of two bytes stands in `bytes`, of a length that is known, which are compared at once.
 #[inline]
 fn either_of<const N: usize>(bytes: &[u8; N], one: u8, other: u8) -> bool {
     bytes.iter().fold(0, |any, byte| any | u8::from(*byte == one) | u8::from(*byte == other)) != 0

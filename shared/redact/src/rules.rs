@@ -6,13 +6,13 @@ use crate::base64;
 /// What a body is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Set {
-    /// Letters and digits.
+    /// ASCII letters and digits.
     Alnum,
     /// Letters, digits, `_` and `-`.
     Word,
-    /// The same and `.`.
+    /// Letters, digits, `_`, `-` and `.`.
     Dotted,
-    /// Lower-case hexadecimal digits.
+    /// Digits and the letters `a` to `f`.
     Hex,
     /// Upper-case letters and digits.
     Upper,
@@ -44,13 +44,13 @@ impl Set {
 /// What else must hold of a body, so that a word of a text is not taken for a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Nothing.
+    /// Nothing else must hold.
     Any,
     /// At least three digits and a letter.
     Random,
     /// At least two dots with something between them: a JSON Web Token or one that is encrypted.
     Jwt,
-    /// A dot inside.
+    /// At least two pieces of ten bytes or more, with dots between them.
     Halves,
     /// Base64 of a name, a colon and a password.
     Basic,
@@ -86,20 +86,20 @@ impl Shape {
 pub(crate) enum Start {
     /// What it is known by is a part of it.
     Prefix,
-    /// It follows at once, and what it is known by stays.
+    /// The secret follows at once, and what it is known by stays.
     After,
-    /// It follows behind `=`, `:` or the like, and what it is known by stays.
+    /// The secret follows behind `=`, `:` or the like, and what it is known by stays.
     Value,
 }
 
 /// A kind of secret that is known by how it begins.
 #[derive(Debug)]
 pub(crate) struct Rule {
-    /// Its name in marks and metrics.
+    /// The name of the kind in marks and metrics.
     pub(crate) name: &'static str,
     /// How it begins; at least three bytes each.
     pub(crate) starts: &'static [&'static str],
-    /// Where the secret stands.
+    /// The place of the secret behind what it is known by.
     pub(crate) start: Start,
     /// What its body is made of.
     pub(crate) body: Set,

@@ -19,7 +19,7 @@ const WORDS: usize = 1_024;
 #[derive(Debug)]
 pub(crate) struct Starts<T> {
     filter: Box<[u64; WORDS]>,
-    /// The same without what [`Starts::enter_numbers`] has entered, of which texts are full.
+    /// The beginnings as a set, without those that [`Starts::enter_numbers`] has entered, of which texts are full.
     words: Words,
     /// What begins with three digits, whichever they are.
     digits: Vec<T>,
@@ -73,7 +73,7 @@ impl<T> Starts<T> {
         self.words.may_hold(bytes)
     }
 
-    /// The same of what may begin with the first or the second of four bytes.
+    /// Whether something else than those numbers may begin with the first or the second of four bytes.
     pub(crate) fn may_hold_word_in(&self, four: [u8; 4]) -> bool {
         self.words.of_four(four) != 0
     }
@@ -93,7 +93,7 @@ impl<T> Starts<T> {
 pub(crate) struct Places<'a, T> {
     starts: &'a Starts<T>,
     rest: &'a [u8],
-    /// Where `rest` begins in the text.
+    /// The index in the text at which `rest` begins.
     at: usize,
 }
 

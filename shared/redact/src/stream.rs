@@ -30,10 +30,10 @@ const KEPT_BYTES: usize = BEFORE_BYTES + UNSEEN_BYTES;
 /// Most bytes that are kept of one of which several short pieces in a row were passed on without a search.
 const QUIET_BYTES_MAX: usize = 4 * KEPT_BYTES;
 
-/// What a text is.
+/// The kind of a streamed text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TextKind {
-    /// Words.
+    /// Plain text.
     #[default]
     Text,
     /// JSON, perhaps: a mark in the place of a number is a string.
@@ -48,13 +48,13 @@ pub struct TextStream {
     buffer: String,
     /// Bytes of it that were passed on.
     passed: usize,
-    /// Where in it is looked for more.
+    /// The index in it from which the next search begins.
     from: usize,
     /// What is held back, and how sure it is.
     open: Option<(KindIndex, Strength)>,
     /// What follows belongs to a secret that was marked, as far as it could.
     swallows: bool,
-    /// Those of the buffer.
+    /// The escapes in the buffer.
     escapes: Escapes,
     quotes: Quotes,
 }
@@ -143,7 +143,7 @@ impl TextStream {
         }
     }
 
-    /// The same with a search, whatever the piece is.
+    /// Takes a piece with a search, whatever the piece is.
     #[inline(never)]
     fn push_searched(&mut self, redactor: &Redactor, piece: &str) -> Option<String> {
         let rest = if self.swallows { self.swallow(piece) } else { piece };
@@ -276,7 +276,7 @@ impl TextStream {
 #[derive(Debug, Default)]
 struct Output {
     text: String,
-    /// It is the piece as it came; then `text` is empty.
+    /// The output is the piece as it came; then `text` is empty.
     is_same: bool,
     is_marked: bool,
     ends_with_mark: bool,

@@ -7,7 +7,7 @@ use crate::rules::{Rule, Set, Start};
 pub(crate) enum End {
     /// The text is whole.
     Last,
-    /// More may come.
+    /// More text may follow.
     Open,
 }
 
@@ -16,9 +16,9 @@ pub(crate) enum End {
 pub(crate) enum Strength {
     /// Nothing of it is secret yet: what everybody knows of such a secret, or a part of that.
     Known,
-    /// It can be anything that a pattern begins with.
+    /// The candidate can be anything that a pattern begins with.
     Possible,
-    /// It begins as a secret does, and something of it may be one.
+    /// The candidate begins as a secret does, and something of it may be one.
     Begun,
 }
 
@@ -29,12 +29,12 @@ pub(crate) enum Verdict {
     No,
     /// A secret, from one byte to another, counted from the place.
     Secret {
-        /// Its first byte.
+        /// The first byte of the secret.
         from: usize,
         /// The byte behind it.
         to: usize,
     },
-    /// What follows decides.
+    /// What follows decides, with this strength.
     Open(Strength),
 }
 
@@ -94,7 +94,7 @@ fn trimmed(body: &[u8]) -> &[u8] {
     body.get(..body.len() - dots).unwrap_or_default()
 }
 
-/// How a private key begins and ends.
+/// The beginning and the end of a private key.
 pub(crate) const BEGIN: &[u8] = b"-----BEGIN ";
 const PRIVATE: &[u8] = b"PRIVATE KEY";
 const DASHES: &[u8] = b"-----";

@@ -1,4 +1,4 @@
-//! Which texts a folded state has: one that comes with a history from elsewhere is looked at as its events would be.
+//! Marks the secrets in the texts of a folded view: one that comes with a history from elsewhere is treated as its events would be.
 
 use model::text::SharedText;
 use model::view::{AgentView, PartView, RunView, Streamed, ToolView};
@@ -84,7 +84,7 @@ impl Redactor {
         }
     }
 
-    /// The same of what is kept as it came.
+    /// Marks the secrets in a value that is kept as it came, by way of its JSON.
     fn json_of<T: serde::Serialize + serde::de::DeserializeOwned>(&self, value: &mut T) {
         let mut json = Json::of(value);
         let before = json.clone();

@@ -31,7 +31,7 @@ const TOOLS: [(&str, &str); 11] = [
     ("steps", "says how far it is, and waits in `room` for `count` calls before it ends"),
 ];
 
-/// How many are in each room.
+/// The number of calls in each room.
 static ROOMS: Mutex<Option<HashMap<String, u64>>> = Mutex::new(None);
 static CAME: Condvar = Condvar::new();
 static CLOCK: AtomicU64 = AtomicU64::new(0);
@@ -146,7 +146,7 @@ fn meet(room: &str, count: u64) {
     }
 }
 
-/// How many lines the file has then.
+/// Adds a line, and returns how many lines the file has then.
 fn add_line(file: &str, line: &str) -> usize {
     let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
     writeln!(opened.unwrap(), "{line}").unwrap();

@@ -16,16 +16,16 @@ pub struct Load {
     pub exponent: f64,
     /// Events of a running agent in a second, on average.
     pub events_per_s: f64,
-    /// How it is built.
+    /// The design of the hubs and the database.
     pub design: Design,
 }
 
 /// What can be built in another way.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Design {
-    /// Which hub a viewer comes to.
+    /// The hub that a viewer comes to.
     pub viewers: ViewerRoute,
-    /// Which hub a publisher comes to.
+    /// The hub that a publisher comes to.
     pub publishers: PublisherRoute,
     /// The time between two transactions of a hub, in seconds. All events of a conversation in between are one row.
     pub commit_s: f64,
@@ -33,7 +33,7 @@ pub struct Design {
     pub databases: u32,
 }
 
-/// Which hub a viewer comes to.
+/// The hub that a viewer comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViewerRoute {
     /// Any, as a load balancer does that knows nothing of conversations.
@@ -42,12 +42,12 @@ pub enum ViewerRoute {
     FewHubs(u32),
 }
 
-/// Which hub a publisher comes to.
+/// The hub that a publisher comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublisherRoute {
     /// Any, after its conversation has moved.
     AnyHub,
-    /// The owner.
+    /// The owner of its conversation.
     Owner,
 }
 
@@ -75,7 +75,7 @@ impl Load {
         }
     }
 
-    /// The same with another design.
+    /// Replaces the design.
     #[must_use]
     pub const fn with(self, design: Design) -> Self {
         Self { design, ..self }

@@ -46,16 +46,16 @@ impl Default for Machines {
     }
 }
 
-/// Something that is used up.
+/// A resource that is used up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Need {
-    /// What it is.
+    /// The name of it.
     pub of: &'static str,
     /// How much is needed, at the hub or database that needs most.
     pub needs: f64,
-    /// How much there is.
+    /// How much of it there is.
     pub has: f64,
-    /// In what both are counted.
+    /// The unit in which both are counted.
     pub in_units: &'static str,
 }
 
@@ -69,20 +69,20 @@ impl Need {
 /// The CPU of hubs by what it is for, in cores.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cores {
-    /// Taking events in.
+    /// Cores that take events in.
     pub events: f64,
-    /// Storing them.
+    /// Cores that store events.
     pub stored: f64,
-    /// Passing events on to their owners, and asking who these are.
+    /// Cores that pass events on to their owners, and ask who these are.
     pub passed: f64,
-    /// Frames between hubs, at both ends.
+    /// Cores for frames between hubs, at both ends.
     pub links: f64,
-    /// Frames to viewers.
+    /// Cores for frames to viewers.
     pub viewers: f64,
 }
 
 impl Cores {
-    /// All of it.
+    /// The sum of all cores.
     pub fn sum(&self) -> f64 {
         self.events + self.stored + self.passed + self.links + self.viewers
     }

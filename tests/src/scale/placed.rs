@@ -25,7 +25,7 @@ impl PlacedConversation {
         self.audience.iter().map(|(hub, _)| *hub).filter(|hub| *hub != self.owner)
     }
 
-    /// How many viewers it has.
+    /// The number of viewers at all hubs.
     pub fn viewers(&self) -> u64 {
         self.audience.iter().map(|(_, viewers)| u64::from(*viewers)).sum()
     }
@@ -36,7 +36,7 @@ impl PlacedConversation {
 pub struct Placed {
     /// The conversations, the favourite first.
     pub conversations: Vec<PlacedConversation>,
-    /// How many hubs there are.
+    /// The number of hubs.
     pub hubs: u32,
 }
 
@@ -52,7 +52,7 @@ impl Placed {
         self.conversations.iter().map(|one| one.followers().count() as u64).sum()
     }
 
-    /// How many viewers each hub has.
+    /// The number of viewers of each hub.
     pub fn viewers(&self) -> Vec<u64> {
         let mut viewers = vec![0; self.hubs as usize];
         for (hub, count) in self.conversations.iter().flat_map(|one| &one.audience) {
@@ -82,7 +82,7 @@ impl Placed {
     }
 }
 
-/// How many viewers chose each conversation.
+/// The number of viewers that chose each conversation.
 fn choices(load: &Load, dice: &mut Dice) -> Vec<u32> {
     let mut sums = Vec::new();
     let mut sum = 0.0;

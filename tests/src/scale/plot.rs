@@ -1,13 +1,13 @@
 //! The picture of `docs/scale.md`: what is in use of each machine by the number of hubs, the model as lines and the simulation as dots.
 
-/// One line of the picture.
+/// A line of the picture.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What it shows.
+    /// The name of what it shows.
     pub name: String,
     /// By the number of hubs, what is in use (1 is all) by the model.
     pub model: Vec<(f64, f64)>,
-    /// The same, simulated.
+    /// By the number of hubs, what is in use (1 is all) by the simulation.
     pub dots: Vec<(f64, f64)>,
 }
 

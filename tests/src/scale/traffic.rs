@@ -25,7 +25,7 @@ pub struct Steps {
     pub link_frames: f64,
     /// Events that a hub makes ready for its viewers, each once for however many of them.
     pub shown: f64,
-    /// Frames to viewers.
+    /// Frames from hubs to viewers.
     pub deliveries: f64,
     /// Transactions that store events.
     pub transactions: f64,
@@ -53,9 +53,9 @@ pub struct HubSteps {
 /// What the simulation has counted.
 #[derive(Debug, Clone)]
 pub struct Counted {
-    /// All hubs together.
+    /// The steps of all hubs together.
     pub all: Steps,
-    /// Each hub.
+    /// The steps of each hub.
     pub hubs: Vec<HubSteps>,
 }
 

@@ -1,6 +1,6 @@
 //! What each step costs, and where the figure comes from.
 
-/// Where a figure comes from.
+/// The origin of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Measured; the text names the command or the table.
@@ -11,16 +11,16 @@ pub enum Origin {
     Assumed(&'static str),
 }
 
-/// A unit cost.
+/// A unit cost and its origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unit {
     /// What it is the cost of.
     pub of: &'static str,
-    /// How much.
+    /// The cost, in `in_units`.
     pub amount: f64,
-    /// In what it is counted.
+    /// The unit in which it is counted.
     pub in_units: &'static str,
-    /// Where it comes from.
+    /// The origin of the figure.
     pub origin: Origin,
 }
 
@@ -41,7 +41,7 @@ pub struct Units {
     pub linked: Unit,
     /// A frame to a follower, at the owner.
     pub link_out: Unit,
-    /// The same at the follower: read, folded, kept.
+    /// A frame from an owner, at the follower: read, folded, kept.
     pub link_in: Unit,
     /// An event that is passed on to its owner, at the hub that passes it on: with its ack, without lookups.
     pub passed: Unit,
@@ -55,7 +55,7 @@ pub struct Units {
     pub row: Unit,
     /// A lookup of an owner that another hub is, at the hub that asks: a plain read.
     pub asked: Unit,
-    /// The same at the database.
+    /// A lookup of an owner, at the database.
     pub lookup: Unit,
     /// A claim, at the database: a transaction with a lock. Measured of one that finds another owner; one that takes the conversation changes one or two
     /// rows more.

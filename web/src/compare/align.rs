@@ -11,7 +11,7 @@
 /// A row of two sequences that are beside each other, by the indices of what it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AlignedPair {
-    /// In both.
+    /// A pair of elements, one of each sequence.
     Both(usize, usize),
     /// Only in the first.
     One(usize),

@@ -22,13 +22,13 @@ const LINES_MAX: usize = 300;
 pub struct ComparedStep {
     /// What it is: the name of the tool, or a word.
     pub name: String,
-    /// Its beginning on one line.
+    /// The beginning of the step on one line.
     pub hint: String,
     /// How it ended, if that can be said.
     pub end: &'static str,
-    /// How long it took, in milliseconds.
+    /// The duration of the step, in milliseconds.
     pub took: Option<u64>,
-    /// Its texts, each with a heading: the arguments and the answer of a call.
+    /// The texts of the step, each with a heading: the arguments and the answer of a call.
     pub texts: Vec<(&'static str, String)>,
     /// Whether it is a call: calls of one tool are alike, other steps of one name only a little.
     is_call: bool,
@@ -52,7 +52,7 @@ pub enum StepRow {
 /// A line of a difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiffLine {
-    /// In both.
+    /// A line that both conversations have.
     Same(String),
     /// Only in this conversation.
     One(String),

@@ -27,11 +27,11 @@ use crate::store::{Store, agent_key, use_store};
 /// What the line of a sub-agent shows.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
-    /// Its name, or its id if it has none.
+    /// The name of the sub-agent, or its id if it has none.
     name: String,
     /// The task that it was given, in one line.
     task: String,
-    /// How it ended, or that it runs.
+    /// The status of the sub-agent.
     status: RunStatus,
     /// From its start to its end; none if it ended at a time that nobody reported.
     span: Span,

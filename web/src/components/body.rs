@@ -122,7 +122,7 @@ pub(super) fn Body(
     .into_any()
 }
 
-/// Which part of the call contains the hit that is to be shown, if one does. Tracks the hit.
+/// The part of the call that contains the hit which is to be shown, if one does. Tracks the hit.
 fn sought(store: Store, ids: Ids) -> Option<Kind> {
     store.reading.sought.with(|sought| {
         let Sought { place: Place::Tool(run, id), kind, .. } = sought.as_ref()? else { return None };
@@ -313,7 +313,7 @@ fn Raw(ids: Ids, loaded: RwSignal<ResultLoad>) -> impl IntoView {
     }
 }
 
-/// Says how many bytes of a result were not kept anywhere. These cannot be loaded: the hub cut the result
+/// Says how many bytes of a result were not kept anywhere. They cannot be loaded: the hub cut the result when it
 /// when it took it in.
 #[component]
 fn Lost(ids: Ids) -> impl IntoView {

@@ -216,8 +216,7 @@ pub(super) fn unheard(store: Store) -> Memo<Vec<String>> {
     })
 }
 
-/// The same messages, drawn at the end of the conversation, each with whether it is on the way or waits for
-/// the hub.
+/// Draws the sent messages that are not in the conversation yet at its end, each with whether it is on the way or waits for the hub.
 #[component]
 pub(super) fn Unheard(said: Memo<Vec<String>>) -> impl IntoView {
     let store = use_store();

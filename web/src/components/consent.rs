@@ -48,7 +48,7 @@ impl Draft {
         self.form.with(|form| *form != Form::Closed)
     }
 
-    /// Stores the form.
+    /// Stores the form with its text.
     fn set(self, form: Form) {
         self.ids.with_value(|call| self.store.write_form(call, form));
     }
@@ -68,7 +68,7 @@ impl Draft {
     }
 }
 
-/// Which form is open, without its text: a form is not built anew with every letter.
+/// The form that is open, without its text: a form is not built anew with every letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Closed,

@@ -15,7 +15,7 @@ const SAID_MS: i32 = 1_500;
 /// The result of a click, shown on the button for a while and announced to screen readers.
 #[derive(Clone, Copy)]
 pub(super) struct CopyFeedback {
-    /// Where results are announced.
+    /// The store in which results are announced.
     store: Store,
     /// What the button shows.
     words: RwSignal<FeedbackText>,

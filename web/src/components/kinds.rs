@@ -26,7 +26,7 @@ const STEP: usize = 100;
 /// How much of a long text is shown at first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Its first lines.
+    /// The first lines of the text.
     Preview,
     /// All of it, or as much as a browser lays out without a noticeable pause.
     Whole,
@@ -35,7 +35,7 @@ pub(crate) enum Extent {
 /// A part of a call's content that the module draws.
 #[derive(Debug, Clone)]
 pub(crate) enum CallContent {
-    /// The arguments.
+    /// The arguments of the call, as JSON text.
     Arguments(Arc<str>, Extent),
     /// The result of the tool with this name; the language is that of the file which the arguments name.
     Result {
@@ -43,7 +43,7 @@ pub(crate) enum CallContent {
         name: String,
         /// The language of the file that the arguments name; empty if they name none.
         language: String,
-        /// The result.
+        /// The result as text.
         text: Arc<str>,
         /// How much of it is shown at first.
         extent: Extent,
@@ -206,14 +206,14 @@ fn attached(things: Vec<Attached>) -> AnyView {
     view! { <div class="parts" data-t="attached">{things.collect_view()}</div> }.into_any()
 }
 
-/// How an embedded HTML page is shown.
+/// The state of an embedded HTML page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EmbedState {
-    /// Not at all.
+    /// The page is not shown.
     Closed,
-    /// Without its scripts.
+    /// The page is shown without its scripts.
     Still,
-    /// With its scripts.
+    /// The page is shown with its scripts.
     Live,
 }
 

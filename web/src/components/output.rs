@@ -16,7 +16,7 @@ const PRETTY_BYTES: usize = 64 << 10;
 /// The text to show.
 #[derive(Debug, Clone)]
 pub(super) struct OutputText {
-    /// The text.
+    /// The text that is shown.
     pub(super) text: String,
     /// Whether the text is JSON.
     pub(super) is_json: bool,

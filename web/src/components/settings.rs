@@ -1,4 +1,4 @@
-//! The settings dialog.
+//! Draws the settings dialog.
 
 use leptos::prelude::*;
 

@@ -43,7 +43,7 @@ pub(super) fn Share() -> impl IntoView {
 /// What the form for a new link has so far. A handle: all copies refer to the same signals, which live as long as the dialog.
 #[derive(Clone, Copy)]
 struct Draft {
-    /// What it shows.
+    /// What the link will show.
     shown: RwSignal<Shown>,
     /// The roles with which it may be shown; empty where there is no choice.
     roles: RwSignal<Vec<String>>,
@@ -185,11 +185,11 @@ fn Form() -> impl IntoView {
 /// The turn at which the dialog was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// It was opened for the conversation.
+    /// No turn: the dialog was opened for the conversation.
     None,
-    /// One that is over.
+    /// A turn that is over.
     Over,
-    /// One of which a run goes on.
+    /// A turn of which a run goes on.
     GoesOn,
 }
 

@@ -45,7 +45,7 @@ use map::TimeMap;
 use rows::Rows;
 use strip::Strip;
 
-/// How often time advances, in milliseconds.
+/// The time between two beats of the timeline, in milliseconds.
 const BEAT_MS: u64 = 250;
 
 /// The factor of one zoom step.
@@ -205,7 +205,7 @@ impl Chart {
         self.scale.get().window(self.whole.get())
     }
 
-    /// The same, untracked.
+    /// The visible part of time, as [`Self::window`] gives it, untracked.
     fn window_untracked(self) -> (f64, f64) {
         self.scale.get_untracked().window(self.whole.get_untracked())
     }

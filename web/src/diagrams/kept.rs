@@ -24,7 +24,7 @@ pub struct KeptDrawings {
 }
 
 impl KeptDrawings {
-    /// Keeps nothing yet.
+    /// Makes a store that keeps no drawing yet.
     pub const fn new() -> Self {
         Self { kept: VecDeque::new(), bytes: 0 }
     }

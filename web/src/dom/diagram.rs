@@ -68,21 +68,21 @@ struct Drawer {
 
 /// A diagram that the frame was asked for.
 struct Asked {
-    /// Its number, which the answer repeats.
+    /// The number of the request, which the answer repeats.
     number: u32,
     /// The block that shows what comes of it.
     block: Element,
-    /// Its source.
+    /// The source of the diagram.
     source: String,
 }
 
-/// Where the frame stands.
+/// The state of the frame that draws.
 enum FrameState {
-    /// There is none.
+    /// There is no frame.
     Absent,
-    /// It is fetched or starts.
+    /// The frame is being fetched or starts.
     Starting(Option<HtmlIFrameElement>),
-    /// It draws.
+    /// The frame can draw.
     Ready(HtmlIFrameElement),
 }
 

@@ -35,7 +35,7 @@ const BLOCKS: &str = ".pre, pre, p, li, td, th, h3, h4, .think-text";
 const NOT_SEARCHED: &str =
     "math :not(annotation), button, button *, .why, .code[data-language=''] > .code-head > span";
 
-/// `NodeFilter.SHOW_TEXT`.
+/// The browser's constant `NodeFilter.SHOW_TEXT`.
 const SHOW_TEXT: u32 = 4;
 
 thread_local! {
@@ -128,9 +128,9 @@ fn places(root: &Element, matcher: &dyn Matcher, most: usize) -> Vec<Range> {
 struct Block {
     /// The element of the block; `None` for a text outside of all blocks.
     of: Option<Element>,
-    /// Its text nodes, in order.
+    /// The text nodes of the block, in order.
     nodes: Vec<Node>,
-    /// Their texts.
+    /// The texts of the nodes, joined.
     joined: Joined,
 }
 

@@ -37,7 +37,7 @@ const BYTES_KEPT: usize = 100 << 10;
 struct Section {
     /// The element that holds the blocks.
     element: Element,
-    /// How many of its children are final.
+    /// The number of its children that are final.
     done: u32,
     /// The length of their text in bytes.
     bytes: usize,

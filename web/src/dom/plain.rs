@@ -15,7 +15,7 @@ pub(crate) struct PlainBox {
     plain: Plain,
     /// The text node of the piece that still grows.
     rest: Text,
-    /// What `rest` holds.
+    /// The text that `rest` holds.
     shown: String,
     /// The caret, while the text grows.
     caret: Option<HtmlElement>,

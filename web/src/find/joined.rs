@@ -15,7 +15,7 @@ pub struct Joined {
 pub type Spot = (usize, u32);
 
 impl Joined {
-    /// Appends a text.
+    /// Appends a text at the end.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.ends.push(self.text.len());

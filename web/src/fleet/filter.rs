@@ -55,9 +55,9 @@ enum Term {
     Approval,
     /// Somebody rated something of it good, or bad.
     Rated(bool),
-    /// Somebody pinned it.
+    /// Somebody pinned the conversation.
     Pinned,
-    /// Somebody archived it.
+    /// Somebody archived the conversation.
     Archived,
     /// Whether the newest run has sub-agents.
     Agents(bool),
@@ -70,11 +70,11 @@ enum Term {
 enum Name {
     /// Why the newest run did not complete; a condition names it as a whole.
     Reason,
-    /// The model.
+    /// The model of the newest run.
     Model,
     /// The tools that the newest run called.
     Tool,
-    /// The main agent.
+    /// The name of the main agent.
     Agent,
     /// The machine of the newest run.
     Host,
@@ -343,7 +343,7 @@ mod tests {
         ]
     }
 
-    /// Which of the rows a text lets through, a second after the start and twenty seconds after it.
+    /// The indices of the rows that the filter `text` lets through at `now`.
     fn fits(text: &str, now: u64) -> Vec<usize> {
         let filter = Filter::parse(text);
         rows().iter().enumerate().filter(|(_, row)| filter.fits(row, now)).map(|(at, _)| at).collect()

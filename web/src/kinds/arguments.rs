@@ -39,7 +39,7 @@ const PATHS: [&str; 7] =
 pub struct Argument {
     /// The name of the field; empty if the arguments are one text.
     pub name: String,
-    /// Its value.
+    /// The value of the field.
     pub value: ArgumentValue,
 }
 
@@ -52,7 +52,7 @@ pub enum ArgumentValue {
     Written(String),
     /// A text of several lines, or a long one.
     Text {
-        /// The text.
+        /// The text of the value.
         text: String,
         /// The language of its code, as a code fence would name it; empty for other texts.
         language: String,
@@ -61,7 +61,7 @@ pub enum ArgumentValue {
     Json(String),
     /// What an edit or a patch changes.
     Diff(Vec<Line>),
-    /// A to-do list.
+    /// A list of tasks.
     Tasks(Vec<Task>),
 }
 

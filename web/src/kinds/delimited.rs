@@ -8,7 +8,7 @@ use super::table::{Cell, Table};
 /// The fewest lines, with the names of the columns.
 const LINES_MIN: usize = 3;
 
-/// The most columns.
+/// Most columns of a table; a text with more is no table.
 const COLUMNS_MAX: usize = 40;
 
 /// The longest name of a column, in bytes.

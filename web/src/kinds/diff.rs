@@ -3,11 +3,11 @@
 /// The kind of a line of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// An unchanged line.
+    /// A line that stays.
     Same,
-    /// An added line.
+    /// A line that is added.
     Added,
-    /// A removed line.
+    /// A line that is removed.
     Removed,
     /// A header or another line about the diff.
     Head,

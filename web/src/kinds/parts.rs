@@ -25,11 +25,11 @@ const SOUNDS: [&str; 8] = [
 /// A part of an MCP result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Text.
+    /// A piece of text.
     Text(String),
     /// Text that is declared as Markdown.
     Markdown(String),
-    /// JSON, as written.
+    /// A value as JSON, as written.
     Json(String),
     /// An image that came with the result, as a `data:` URL.
     Image(String),
@@ -37,9 +37,9 @@ pub enum Part {
     Sound(String),
     /// A link to something elsewhere, which is never fetched by itself.
     Elsewhere {
-        /// The name.
+        /// The name of the link.
         name: String,
-        /// The URL.
+        /// The URL of the link.
         url: String,
     },
     /// Anything else, described in words.

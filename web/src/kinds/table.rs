@@ -10,7 +10,7 @@ const ROWS_MIN: usize = 3;
 /// The most columns of a table.
 const COLUMNS_MAX: usize = 20;
 
-/// Objects as rows.
+/// A list of objects as a table: each object is a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// The names of the fields, in the order of their first appearance.

@@ -12,16 +12,16 @@ use super::tree::{Node, container};
 /// The most tasks of a list; a longer list is shown as JSON.
 const TASKS_MAX: usize = 500;
 
-/// How far a task is.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskState {
-    /// Not begun.
+    /// The task has not begun.
     Pending,
-    /// Begun.
+    /// The task has begun.
     Current,
-    /// Done.
+    /// The task is done.
     Done,
-    /// Given up.
+    /// The task was given up.
     Cancelled,
 }
 
@@ -63,11 +63,11 @@ impl TaskState {
 pub struct Task {
     /// What is to be done.
     pub text: String,
-    /// How far it is.
+    /// The state of the task.
     pub state: TaskState,
     /// How it is called while it is worked on; empty if it is not said.
     pub active: String,
-    /// Its other fields: a priority, an id. Empty where there are none.
+    /// The other fields of the task: a priority, an id. Empty where there are none.
     pub rest: String,
 }
 

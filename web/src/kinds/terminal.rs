@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// A stretch of the output in one style.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Piece {
-    /// The text.
+    /// The text of the stretch.
     pub text: String,
     /// The colour, from 0 (black) to 7 (white); bright colours are mapped to the normal ones.
     pub colour: Option<u8>,

@@ -15,7 +15,7 @@ pub enum Node {
     Object(Vec<(String, Arc<str>)>),
     /// The items, in order, as written.
     Array(Vec<Arc<str>>),
-    /// A string, decoded.
+    /// A decoded string.
     Text(String),
     /// A number, a literal, or invalid JSON, as written.
     Word(String),

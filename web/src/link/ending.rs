@@ -5,7 +5,7 @@ use model::code::CloseCode;
 /// The texts of [`ending`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// What happened.
+    /// What happened, as a heading.
     pub title: &'static str,
     /// What the reader can do.
     pub advice: &'static str,

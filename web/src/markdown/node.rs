@@ -13,7 +13,7 @@ const STRETCH_BYTES: usize = 4096;
 /// A node of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
-    /// Plain text.
+    /// A plain text.
     Text(String),
     /// An element with its children.
     Element(Tag, Vec<Self>),
@@ -22,14 +22,14 @@ pub enum Node {
 /// The kind of an element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tag {
-    /// A paragraph.
+    /// A paragraph of text.
     Paragraph,
     /// A stretch of a paragraph or code that is too long for a browser to lay out again at each word. It
     /// begins on a line of its own.
     Stretch,
     /// A heading of the level 1 to 6.
     Heading(u8),
-    /// A block quotation.
+    /// A quotation in a block.
     Quote,
     /// A list; with its first number if it is ordered.
     List(Option<u64>),
@@ -37,9 +37,9 @@ pub enum Tag {
     Item,
     /// The checkbox of a task, and whether it is checked.
     Task(bool),
-    /// A horizontal rule.
+    /// A horizontal rule between blocks.
     Rule,
-    /// A line break.
+    /// A line break inside a paragraph.
     Break,
     /// Emphasis, as in *text*.
     Emphasis,
@@ -64,7 +64,7 @@ pub enum Tag {
     NoteMark,
     /// A footnote with this label.
     Note(String),
-    /// A table.
+    /// A table with its rows.
     Table,
     /// A row of a table.
     Row,
@@ -82,7 +82,7 @@ pub enum Tag {
 pub enum Align {
     /// At the start of the line.
     Start,
-    /// Centred.
+    /// In the middle of the cell.
     Center,
     /// At the end of the line.
     End,

@@ -70,9 +70,9 @@ pub(super) fn blocks(text: &str, definitions: &mut Definitions) -> Vec<Block> {
 struct Open {
     /// The element that it becomes.
     tag: Tag,
-    /// Where its source begins, in bytes.
+    /// The byte at which its source begins.
     start: usize,
-    /// Its finished children.
+    /// The finished children of the element.
     children: Vec<Node>,
 }
 
@@ -81,7 +81,7 @@ struct Open {
 struct Builder<'a> {
     /// The text that is parsed.
     source: &'a str,
-    /// The finished blocks.
+    /// The blocks that are finished.
     blocks: Vec<Block>,
     /// The open elements, from the outermost to the innermost.
     open: Vec<Open>,

@@ -20,16 +20,16 @@ pub(super) fn read(source: &str) -> Option<MathNode> {
 struct Reader<'a> {
     /// What is not read yet.
     rest: &'a str,
-    /// How many groups are open.
+    /// The number of groups that are open.
     depth: usize,
 }
 
-/// Which limits an atom has.
+/// The place of an atom's limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Limits {
-    /// Beside it, as `x_1`.
+    /// Beside the atom, as `x_1`.
     Beside,
-    /// Above and below it.
+    /// Above and below the atom.
     AboveAndBelow,
 }
 

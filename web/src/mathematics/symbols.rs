@@ -1,6 +1,6 @@
 //! The names of letters, signs and functions, and the letters of other alphabets.
 
-/// Letters: identifiers.
+/// Letters, by name: identifiers of a formula.
 const LETTERS: &str = "alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι \
     kappa κ lambda λ mu μ nu ν xi ξ omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ phi ϕ \
     varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ Omega Ω \
@@ -30,13 +30,13 @@ const LIMITS: &str = "lim max min sup inf limsup liminf det gcd Pr argmax argmin
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Symbol {
-    /// A letter.
+    /// A letter of an alphabet.
     Letter(&'static str),
-    /// A sign.
+    /// A sign of one character.
     Sign(&'static str),
     /// A sign with limits above and below.
     Large(&'static str),
-    /// An upright function.
+    /// A function whose name is written upright.
     Function,
     /// A function with limits below.
     Limits,

@@ -6,7 +6,7 @@ use model::{ConversationId, Seq};
 /// A notice about a reconnection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// This many missed events have arrived.
+    /// The missed events have arrived; the value is their number.
     CaughtUp(u64),
     /// The content was replaced by the hub's state.
     Reloaded,
@@ -64,7 +64,7 @@ impl Marks {
         }
     }
 
-    /// Takes the notice.
+    /// Takes the notice out, if there is one.
     pub(super) fn take(&mut self) -> Option<Mark> {
         self.mark.take()
     }

@@ -34,7 +34,7 @@ impl Model {
         }
     }
 
-    /// Ends the recording.
+    /// Ends the recording: no more of it will be read.
     pub fn read_all(&mut self) {
         self.is_reading = false;
         if let Some(recording) = &mut self.recording {

@@ -58,7 +58,7 @@ impl Model {
         }
     }
 
-    /// Ends the replay.
+    /// Ends the replay and shows the present.
     pub fn end_past(&mut self) {
         if self.past.take().is_some_and(|past| past.is_shown) {
             self.touched.changes.clear();

@@ -24,7 +24,7 @@ type ReadView = Result<Result<Box<View>, serde_json::Error>, SplitLoaderError>;
 /// The parts that the module of the conversation draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// Messages and runs.
+    /// The messages and runs of the conversation.
     Content,
     /// The form in which a reader writes.
     Composer,
@@ -95,17 +95,17 @@ module! {
 }
 
 module! {
-    /// A dialog.
+    /// The dialog that is open.
     dialogs, fetch_dialogs, dialog(open: OpenDialog) -> Drawn; shown_dialog(open)
 }
 
 module! {
-    /// The open timeline.
+    /// The timeline, while it is open.
     timeline, fetch_timeline, timeline() -> Drawn; view! { <OpenTimeline /> }.into_any()
 }
 
 module! {
-    /// The wall.
+    /// The wall of tiles.
     wall, fetch_wall, wall() -> Drawn; view! { <Wall /> }.into_any()
 }
 

@@ -5,10 +5,10 @@ use crate::search::encoded;
 
 use super::table::{Column, Sort, Wanted};
 
-/// The table of runs.
+/// The path of the table of runs.
 pub const RUNS: &str = "/runs";
 
-/// The dashboard.
+/// The path of the dashboard.
 pub const DASHBOARD: &str = "/dashboard";
 
 /// The search in all conversations.
@@ -66,7 +66,7 @@ fn query(pairs: Vec<(&str, String)>) -> String {
 pub struct RunsAddress {
     /// The filter, as it was typed.
     pub filter: String,
-    /// The order.
+    /// The order of the rows.
     pub sort: Sort,
     /// The columns, in the order in which all stand.
     pub columns: Vec<Column>,
@@ -115,13 +115,13 @@ impl RunsAddress {
         format!("{RUNS}{}", query(pairs))
     }
 
-    /// Which rows it shows.
+    /// The rows that the address shows.
     pub fn wanted(&self) -> Wanted {
         Wanted { filter: Filter::parse(&self.filter), sort: self.sort, time: self.time }
     }
 }
 
-/// How long a time the dashboard shows.
+/// The time that the dashboard shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Range {
     /// The last 24 hours, by the hour.
@@ -136,10 +136,10 @@ pub enum Range {
 }
 
 impl Range {
-    /// All.
+    /// All times that can be chosen.
     pub const ALL: [Self; 4] = [Self::Day, Self::Week, Self::Month, Self::Quarter];
 
-    /// Its name, for readers and for addresses.
+    /// The name of the time, for readers and for addresses.
     pub fn word(self) -> &'static str {
         match self {
             Self::Day => "24h",
@@ -160,25 +160,25 @@ impl Range {
     }
 }
 
-/// What figures are told apart by.
+/// The names by which figures are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GroupBy {
-    /// Nothing: all together.
+    /// No name: all together.
     #[default]
     All,
-    /// The agent.
+    /// The name of the agent.
     Agent,
-    /// The model.
+    /// The name of the model.
     Model,
-    /// The tool.
+    /// The name of the tool.
     Tool,
 }
 
 impl GroupBy {
-    /// All.
+    /// All choices, in order.
     pub const ALL: [Self; 4] = [Self::All, Self::Agent, Self::Model, Self::Tool];
 
-    /// Its name, for readers and for addresses.
+    /// The word for it, for readers and for addresses.
     pub fn word(self) -> &'static str {
         match self {
             Self::All => "all",
@@ -192,7 +192,7 @@ impl GroupBy {
 /// What the address of the dashboard says. `/dashboard?range=7d&by=model`; what is as usual is left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DashboardAddress {
-    /// How long a time.
+    /// The time that the dashboard shows.
     pub range: Range,
     /// What the figures are told apart by.
     pub by: GroupBy,

@@ -31,7 +31,7 @@ use crate::session::Listener;
 /// The number of rows from which on no further page is asked for.
 const ROWS_MAX: usize = 100_000;
 
-/// How many rows the subscription begins with.
+/// The number of rows that the subscription begins with.
 const FIRST_ROWS: u64 = 500;
 
 /// How many rows a page over HTTP has.

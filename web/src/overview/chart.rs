@@ -31,13 +31,13 @@ pub struct Bar {
     pub line: usize,
     /// The index of the step.
     pub step: usize,
-    /// Where it begins from the left.
+    /// The left edge, from the left.
     pub x: f64,
-    /// Where its upper edge is, from above.
+    /// The upper edge, from above.
     pub y: f64,
-    /// How wide it is.
+    /// The width of the bar.
     pub width: f64,
-    /// How high it is.
+    /// The height of the bar.
     pub height: f64,
 }
 

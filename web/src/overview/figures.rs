@@ -12,7 +12,7 @@ pub const HOUR_MS: u64 = 3_600_000;
 pub struct Series {
     /// When the first step begins, in milliseconds since 1970.
     pub from: u64,
-    /// How long each step is, in milliseconds.
+    /// The length of each step, in milliseconds.
     pub step_ms: u64,
     /// When the hub began to count, in milliseconds since 1970: what happened before is in no number. 0 if
     /// all was counted.
@@ -21,12 +21,12 @@ pub struct Series {
     pub metrics: Vec<MetricSeries>,
 }
 
-/// One metric over time.
+/// The figures of one metric over time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 pub struct MetricSeries {
     /// The name that was asked for, such as `runs` or `tool_p95`.
     pub metric: String,
-    /// Its lines, the largest first.
+    /// The lines of the metric, the largest first.
     pub series: Vec<Line>,
 }
 
@@ -35,13 +35,13 @@ pub struct MetricSeries {
 pub struct Line {
     /// The agent, if lines are told apart by agent; the next four fields likewise.
     pub agent: Option<String>,
-    /// The model.
+    /// The name of the model.
     pub model: Option<String>,
-    /// The tool.
+    /// The name of the tool.
     pub tool: Option<String>,
-    /// How runs ended.
+    /// The way in which the runs ended.
     pub reason: Option<String>,
-    /// The currency.
+    /// The code of the currency.
     pub currency: Option<String>,
     /// All steps together, in the metric's unit; `None` where the hub gives no sum.
     pub total: Option<i64>,
@@ -67,13 +67,13 @@ impl Line {
 pub enum Unit {
     /// A number of things.
     Count,
-    /// Milliseconds.
+    /// Milliseconds of time.
     Ms,
     /// Millionths of a currency.
     Money,
 }
 
-/// How a panel is drawn.
+/// The form in which a panel is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Bars, one line on the other: values can be added.
@@ -89,9 +89,9 @@ pub struct PanelSpec {
     pub title: &'static str,
     /// The metrics that it asks `GET /v1/series` for, each with the word for it in the legend.
     pub metrics: &'static [(&'static str, &'static str)],
-    /// What the numbers are.
+    /// The unit of its numbers.
     pub unit: Unit,
-    /// How it is drawn.
+    /// The form in which it is drawn.
     pub shape: Shape,
     /// The filter of the table of runs behind a point, in the language of [`crate::fleet`].
     pub filter: &'static str,

@@ -13,7 +13,7 @@ use crate::search::{self, Hit};
 /// How many hits of a conversation are drawn before the reader asks for all of them.
 pub const HITS_OF_ONE: usize = 5;
 
-/// One answer of the hub.
+/// An answer of the hub to a search.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SearchAnswer {
     hits: Vec<Hit>,
@@ -36,7 +36,7 @@ impl SearchAnswer {
     }
 }
 
-/// All that was found so far.
+/// The hits that were found so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SearchFound {
     /// By conversation, the one with the newest hit first. In each the newest hit comes first.
@@ -56,7 +56,7 @@ impl SearchFound {
         (self.next, self.is_partial) = (page.next, page.is_partial);
     }
 
-    /// How many hits there are.
+    /// The number of hits.
     pub fn count(&self) -> usize {
         self.groups.values().map(Vec::len).sum()
     }

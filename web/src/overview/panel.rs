@@ -89,7 +89,7 @@ impl Picture {
         if all > chart::COLOURS { chart::COLOURS.saturating_sub(1)..all } else { all..all }
     }
 
-    /// How many steps the longest line has.
+    /// The number of steps of the longest line.
     fn steps(&self) -> usize {
         self.lines.iter().map(|line| line.values.len()).max().unwrap_or(0)
     }
@@ -105,7 +105,7 @@ impl Picture {
         if self.step_ms >= DAY_MS { day } else { format!("{day} {time}") }
     }
 
-    /// The same in one word, for the axis: the day, or the time where a step is at most an hour.
+    /// When a step begins, in one word for the axis: the day, or the time where a step is at most an hour.
     fn tick(&self, step: usize) -> String {
         let (day, time) = day_and_time(self.start(step));
         if self.step_ms > HOUR_MS { day } else { time }

@@ -103,7 +103,7 @@ fn still_running(count: usize) -> String {
 /// What a deletion tells while it goes on and at its end.
 #[derive(Clone, Copy)]
 struct Progress {
-    /// How far it is, in words.
+    /// The progress, in words.
     busy: RwSignal<Option<String>>,
     /// How many were refused since a run goes on.
     stops: RwSignal<usize>,

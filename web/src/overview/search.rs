@@ -47,7 +47,7 @@ pub(super) struct SearchState {
     board: Board,
     /// What is typed. Each change is written into the address bar.
     text: RwSignal<String>,
-    /// It, read.
+    /// The conditions and words in `text`, or what is wrong with it.
     terms: Memo<Result<SearchTerms, String>>,
     /// The names of the tools that were called, as the hub has them.
     tools: RwSignal<Vec<String>>,
@@ -100,7 +100,8 @@ impl SearchState {
         self.text.update(|text| *text = terms::with_condition(text, key, value));
     }
 
-    /// The same from a button that the change removes: the focus goes to the field, where it would be lost with the button.
+    /// Puts a condition as [`Self::put`] does, from a button that the change removes: the focus goes to the field, where it would be lost with the
+    /// button.
     fn put_from_button(self, key: &str, value: &str) {
         browser::focus(FIELD);
         self.put(key, value);
@@ -280,7 +281,7 @@ fn Field(state: SearchState) -> impl IntoView {
     }
 }
 
-/// Which hit gets the focus.
+/// The hit that gets the focus.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     First,

@@ -40,19 +40,19 @@ pub enum Column {
     Tokens,
     /// What all runs cost.
     Cost,
-    /// How many calls the newest run made.
+    /// The number of calls that the newest run made.
     Calls,
     /// How many calls of the newest run failed.
     Failed,
-    /// How many sub-agents the newest run had.
+    /// The number of sub-agents of the newest run.
     Agents,
-    /// How many runs the conversation has.
+    /// The number of runs in the conversation.
     Runs,
     /// How many of its runs and messages people rated good and bad.
     Rated,
-    /// How long ago the newest run began.
+    /// The time since the newest run began.
     Started,
-    /// How long ago the newest event came.
+    /// The time since the newest event came.
     Last,
     /// What was said last, or what is being done.
     Words,
@@ -81,7 +81,7 @@ impl Column {
         Self::Words,
     ];
 
-    /// Those that are shown unless the reader chose others.
+    /// The columns that are shown unless the reader chose others.
     pub const USUAL: [Self; 12] = [
         Self::State,
         Self::Title,
@@ -97,7 +97,7 @@ impl Column {
         Self::Words,
     ];
 
-    /// Its name in addresses.
+    /// The name of the column in addresses.
     pub fn name(self) -> &'static str {
         match self {
             Self::State => "state",
@@ -383,12 +383,12 @@ impl Sort {
     }
 }
 
-/// Which rows are shown, and in which order.
+/// The rows that are shown, and their order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     /// The conditions that a row must fit.
     pub filter: Filter,
-    /// The order.
+    /// The order of the rows.
     pub sort: Sort,
     /// The time in which something of theirs happened, from (inclusive) to (exclusive), in milliseconds since
     /// 1970; `None` is any time.

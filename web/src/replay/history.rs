@@ -22,7 +22,7 @@ const UNTIMED_MS: u64 = 50;
 /// An event on the time line of the replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// Its number in the log.
+    /// The seq of the event in the log.
     pub seq: Seq,
     /// The hub's time in milliseconds since 1970, never before that of the preceding event; 0 if unknown.
     pub at: u64,
@@ -50,7 +50,7 @@ pub struct History {
 }
 
 impl History {
-    /// How many events are known.
+    /// The number of events that are known.
     pub fn len(&self) -> usize {
         self.marks.len()
     }
@@ -86,7 +86,7 @@ impl History {
         self.len().checked_sub(1).and_then(|last| self.time(last))
     }
 
-    /// How many events have happened at `time`.
+    /// The number of events that have happened at `time`.
     pub fn count_until(&self, time: u64) -> usize {
         if self.is_timed() {
             self.marks.partition_point(|mark| mark.at <= time)

@@ -20,7 +20,7 @@ struct Kept {
     view: View,
 }
 
-/// The kept views.
+/// The views that are kept, so that any moment can be shown soon.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
     /// The distance of two kept views, in events.
@@ -66,7 +66,7 @@ impl Checkpoints {
 
 #[cfg(test)]
 mod tests {
-    //! They are bounded, and no moment is far from one.
+    //! Tests that they are bounded, and that no moment is far from one.
 
     use super::*;
 

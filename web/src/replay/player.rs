@@ -11,7 +11,7 @@ const IDLE_MS: u64 = 2_000;
 /// The clock of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Player {
-    /// Whether time advances.
+    /// Whether the replay plays, so that its time advances.
     pub is_playing: bool,
     /// Whether pauses are skipped.
     pub skips_idle: bool,

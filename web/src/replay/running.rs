@@ -26,7 +26,7 @@ pub enum AfterEnd {
     ReadOn,
     /// Return to the present, where a run is active.
     Present,
-    /// Pause.
+    /// Pause the replay.
     Pause,
 }
 

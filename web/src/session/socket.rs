@@ -11,11 +11,11 @@ use crate::browser;
 pub(super) enum SocketEvent {
     /// The socket was opened.
     Open,
-    /// A frame arrived.
+    /// A text frame arrived.
     Text(String),
     /// The socket was closed, or could not be opened.
     Closed {
-        /// The close code.
+        /// The close code of the socket.
         code: u16,
         /// The reason in the close frame; may be empty.
         reason: String,

@@ -182,7 +182,7 @@ impl Store {
         }
     }
 
-    /// Stops a run.
+    /// Asks the hub to stop a run.
     pub(crate) fn stop_run(self, run: &RunId) {
         self.command(At::Run(run.clone()), CommandAction::Stop { run: Some(run.clone()) });
     }

@@ -105,9 +105,9 @@ pub(crate) struct ReadingStore {
 /// How much of the page is drawn around the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The full page.
+    /// The full page, with all its parts.
     Whole,
-    /// The bare page.
+    /// The bare page: the conversation alone.
     Bare,
     /// A snapshot of a conversation, beside another.
     Beside,

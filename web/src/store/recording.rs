@@ -72,7 +72,7 @@ impl Store {
             && self.reading.recording.with_untracked(Option::is_some)
     }
 
-    /// Closes the recording.
+    /// Closes the recording, if one is open.
     pub(crate) fn close_recording(self) {
         if self.reading.recording.with_untracked(Option::is_some) {
             self.reading.recording.set(None);

@@ -29,7 +29,7 @@ const STEP_MS: i32 = 33;
 pub(crate) struct ReplayStatus {
     /// How many events had happened at the moment that is shown; 0 before one is shown.
     pub(crate) at: usize,
-    /// How many events are known.
+    /// The number of events that are known.
     pub(crate) total: usize,
     /// The time of the moment in milliseconds since 1970; `None` if events have no times.
     pub(crate) clock: Option<u64>,
@@ -75,13 +75,13 @@ impl ReplayStore {
         self.told.with_untracked(Option::is_some)
     }
 
-    /// Begins a replay.
+    /// Begins a replay, and shows its bar.
     fn begin(self) {
         self.told.set(Some(ReplayStatus::default()));
         self.running.update_value(Running::restart);
     }
 
-    /// Ends the replay.
+    /// Ends the replay, and hides its bar.
     fn end(self) {
         self.running.update_value(Running::restart);
         self.told.set(None);
@@ -251,7 +251,7 @@ impl Store {
         self.ask_painting();
     }
 
-    /// Updates the bar.
+    /// Updates the bar of the replay.
     pub(super) fn tell_replay(self) {
         if !self.replay.is_on_now() {
             return;

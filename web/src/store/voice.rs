@@ -11,7 +11,7 @@ use crate::speech::{About, GAP_MS, Next, Speech};
 pub(crate) struct Voice {
     speech: StoredValue<Speech, LocalStorage>,
     waits: StoredValue<bool>,
-    /// The polite text.
+    /// The text that is announced politely.
     pub(crate) polite: RwSignal<String>,
     /// The urgent text: only for calls that need approval and a lost connection.
     pub(crate) alarm: RwSignal<String>,

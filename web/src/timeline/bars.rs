@@ -10,9 +10,9 @@ use crate::preview;
 /// The fill of a bar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
-    /// A tool executes.
+    /// Full: a tool executes.
     Solid,
-    /// A model works.
+    /// Hatched: a model works.
     Hatched,
     /// A call waits: in a queue, or for a person.
     Outline,
@@ -23,11 +23,11 @@ pub enum Fill {
 /// The colour of a bar: a token of the page's styles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Active.
+    /// Something is active.
     Run,
-    /// Successful.
+    /// Something succeeded.
     Ok,
-    /// Failed.
+    /// Something failed.
     Err,
     /// Waiting in a queue.
     Pend,
@@ -35,7 +35,7 @@ pub enum Tone {
     Appr,
     /// Interrupted; the end is unknown.
     Slow,
-    /// Over, or cancelled.
+    /// Something is over, or was cancelled.
     Gone,
 }
 
@@ -57,13 +57,13 @@ impl Tone {
 /// A bar. Times are in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bar {
-    /// The beginning.
+    /// When the bar begins.
     pub from: u64,
-    /// The end; `None` while it is active.
+    /// When the bar ends; `None` while it is active.
     pub to: Option<u64>,
-    /// The fill.
+    /// The fill of the bar.
     pub fill: Fill,
-    /// The colour.
+    /// The colour of the bar.
     pub tone: Tone,
 }
 
@@ -77,7 +77,7 @@ impl Bar {
 /// What a row shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Face {
-    /// The name.
+    /// The name on the row.
     pub name: String,
     /// A further line, shown as a tooltip.
     pub hint: String,
@@ -111,7 +111,7 @@ pub(super) fn stalled(run: &RunView) -> Option<u64> {
     run.stalled_at.filter(|_| run.is_running())
 }
 
-/// As [`face`]; a bar without an end goes on, whether anybody speaks for its run or not.
+/// What the row shows, as [`face`] gives it; but a bar without an end goes on, whether anybody speaks for its run or not.
 fn face_of(view: &View, key: &Key) -> Option<Face> {
     match key {
         Key::Run(id) => view.runs.get(id).map(of_run),

@@ -13,9 +13,9 @@
 pub struct PathStep {
     /// The index of the span.
     pub at: usize,
-    /// Its beginning.
+    /// When the step begins on the path.
     pub from: u64,
-    /// Its end.
+    /// When the step ends on the path.
     pub to: u64,
 }
 

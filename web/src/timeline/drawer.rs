@@ -3,19 +3,19 @@
 /// How the timeline is shown: its height, and whether in rows or lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drawer {
-    /// Not shown.
+    /// The timeline is not shown.
     #[default]
     Closed,
-    /// A few rows.
+    /// A few rows of the timeline.
     Low,
-    /// Many rows.
+    /// Many rows of the timeline.
     Tall,
     /// Lanes, on two fifths of the height of the page.
     Lanes,
 }
 
 impl Drawer {
-    /// All that are shown.
+    /// All ways in which the timeline is shown.
     const SHOWN: [Self; 3] = [Self::Low, Self::Tall, Self::Lanes];
 
     /// The value in addresses and settings; that of rows is their height in CSS pixels.
@@ -28,7 +28,7 @@ impl Drawer {
         }
     }
 
-    /// The one with this value.
+    /// The way with this value; `None` if there is none.
     pub fn parse(word: &str) -> Option<Self> {
         let all = Self::SHOWN.into_iter().chain([Self::Closed]);
         all.into_iter().find(|drawer| drawer.word() == word)
@@ -43,7 +43,7 @@ impl Drawer {
 
 #[cfg(test)]
 mod tests {
-    //! Its words.
+    //! Tests the words of the drawer.
 
     use super::*;
 

@@ -28,7 +28,7 @@ pub const LANE_PX: f64 = 16.0;
 /// A step: a part or a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneStep {
-    /// What it is.
+    /// The key of the step.
     pub key: Key,
     /// What happened in it, in order. Never empty.
     pub bars: Vec<Bar>,
@@ -65,7 +65,7 @@ pub struct LaneGroup {
     pub steps: Vec<LaneStep>,
     /// The number of lanes.
     pub lanes: usize,
-    /// Its upper edge in the sheet, in CSS pixels.
+    /// The upper edge of the group in the sheet, in CSS pixels.
     pub top: f64,
 }
 
@@ -77,7 +77,7 @@ impl LaneGroup {
         self.top + HEAD_PX + lane * LANE_PX
     }
 
-    /// Its lower edge in the sheet, in CSS pixels.
+    /// The lower edge of the group in the sheet, in CSS pixels.
     pub fn bottom(&self) -> f64 {
         self.lane_top(self.lanes)
     }
@@ -121,7 +121,7 @@ impl Lanes {
         self.groups.last().map_or(0.0, LaneGroup::bottom)
     }
 
-    /// How many steps there are.
+    /// The number of steps in all groups.
     pub fn count(&self) -> usize {
         self.groups.iter().map(|group| group.steps.len()).sum()
     }
@@ -178,7 +178,7 @@ impl Lanes {
     }
 }
 
-/// Where a key of the keyboard goes.
+/// The direction in which a key of the keyboard goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the step before.

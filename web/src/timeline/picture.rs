@@ -23,39 +23,39 @@ const LABEL_PX: f64 = 34.0;
 /// A rectangle. Places are in CSS pixels of the box.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
-    /// Its left edge.
+    /// The left edge of the rectangle.
     pub x: f64,
-    /// Its upper edge.
+    /// The upper edge of the rectangle.
     pub y: f64,
-    /// Its width.
+    /// The width of the rectangle.
     pub wide: f64,
-    /// Its height.
+    /// The height of the rectangle.
     pub high: f64,
-    /// Its fill.
+    /// The fill of the rectangle.
     pub fill: Fill,
-    /// Its colour; `None` for the marks of the critical path and of the chosen step.
+    /// The colour; `None` for the marks of the critical path and of the chosen step.
     pub tone: Option<Tone>,
 }
 
 /// The name of a step in its bar.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Label {
-    /// Its left edge, in CSS pixels of the box.
+    /// The left edge of the label, in CSS pixels of the box.
     pub x: f64,
-    /// The middle of its line, in CSS pixels of the box.
+    /// The middle of the label's line, in CSS pixels of the box.
     pub y: f64,
-    /// As many letters of the name as there is room for.
+    /// The name, with as many letters as there is room for.
     pub text: String,
     /// The fill of the bar that it stands on.
     pub fill: Fill,
 }
 
-/// What is drawn.
+/// The marks and labels that are drawn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Picture {
     /// The rectangles; later ones are above.
     pub marks: Vec<Mark>,
-    /// The texts.
+    /// The labels of the bars.
     pub labels: Vec<Label>,
     /// How many steps are drawn at least in part.
     pub steps: usize,
@@ -64,9 +64,9 @@ pub struct Picture {
 /// The box that shows a part of the lanes, and when.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaneBox {
-    /// Its width in CSS pixels.
+    /// The width of the box, in CSS pixels.
     pub width: f64,
-    /// Its height in CSS pixels.
+    /// The height of the box, in CSS pixels.
     pub height: f64,
     /// How far it is scrolled, in CSS pixels.
     pub top: f64,

@@ -12,11 +12,11 @@ use crate::flow::Flow;
 pub enum Key {
     /// A run, as its main agent.
     Run(RunId),
-    /// A sub-agent.
+    /// A sub-agent of the run.
     Agent(RunId, AgentId),
     /// A part of the model's output.
     Part(RunId, PartId),
-    /// A call.
+    /// A call of the run.
     Tool(RunId, ToolCallId),
 }
 
@@ -30,7 +30,7 @@ impl Key {
 /// A row of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What it shows.
+    /// The key of what the row shows.
     pub key: Key,
     /// The level of indentation.
     pub depth: u32,

@@ -26,7 +26,7 @@ const FOLLOWED_MS: f64 = 60_000.0;
 /// The space before and after what is fitted, as a part of its length.
 const MARGIN: f64 = 0.02;
 
-/// Which part of time is visible. Places are in milliseconds of the time line.
+/// The part of time that is visible. Places are in milliseconds of the time line.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 enum Seen {
     /// Everything, growing with it.
@@ -40,7 +40,7 @@ enum Seen {
     Latest(f64),
 }
 
-/// The visible part.
+/// The visible part of time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scale {
     seen: Seen,
@@ -145,7 +145,7 @@ impl Scale {
 pub struct Tick {
     /// The place on the axis, from 0 to 1.
     pub at: f64,
-    /// The label.
+    /// The label of the tick.
     pub label: String,
 }
 

@@ -4,9 +4,9 @@
 /// What a moment is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// A model writes.
+    /// A model is writing.
     Model,
-    /// A tool executes.
+    /// A tool is executing.
     Tool,
     /// A person is asked.
     Person,
@@ -18,7 +18,7 @@ impl Work {
     /// All of them, in the order in which they are said.
     pub const ALL: [Self; 4] = [Self::Model, Self::Tool, Self::Person, Self::Waiting];
 
-    /// Its word in a summary.
+    /// The word for it in a summary.
     pub fn word(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -32,11 +32,11 @@ impl Work {
 /// A span of time and what it is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkSpan {
-    /// What.
+    /// The kind of work.
     pub work: Work,
-    /// The beginning.
+    /// When the span begins, in milliseconds since 1970.
     pub from: u64,
-    /// The end.
+    /// When the span ends, in milliseconds since 1970.
     pub to: u64,
 }
 
@@ -69,7 +69,7 @@ impl Shares {
         Self(shares)
     }
 
-    /// How long each took, in milliseconds.
+    /// The time that each took, in milliseconds.
     pub fn ms(self) -> [u64; 4] {
         self.0
     }

@@ -12,7 +12,7 @@ const KEPT_MS: u64 = 1_000;
 /// The span of time of a conversation, in milliseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// The first moment.
+    /// The first moment of the conversation.
     pub from: u64,
     /// The last moment; the present while a run is active.
     pub to: u64,

@@ -53,12 +53,12 @@ pub enum TileSize {
     Small,
     /// Some lines of words and calls, in one column.
     Medium {
-        /// How many.
+        /// The number of lines.
         lines: usize,
     },
     /// Many words and calls, in two columns.
     Large {
-        /// How many lines.
+        /// The number of lines.
         lines: usize,
     },
 }
@@ -101,9 +101,9 @@ impl TileSize {
 /// How many columns and rows the screen holds, at least one of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TileGrid {
-    /// Its columns.
+    /// The number of columns.
     pub columns: usize,
-    /// Its rows.
+    /// The number of rows.
     pub rows: usize,
     /// How many letters a line of one column has.
     pub letters: usize,
@@ -123,7 +123,7 @@ impl TileGrid {
         }
     }
 
-    /// How many tiles may be large.
+    /// The number of tiles that may be large.
     pub fn large(self) -> usize {
         if self.columns < LARGE_COLUMNS { 0 } else { self.columns / LARGE_COLUMNS }
     }

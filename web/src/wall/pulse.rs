@@ -10,7 +10,7 @@
 /// The length of one step, in milliseconds. Rows come twice a second at most.
 const STEP_MS: u64 = 2_000;
 
-/// How many steps are kept: a minute.
+/// The number of steps that are kept: a minute.
 const STEPS: usize = 30;
 
 /// How many bytes of text are counted as one token, about as in English prose.
@@ -57,7 +57,7 @@ impl Pulse {
         self.newest = self.newest.max(newest);
     }
 
-    /// The same at `now`.
+    /// A copy in which time has passed until `now`.
     #[must_use]
     pub fn at(&self, now: u64) -> Self {
         let mut later = self.clone();

@@ -31,7 +31,7 @@ pub(super) struct ChildServer {
     ended: Receiver<()>,
 }
 
-/// How a program is started.
+/// The start of a program: its name, what it says and where.
 #[derive(Debug)]
 pub(super) struct ServerStart<'a> {
     pub(super) name: &'a str,

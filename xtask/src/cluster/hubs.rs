@@ -24,20 +24,20 @@ pub(super) struct ClusterHub {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HubFacts {
     pub(super) name: String,
-    /// Where it listens, without a path.
+    /// The URL at which it listens, without a path.
     pub(super) url: String,
     pub(super) pid: u32,
     /// The line that starts another one in its place.
     pub(super) again: String,
 }
 
-/// What a hub is started with.
+/// The settings with which a hub is started.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HubStart<'a> {
     pub(super) program: &'a Path,
-    /// One of [`NAMES`].
+    /// The name of the hub, one of [`NAMES`].
     pub(super) name: &'a str,
-    /// As `--log` takes it.
+    /// The log, as `--log` takes it.
     pub(super) log: &'a str,
     /// The file with what the hubs know one another by.
     pub(super) secret: &'a Path,

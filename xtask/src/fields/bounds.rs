@@ -18,7 +18,7 @@ pub(crate) struct BoundRow {
     pub(crate) bound: String,
     /// The file that holds to it.
     pub(crate) weighed: String,
-    /// The test.
+    /// The test that checks it.
     pub(crate) test: String,
 }
 
@@ -52,7 +52,7 @@ impl FieldBounds {
         self.0.get(field).or_else(|| self.0.get(form.word()))
     }
 
-    /// All of them.
+    /// All rows, by field or form.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &BoundRow)> {
         self.0.iter().map(|(field, row)| (field.as_str(), row))
     }

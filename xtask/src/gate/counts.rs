@@ -6,9 +6,9 @@ const LINES_MAX: usize = 12;
 /// Tests that passed and failed so far.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestCounts {
-    /// Tests that passed.
+    /// The number of tests that passed.
     pub(crate) passed: u64,
-    /// Tests that failed.
+    /// The number of tests that failed.
     pub(crate) failed: u64,
     /// What the failed tests have said, in the order in which their binaries ran.
     pub(crate) failures: Vec<Failure>,
@@ -21,7 +21,7 @@ pub(crate) struct TestCounts {
 /// A test that failed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// Its name in its binary.
+    /// The name of the test in its binary.
     pub(crate) name: String,
     /// The first [`LINES_MAX`] lines of its panic; empty if it did not panic.
     pub(crate) lines: Vec<String>,
@@ -46,7 +46,7 @@ impl TestCounts {
         self.failures.extend(names.into_iter().map(|name| Failure { name, lines: lines.clone() }));
     }
 
-    /// Takes one line.
+    /// Takes one line of the output.
     fn see_line(&mut self, line: &str) {
         if let Some(test) = line.strip_prefix("test ") {
             if let Some(name) = test.strip_suffix(" has been running for over 60 seconds") {

@@ -10,12 +10,12 @@ use std::path::PathBuf;
 pub(super) struct Efforts(PathBuf);
 
 impl Efforts {
-    /// Those of the tests of this workspace, which keep them in `target/` wherever cargo builds.
+    /// The lines of the tests of this workspace, which keep them in `target/` wherever cargo builds.
     pub(super) fn of(ws: &Workspace) -> Self {
         Self(ws.root().join("target/tasks"))
     }
 
-    /// Removes those of an earlier run.
+    /// Removes the lines of an earlier run.
     pub(super) fn forget(&self) -> CommandResult {
         match std::fs::remove_dir_all(&self.0) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -23,7 +23,7 @@ pub(super) struct HtmlDocument {
     file: &'static str,
     /// How the names of its program's files begin.
     wasm: &'static str,
-    /// How the name of its script begins.
+    /// The beginning of its script's name.
     script: &'static str,
     /// What `data-only` says of what is put into this document and no other.
     mark: &'static str,
@@ -33,7 +33,7 @@ pub(super) struct HtmlDocument {
 pub(super) const PAGE: HtmlDocument =
     HtmlDocument { file: "index.html", wasm: "fanlight", script: "page", mark: "page" };
 
-/// The operator's pages.
+/// The document of the operator's pages.
 pub(super) const OVERVIEW: HtmlDocument =
     HtmlDocument { file: "overview.html", wasm: "overview", script: "overview", mark: "overview" };
 

@@ -41,14 +41,14 @@ pub(super) struct CutProgram {
     pub(super) main: PathBuf,
     /// The folder of the pieces.
     folder: PathBuf,
-    /// Which pieces there are.
+    /// The pieces of the modules.
     pieces: Pieces,
 }
 
 /// A module before it is optimised.
 #[derive(Debug)]
 pub(super) struct JoinedModule {
-    /// The module.
+    /// The name of the module.
     pub(super) name: String,
     /// One file, or all pieces where there is no wasm-merge.
     pub(super) files: Vec<PathBuf>,
@@ -57,11 +57,11 @@ pub(super) struct JoinedModule {
 /// A file of a module as it is shipped.
 #[derive(Debug)]
 pub(super) struct ModuleFile {
-    /// The module.
+    /// The name of the module.
     pub(super) module: String,
     /// The name of the file, which holds its hash.
     pub(super) name: String,
-    /// Its bytes, optimised.
+    /// The bytes of the file, optimised.
     pub(super) wasm: Vec<u8>,
 }
 

@@ -7,7 +7,7 @@ use super::program::BuiltProgram;
 use super::{html, read, write};
 use crate::failure::{CommandFailure, CommandResult};
 
-/// Where the HTML names the script.
+/// The tag in which the HTML names the script.
 const PLACE: &str = r#"<meta name="decoder" content="">"#;
 
 /// Puts the program into `folder`, and names it in the HTML there. Fails if the HTML has no place for the

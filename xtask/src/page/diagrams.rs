@@ -12,7 +12,7 @@ use crate::failure::{CommandFailure, CommandResult};
 use crate::tools::ToolCache;
 use crate::workspace::{Workspace, in_ci};
 
-/// Where the HTML names the script.
+/// The tag in which the HTML names the script.
 const PLACE: &str = r#"<meta name="diagrams" content="">"#;
 
 /// Most bytes of the script, packed with gzip: 800 KiB.

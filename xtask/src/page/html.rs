@@ -10,12 +10,12 @@ pub(crate) struct SplitPage {
     pub(crate) scripts: Vec<PageScript>,
 }
 
-/// One script that stood inside the HTML.
+/// A script that stood inside the HTML.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PageScript {
-    /// Its file name: it holds the hash of the body, so that it may be cached for ever.
+    /// The file name of the script: it holds the hash of the body, so that it may be cached for ever.
     pub(crate) name: String,
-    /// What runs.
+    /// The text of the script.
     pub(crate) body: String,
 }
 

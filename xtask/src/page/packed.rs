@@ -80,13 +80,13 @@ fn kept_folder(ws: &Workspace) -> CommandResult<PathBuf> {
 
 /// A file of the page, in bytes.
 struct PackedSize {
-    /// Its path in the folder.
+    /// The path of the file in the folder.
     path: String,
-    /// As it is.
+    /// The size of the file as it is.
     plain: usize,
-    /// Packed with brotli, by which budgets are measured.
+    /// The size when packed with brotli, by which budgets are measured.
     brotli: usize,
-    /// Packed with gzip.
+    /// The size when packed with gzip.
     gzip: usize,
 }
 
@@ -139,9 +139,9 @@ fn check_size(name: &str, what: &str, bytes: usize, most: usize) -> CommandResul
 
 /// A form in which files travel.
 struct PackedForm {
-    /// Packs.
+    /// The function that packs.
     pack: fn(&[u8]) -> std::io::Result<Vec<u8>>,
-    /// Unpacks.
+    /// The function that unpacks.
     unpack: fn(&[u8]) -> std::io::Result<Vec<u8>>,
 }
 
@@ -182,7 +182,7 @@ fn brotli(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// What [`brotli()`] packed.
+/// Unpacks what [`brotli()`] packed.
 fn unbrotli(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     brotli::BrotliDecompress(&mut &*packed, &mut plain)?;
@@ -196,7 +196,7 @@ fn gzip(plain: &[u8]) -> std::io::Result<Vec<u8>> {
     packer.finish()
 }
 
-/// What [`gzip`] packed.
+/// Unpacks what [`gzip`] packed.
 fn gunzip(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     flate2::read::GzDecoder::new(packed).read_to_end(&mut plain)?;

@@ -36,10 +36,10 @@ const SHRINK: [&str; 6] = [
     "-Oz",
 ];
 
-/// What is built.
+/// A program of the page that is built for the browser.
 #[derive(Debug)]
 pub(super) struct WasmProgram {
-    /// The crate.
+    /// The name of the crate.
     pub(super) package: &'static str,
     /// The binary of the crate.
     pub(super) bin: &'static str,
@@ -58,23 +58,23 @@ pub(super) enum LoaderScript {
     Plain,
 }
 
-/// In how many files a program is shipped.
+/// The number of files in which a program is shipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProgramForm {
-    /// In one.
+    /// In one file.
     Whole,
     /// In a main program and modules, where its functions are marked.
     Cut,
 }
 
-/// What came of it. Everything is in memory; the caller names and writes the files.
+/// The files of a program that was built. Everything is in memory; the caller names and writes the files.
 #[derive(Debug)]
 pub(super) struct BuiltProgram {
     /// The script that loads the program.
     pub(super) script: String,
     /// The program, as it is shipped.
     pub(super) wasm: Vec<u8>,
-    /// Its modules, if it is cut.
+    /// The modules of the program, if it is cut.
     pub(super) modules: Vec<ModuleFile>,
 }
 

@@ -11,7 +11,7 @@ pub(super) const SUITES: [&str; 3] = ["it", "e2e", "clients"];
 pub(super) struct RepeatOptions {
     /// How many times each suite runs, at least once.
     pub(super) rounds: u32,
-    /// Which suites; all of [`SUITES`] if none was named.
+    /// The suites that run; all of [`SUITES`] if none was named.
     pub(super) suites: Vec<String>,
     /// Parts of names of tests, as `cargo test` takes them.
     pub(super) filters: Vec<String>,
@@ -38,7 +38,7 @@ impl RepeatOptions {
 /// What the machine did beside a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BackgroundLoad {
-    /// Nothing of ours.
+    /// No load of ours.
     Nothing,
     /// A thread on each core that never waits.
     BusyCores,
@@ -47,7 +47,7 @@ pub(super) enum BackgroundLoad {
 /// A test that failed in some rounds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FailedTest {
-    /// In how many rounds it failed.
+    /// The number of rounds in which it failed.
     times: u32,
     /// In how many of them the cores were busy.
     times_busy: u32,

@@ -4,7 +4,7 @@
 use super::source::SourceFile;
 use super::{RuleViolation, SourceTree};
 
-/// Where this table is.
+/// The file with this table.
 const TABLE: &str = "xtask/src/tidy/bools.rs";
 
 /// How many functions outside tests still have one, by the folder of the crate.

@@ -40,7 +40,7 @@ pub(crate) fn check(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
     }
 }
 
-/// Which file imports which, by path. An import counts for the deepest module of the path that is a file.
+/// The imports of each file, by path. An import counts for the deepest module of the path that is a file.
 fn arrows(sources: &[&SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     let files: BTreeMap<ModulePath, &str> =
         sources.iter().map(|source| (module_of(&source.path), source.path.as_str())).collect();

@@ -8,7 +8,7 @@ const PROVEN: [u8; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
 
 /// The document that states the invariants.
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// Where the codes of the wire are.
+/// The file with the codes of the wire.
 const CODES: &str = "shared/model/src/code.rs";
 /// The document that explains them.
 const PROTOCOL: &str = "docs/protocol.md";

@@ -14,7 +14,7 @@ use super::{RuleViolation, SourceTree};
 use crate::fields::{BoundRow, DOCUMENT, FieldBounds, FieldForm, ROWS, SCHEMAS, fields, table};
 use std::collections::BTreeMap;
 
-/// Where the limits are.
+/// The file with the limits.
 const LIMITS: &str = "shared/model/src/limits.rs";
 
 /// Reports fields without a bound, rows without a field, and a document that is not up to date. Says nothing

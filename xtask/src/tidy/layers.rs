@@ -4,7 +4,7 @@
 use super::RuleViolation;
 use super::source::{SourceFile, names};
 
-/// One line of the table.
+/// A line of the table.
 struct LayerRule {
     /// The files it is about: each starts with one of these.
     places: &'static [&'static str],
@@ -14,14 +14,14 @@ struct LayerRule {
     tests: TestCode,
     /// Words that may not stand in code.
     words: &'static [&'static str],
-    /// Why, and so how to mend it.
+    /// The reason, and so the way to mend it.
     why: &'static str,
 }
 
 /// Whether a line of the table holds for test code too.
 #[derive(PartialEq, Eq)]
 enum TestCode {
-    /// It does.
+    /// Test code is bound by the line too.
     Bound,
     /// Tests may do what the rest may not.
     Free,

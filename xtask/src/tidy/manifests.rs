@@ -1,4 +1,4 @@
-//! Which crate may see which: the manifests say it and the compiler holds it; this table holds the manifests. A new line here is a decision.
+//! Checks which crate may see which: the manifests say it and the compiler holds it; this table holds the manifests. A new line here is a decision.
 //!
 //! ```text
 //! [dependencies], [target.….dependencies] of each Cargo.toml

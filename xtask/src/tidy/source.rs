@@ -3,7 +3,7 @@
 //! This is a scanner, not a parser: it knows strings, raw strings, characters, lifetimes and nested comments, which is
 //! what it takes to tell a word in code from the same word in prose.
 
-/// One Rust file.
+/// One Rust file, taken apart.
 #[derive(Debug)]
 pub(crate) struct SourceFile {
     /// Path from the root of the tree, with `/`.
@@ -70,7 +70,7 @@ pub(crate) fn names(code: &str, word: &str) -> bool {
 
 /// The state of taking a file apart, one character after the other.
 struct SourceScanner {
-    /// The text.
+    /// The characters of the file.
     chars: Vec<char>,
     /// The index of the next character.
     at: usize,
@@ -109,7 +109,7 @@ impl SourceScanner {
         self.chars.get(self.at + ahead).copied()
     }
 
-    /// Finishes the line.
+    /// Finishes the line that is being read.
     fn end_line(&mut self) {
         self.lines.push(std::mem::take(&mut self.line));
     }

@@ -14,7 +14,7 @@ pub struct RefusalBudget {
     began: u64,
     /// How many refusals of this minute were written.
     written: u32,
-    /// How many of it were not.
+    /// The number of refusals that were not written.
     left_out: u64,
 }
 

@@ -8,14 +8,14 @@ use super::{AuditEntry, AuditHead, hash_of};
 pub struct AuditCheck {
     /// Where the lines that were read end; nothing before the first.
     head: Option<AuditHead>,
-    /// How many lines were entries.
+    /// The number of lines that were entries.
     entries: u64,
 }
 
 /// Why a line is none that follows the one before.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AuditFault {
-    /// It is no entry.
+    /// The line is no entry; the value says why.
     #[error("it is not an entry of an audit log: {0}")]
     NoEntry(String),
     /// Lines before it are missing, or were put in.
@@ -65,12 +65,12 @@ impl AuditCheck {
         Ok(entry)
     }
 
-    /// Where the lines end that were taken.
+    /// The number and hash of the last entry that was taken.
     pub fn head(&self) -> AuditHead {
         self.head.clone().unwrap_or_default()
     }
 
-    /// How many entries were taken.
+    /// The number of entries that were taken so far.
     pub fn entries(&self) -> u64 {
         self.entries
     }

@@ -28,7 +28,7 @@ pub const PERIODS_KEPT: usize = 2;
 pub struct Spent {
     /// When the period began, in milliseconds since 1970; 0 for a budget without a period.
     pub since: u64,
-    /// The money.
+    /// The money that was spent.
     pub cost: Cost,
     /// The number of calls that were counted.
     pub calls: u64,
@@ -54,7 +54,7 @@ pub struct Spending(BTreeMap<Hash, Vec<Spent>>);
 struct File<T> {
     /// The version of the format.
     version: u32,
-    /// What was spent.
+    /// What each token has spent.
     spent: T,
 }
 
@@ -63,7 +63,7 @@ struct File<T> {
 #[serde(untagged)]
 enum Entry {
     Periods(Vec<Spent>),
-    /// As version 1 wrote it.
+    /// One period alone, as version 1 wrote it.
     Period(Spent),
 }
 

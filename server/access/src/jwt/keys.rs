@@ -44,10 +44,10 @@ pub enum JwtKeyError {
     /// The secret is no text that stands for one, but a public key.
     #[error("the file of the secret holds a public key, which everybody knows")]
     Public,
-    /// Not a JWKS.
+    /// The text is not a JWKS; the value says why.
     #[error("not a JWKS: {0}")]
     Set(String),
-    /// Too many keys.
+    /// The set has too many keys; the value is their number.
     #[error("the JWKS has {0} keys, the limit is {JWT_KEYS_MAX}")]
     Many(usize),
     /// None of the keys can be used.

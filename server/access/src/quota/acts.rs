@@ -8,32 +8,32 @@
 
 use super::Debtor;
 
-/// Something that is counted by the minute.
+/// An act that is counted by the minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RatedAct {
     /// Text frames of sockets, and requests with events.
     Frame,
-    /// Conversations that begin.
+    /// Beginnings of conversations.
     Conversation,
-    /// Searches.
+    /// Searches in the log.
     Search,
-    /// Exports.
+    /// Exports of conversations.
     Export,
-    /// Imports.
+    /// Imports of conversations.
     Import,
 }
 
 /// How often something may be done in a minute, all of it at once too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MinuteQuota {
-    /// By one principal.
+    /// The most by one principal.
     pub principal: u32,
-    /// At one address, whoever does it.
+    /// The most at one address, whoever does it.
     pub address: u32,
 }
 
 impl RatedAct {
-    /// All of them.
+    /// All acts that are counted by the minute.
     pub const ALL: [Self; 5] = [Self::Frame, Self::Conversation, Self::Search, Self::Export, Self::Import];
 
     /// The name of the number of a principal in the settings; that of an address has `_per_address` behind it.
@@ -76,7 +76,7 @@ impl RatedAct {
     }
 }
 
-/// One of something for each [`RatedAct`].
+/// A value for each [`RatedAct`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerAct<T> {
     frame: T,
@@ -98,7 +98,7 @@ impl<T> PerAct<T> {
         }
     }
 
-    /// That of `act`.
+    /// The value for `act`.
     pub const fn of(&self, act: RatedAct) -> &T {
         match act {
             RatedAct::Frame => &self.frame,

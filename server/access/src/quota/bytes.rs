@@ -17,7 +17,7 @@ const MINUTE_US: u64 = 60_000_000;
 struct ByteRates<K> {
     /// Bytes in a minute, at least one.
     in_a_minute: u64,
-    /// When nothing will have been used.
+    /// For each, the time at which nothing will have been used.
     full_at: FullTimes<K>,
 }
 
@@ -58,12 +58,12 @@ impl<K: Ord + Clone> ByteRates<K> {
     }
 }
 
-/// Whose bytes are over the number.
+/// The one whose bytes are over the quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Debtor {
-    /// Those of the principal.
+    /// The principal.
     Principal,
-    /// Those of the address, whoever sends and fetches there.
+    /// The address, whoever sends and fetches there.
     Address,
 }
 

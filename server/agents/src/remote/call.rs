@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::driver::RunParts;
 use crate::settings::{RemoteConfig, RemoteKind};
 
-/// Who answers, in error texts.
+/// The name of who answers, in error texts.
 const WHO: &str = "agent";
 
 /// A request to an agent in another server and its answer. Owned by a task of its own, which the run aborts
@@ -28,13 +28,13 @@ const WHO: &str = "agent";
 pub(super) struct RemoteAgentRequest {
     /// What requests to models and agents have in common.
     call: Call,
-    /// The agent's settings.
+    /// The settings of the agent.
     config: Arc<RemoteConfig>,
-    /// The request.
+    /// The request that is sent.
     asked: RemoteRequest,
     /// Turns the answer into events of the run.
     tale: RemoteAnswerTranslator,
-    /// Where notes go; the run reads them.
+    /// The sender of notes, which the run reads.
     inbox: mpsc::Sender<Note>,
 }
 

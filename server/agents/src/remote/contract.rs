@@ -34,7 +34,7 @@ const USER: &str = "fanlight";
 /// What a request is made of.
 #[derive(Debug)]
 pub(super) struct Occasion<'a> {
-    /// The agent's settings.
+    /// The settings of the agent.
     pub(super) config: &'a RemoteConfig,
     /// The name of the agent in the settings.
     pub(super) agent: &'a str,

@@ -45,9 +45,9 @@ pub(crate) struct AgentQuestion {
 /// A call that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Called {
-    /// Its id in the run.
+    /// The id of the call in the run.
     pub(super) tool: ToolCallId,
-    /// Its id at the agent.
+    /// The id of the call at the agent.
     pub(super) given: CompactString,
     /// The name of the tool, or [`QUESTION`].
     pub(super) name: CompactString,
@@ -85,7 +85,7 @@ pub(super) struct Answered {
     /// Changed arguments; for a question, the answer to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) arguments: Option<Value>,
-    /// The person's reason.
+    /// The person's reason, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
 }
@@ -93,9 +93,9 @@ pub(super) struct Answered {
 /// A pause and its answers so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PauseState {
-    /// What was asked.
+    /// The pause: what was asked.
     pub(super) pause: Pause,
-    /// In the order in which they came, at most one for each call.
+    /// The answers in the order in which they came, at most one for each call.
     pub(super) answers: Vec<Answered>,
 }
 
@@ -139,7 +139,7 @@ impl Pause {
         Some(pause)
     }
 
-    /// All calls that wait.
+    /// All calls that wait for a person.
     pub(super) fn calls(&self) -> impl Iterator<Item = &Called> {
         self.asks.iter().flat_map(|ask| &ask.calls)
     }
@@ -253,7 +253,7 @@ pub(super) fn goes_on(run: &RunId) -> Event {
     custom(run, GOES_ON, Json::of(&json!({})))
 }
 
-/// One of the hub's own events.
+/// Makes one of the hub's own events.
 fn custom(run: &RunId, name: &str, value: Json) -> Event {
     Event::new(run, Kind::Custom { name: name.into(), value })
 }

@@ -45,7 +45,7 @@ pub(super) struct RemoteAnswerTranslator {
     has_begun: bool,
     /// Calls of an earlier answer with which this one goes on.
     carried: HashSet<ToolCallId>,
-    /// Those of them to which a person did not agree. That is their result, whatever the agent makes of it.
+    /// Calls in `carried` to which a person did not agree. That is their result, whatever the agent makes of it.
     rejected: HashSet<ToolCallId>,
     /// The answer's ids of calls and their tools, by id in the run.
     names: HashMap<ToolCallId, Called>,

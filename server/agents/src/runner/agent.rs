@@ -36,16 +36,16 @@ pub(crate) enum Input {
     Time,
 }
 
-/// Something for the shell to do.
+/// A command to the shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Publish this event.
+    /// Publish this event in the conversation.
     Log(Event),
     /// Ask the model, with the conversation as it is now.
     Ask(Ask),
     /// Stop reading the model's answer.
     HangUp,
-    /// Execute a call.
+    /// Execute a tool call.
     Execute(Execute),
     /// Stop executing a call, whose result is no longer wanted.
     Abort(ToolCallId),
@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Over,
 }
 
-/// Which request to the model to send.
+/// The number of a request to the model, by answer and attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ask {
     /// The number of the answer in the run, from 1.
@@ -65,18 +65,18 @@ pub(crate) struct Ask {
 /// The phase of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was done yet.
+    /// Nothing was done so far.
     Fresh,
     /// The model is asked. Times here and below are in milliseconds since 1970.
     Asked {
-        /// When it last said something.
+        /// When the model last said something.
         heard: u64,
     },
     /// The model has answered; its calls go on.
     Answered,
     /// The answer broke off. It is asked for again once the calls are over.
     Again {
-        /// Not before this time.
+        /// The earliest time of the next request.
         at: u64,
     },
     /// The run has failed for good, and ends when the calls are over.
@@ -310,7 +310,7 @@ impl Agent {
         self.end(RunStatus::Error, out);
     }
 
-    /// Ends the run.
+    /// Ends the run with `status`.
     fn end(&mut self, status: RunStatus, out: &mut Vec<Command>) {
         self.phase = Phase::Over;
         self.log(Kind::RunEnd(RunEnd { status, ..RunEnd::default() }), out);

@@ -19,7 +19,7 @@ use model::ToolCallId;
 use crate::run::Execute;
 use crate::settings::Plan;
 
-/// How long a call took, in milliseconds.
+/// The durations of a call, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Took {
     /// From being written until it was executed; `None` if it never was.
@@ -31,7 +31,7 @@ pub(super) struct Took {
 /// The open calls of one run, in the order in which the model wrote them. Part of the agent.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// By id in the run.
+    /// The open calls by their ids in the run.
     open: IndexMap<ToolCallId, Call>,
     /// All calls that were ever begun, so that none begins twice.
     begun: HashSet<ToolCallId>,
@@ -44,11 +44,11 @@ pub(super) struct Calls {
 struct Call {
     /// The name of the tool.
     name: CompactString,
-    /// As far as they are written: JSON text.
+    /// The arguments as far as they are written: JSON text.
     arguments: String,
     /// The `item_id` in its arguments: calls with the same one are executed one after another.
     item: Option<CompactString>,
-    /// How far it is.
+    /// The stage of the call.
     stage: Stage,
 }
 
@@ -59,11 +59,11 @@ enum Stage {
     Writing,
     /// A person is asked about it.
     Consent { since: u64 },
-    /// It is written and waits for its batch.
+    /// The call is written and waits for its batch.
     Ready { since: u64 },
-    /// Its batch has begun, and it waits for its turn.
+    /// The batch of the call has begun, and the call waits for its turn.
     Queued { since: u64 },
-    /// It is being executed.
+    /// The call is being executed.
     Executing { queued_ms: u64, since: u64 },
 }
 

@@ -27,7 +27,7 @@ mod request;
 
 use request::Tools;
 
-/// Who answers, in error texts.
+/// The name of who answers, in error texts.
 const WHO: &str = "model";
 
 /// A request to a model and its answer. Owned by a task of its own, which the run aborts to close the
@@ -36,7 +36,7 @@ const WHO: &str = "model";
 pub(super) struct ModelCall {
     /// What requests to models and agents have in common.
     call: Call,
-    /// The agent's settings.
+    /// The settings of the agent.
     config: Arc<RunnerConfig>,
     /// The conversation that the request is made of, as it is when the request is sent.
     conversation: ConversationId,
@@ -48,7 +48,7 @@ pub(super) struct ModelCall {
     sampling: Map<String, Value>,
     /// The number of the request, which distinguishes its answer from others.
     number: u64,
-    /// Where notes go.
+    /// The sender of notes, which the run reads.
     inbox: mpsc::Sender<Note>,
     /// Sinks that get the raw events of the answer.
     streams: Streams,

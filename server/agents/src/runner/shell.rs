@@ -45,7 +45,7 @@ pub(crate) struct Shell {
     missing: HashSet<CompactString>,
     /// The task of the open request.
     model: Option<AbortOnDropHandle<()>>,
-    /// How many requests were sent.
+    /// The number of requests that were sent to the model.
     asked: u64,
 }
 

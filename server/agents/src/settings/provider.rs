@@ -5,18 +5,18 @@ use upstream::{Api, Upstream, UpstreamError};
 /// The API of a model's server, as far as the hub's own loop uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelApi {
-    /// OpenAI's chat completions.
+    /// The chat completions of OpenAI.
     OpenAi,
-    /// Anthropic's messages.
+    /// The messages of Anthropic.
     Anthropic,
 }
 
 /// The server of a model: its API, its address and its key. Read from the settings, once for each agent.
 #[derive(Debug, Clone)]
 pub struct Provider {
-    /// How it is asked.
+    /// The API that the server speaks.
     pub api: ModelApi,
-    /// The server.
+    /// The server as an upstream.
     pub upstream: Upstream,
     /// The path below its URL for a request.
     pub path: &'static str,

@@ -5,18 +5,18 @@ use super::Filled;
 /// A sink of a provider's stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSink {
-    /// Where events go.
+    /// The target that events are written to.
     pub target: StreamTarget,
     /// Most events that wait for it; beyond them, events are lost to it.
     pub events_max: usize,
 }
 
-/// Where the raw events of a provider go.
+/// The targets of the raw events of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamTarget {
-    /// A file.
+    /// A file with one event per line.
     File(StreamFile),
-    /// A WebSocket.
+    /// A WebSocket that gets one event per message.
     Socket(StreamSocket),
 }
 
@@ -27,14 +27,14 @@ pub struct StreamFile {
     pub path: Filled,
     /// The size in bytes at which it is rotated; `None` for never.
     pub max_bytes: Option<u64>,
-    /// How many older files are kept.
+    /// The number of older files that are kept.
     pub keep: usize,
 }
 
 /// A WebSocket that gets one event per message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSocket {
-    /// Its address.
+    /// The address of the WebSocket.
     pub url: Filled,
     /// How many more attempts are made to open it.
     pub attempts: u32,

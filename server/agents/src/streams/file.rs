@@ -29,7 +29,7 @@ static WRITERS: parking_lot::Mutex<Writers> = parking_lot::Mutex::new(Writers::n
 /// Writes to one file, for all runs that use it.
 #[derive(Debug)]
 struct Writer {
-    /// The absolute path.
+    /// The absolute path of the file.
     path: PathBuf,
     /// The file and its size in bytes, while it is open.
     open: Option<(File, u64)>,

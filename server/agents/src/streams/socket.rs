@@ -18,7 +18,7 @@ use crate::settings::StreamSocket;
 /// How long one attempt to open, send or close may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same once the hub drains, which must not take long.
+/// How long one attempt to open, send or close may take once the hub drains, which must not take long.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The pause before the second attempt; each further pause is twice as long.

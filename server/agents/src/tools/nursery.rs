@@ -77,7 +77,7 @@ pub(super) async fn start(
     started.map_err(|error| format!("{program} cannot be started: {error}"))
 }
 
-/// Starts the thread.
+/// Starts the thread that starts programs, and returns the sender of its orders.
 fn starter() -> mpsc::Sender<Order> {
     let (orders, taken) = mpsc::channel::<Order>();
     let thread = std::thread::Builder::new().name(String::from("tool-servers"));

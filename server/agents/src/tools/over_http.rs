@@ -42,7 +42,7 @@ mod gauge;
 
 use answer::{complaint, events, is, media, refused, session, whole};
 
-/// How many redirects one request follows.
+/// Most redirects that one request follows.
 const MOVES_MAX: usize = 4;
 
 /// The HTTP client of one tool server. Clones share the newest failure.
@@ -93,7 +93,7 @@ impl ToolHttpRequest {
         Ok(asked)
     }
 
-    /// Adds a header.
+    /// Adds a header to the request. Fails if it is not valid.
     fn put(&mut self, name: &str, value: &str) -> Result<(), Failure> {
         let name = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_odd| unanswered("a header has an invalid name"))?;

@@ -39,11 +39,11 @@ const RECONNECTS_MAX: usize = 6;
 pub(super) struct Session {
     /// The library's side of the session, with a task of its own.
     running: RunningService<RoleClient, Listener>,
-    /// Its tools, as they were when the session began.
+    /// The tools of the server, as they were when the session began.
     pub(super) tools: Vec<Tool>,
     /// Receives the progress of its calls.
     pub(super) listener: Listener,
-    /// Its program, which ends with the session.
+    /// The program of the server, which ends with the session.
     _program: Option<Child>,
 }
 
@@ -171,7 +171,7 @@ struct Listening {
 /// later are kept as early ones.
 #[derive(Debug)]
 pub(super) struct ProgressRegistration {
-    /// Where it is registered.
+    /// The listener that it is registered with.
     listener: Listener,
     /// The token of the call.
     token: ProgressToken,

@@ -1,4 +1,4 @@
-//! Which events of a courier were offered, sent and acked, under which numbers, and what is sent next. It
+//! Counts which events of a courier were offered, sent and acked, under which numbers, and what is sent next. It
 //! does not know I/O, the clock, and the events themselves ([`super::window`] has those).
 //!
 //! Events are counted from 1 on; `begins_after ≤ acked ≤ sent ≤ offered`:
@@ -25,7 +25,7 @@ const FLIGHTS_MAX: usize = 16;
 pub(crate) struct AckLedger {
     /// The life of the publisher, from 1.
     life: u64,
-    /// How many events came before this life.
+    /// The number of events that came before this life.
     base: u64,
     /// Events up to this one are not kept any more.
     begins_after: u64,
@@ -48,7 +48,7 @@ pub(crate) struct AckLedger {
 /// The state of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinkState {
-    /// Not connected.
+    /// The courier is not connected.
     Down,
     /// Connected; the hub was not asked yet whether it still has what it acked.
     Fresh,
@@ -87,10 +87,10 @@ pub(crate) struct FrameNumbers {
     pub(crate) last: u64,
 }
 
-/// How a gap is handled.
+/// The way in which a gap is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GapRecovery {
-    /// It concerns a frame whose answer no longer matters.
+    /// The gap concerns a frame whose answer no longer matters.
     Stale,
     /// The missing events are sent again.
     Resend,
@@ -129,7 +129,7 @@ impl AckLedger {
         self.offered = self.offered.saturating_add(count);
     }
 
-    /// How many events were offered.
+    /// The number of events that were offered.
     pub(crate) fn offered(&self) -> u64 {
         self.offered
     }

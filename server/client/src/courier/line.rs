@@ -21,7 +21,7 @@ use crate::link::{HubLink, HubSocket, SILENCE_GRACE, SocketClosed, read};
 pub(super) struct CourierSocket {
     /// The writing half, which keeps a frame until it is written.
     sink: SplitSink<HubSocket, Message>,
-    /// The reading half.
+    /// The reading half of the socket.
     stream: SplitStream<HubSocket>,
     /// What the hub said of its limits and its heartbeat.
     welcome: Welcome,
@@ -34,13 +34,13 @@ pub(super) struct CourierSocket {
 /// An answer of the hub, as far as a courier needs it.
 #[derive(Debug)]
 pub(super) enum HubAnswer {
-    /// Nothing that a courier needs.
+    /// Some frame that a courier does not need.
     Nothing,
-    /// It has the events of a frame.
+    /// The hub has the events of a frame.
     Ack(Ack),
-    /// It does not take the frame with this id; for a gap it says which number it expects.
+    /// The hub does not take the frame with this id; for a gap it says which number it expects.
     Refused { id: u64, code: ErrorCode, message: String, expected: Option<u64> },
-    /// It is about to close the socket.
+    /// The hub is about to close the socket.
     Bye { code: u16, reconnect: bool, retry_ms: u64, reason: String },
 }
 

@@ -13,7 +13,7 @@ pub enum CourierEvent {
     Connected,
     /// The connection was lost or could not be made; the courier tries again after the wait.
     Lost {
-        /// The reason.
+        /// The reason of the loss.
         why: String,
         /// The wait in milliseconds.
         retry_ms: u64,
@@ -43,25 +43,25 @@ pub enum CourierError {
     /// No connection could be made ([`Courier::connect`] only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The reason.
+        /// The reason of the failure.
         cause: String,
     },
     /// The hub has closed the connection for good.
     #[error("the hub at {url} closed for good: {code} {reason}")]
     Closed {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
         /// The close code, or the HTTP status if no socket was opened.
         code: u16,
-        /// The hub's reason.
+        /// The reason that the hub gave.
         reason: String,
     },
     /// The hub refused the events.
     #[error("the hub at {url} refused: {message}")]
     Refused {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
         /// The hub's message, with its code.
         message: String,
@@ -73,7 +73,7 @@ pub enum CourierError {
 pub struct CourierStatus {
     /// How many events were taken from the source.
     pub offered: u64,
-    /// How many events the hub has.
+    /// The number of events that the hub has.
     pub acked: u64,
     /// How many events a hub forgot that could not be sent again.
     pub missing: u64,

@@ -9,7 +9,7 @@ use model::Envelope;
 /// An event, and the number of bytes from the first event ever to its end.
 #[derive(Debug)]
 struct WindowEntry {
-    /// The event.
+    /// The event in its envelope.
     envelope: Envelope,
     /// Bytes as JSON, counted from the first event ever.
     end: u64,

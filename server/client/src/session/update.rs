@@ -15,26 +15,26 @@ pub enum SessionUpdate {
     /// The connection was lost or could not be made. [`Session::next`](super::ViewerSession::next) tries
     /// again after the wait.
     Lost {
-        /// The reason.
+        /// The reason of the loss.
         why: String,
         /// The wait in milliseconds.
         retry_ms: u64,
     },
     /// The hub has accepted the subscription.
     Subscribed {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// Why a snapshot follows although the session had a position.
         why: Option<SnapshotReason>,
     },
     /// The view of a subscription was replaced; see [`Session::view`](super::ViewerSession::view).
     Snapshot {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
     },
     /// Events were applied to the view of a subscription.
     Events {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The first seq that the frame covers.
         from: Seq,
@@ -49,12 +49,12 @@ pub enum SessionUpdate {
     },
     /// Everything that existed when the subscription began was applied.
     Live {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
     },
     /// Events did not follow the known ones; the snapshot was requested.
     Gap {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The seq that was expected.
         expected: Seq,
@@ -63,7 +63,7 @@ pub enum SessionUpdate {
     },
     /// A text differs from the hub's; the snapshot was requested.
     Drift {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The run of the text.
         run: RunId,
@@ -72,18 +72,18 @@ pub enum SessionUpdate {
     },
     /// The hub has changed how often it sends to this session, because the session is slow or has caught up.
     Lag {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// How it is sent to from now on.
         state: Rung,
-        /// How many events it is behind.
+        /// The number of events that it is behind.
         behind_events: u64,
         /// For how long it has been behind, in milliseconds.
         behind_ms: u64,
     },
     /// The viewers of a conversation have changed.
     Presence {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// The number of viewers, including this one.
         viewers: u64,
@@ -92,11 +92,11 @@ pub enum SessionUpdate {
     },
     /// Rows of the list of conversations.
     Fleet {
-        /// The subscription.
+        /// The number of the subscription.
         sub: SubscriptionId,
         /// Whether these are all rows, not only changed ones.
         full: bool,
-        /// The rows.
+        /// The rows that are new or changed.
         rows: Vec<ConversationRow>,
         /// Conversations that were deleted; their rows go before `rows` are taken.
         gone: Vec<ConversationId>,
@@ -113,7 +113,7 @@ pub enum SessionUpdate {
         sub: Option<SubscriptionId>,
         /// The publication, if it is about one.
         id: Option<u64>,
-        /// The code.
+        /// The code of the refusal, for programs.
         code: ErrorCode,
         /// The message, for people.
         message: String,
@@ -128,27 +128,27 @@ pub enum SessionError {
     /// The first connection failed ([`Session::connect`](super::ViewerSession::connect) only).
     #[error("no hub answers at {url}: {cause}")]
     Unreachable {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The reason.
+        /// The reason of the failure.
         cause: String,
     },
     /// The hub has closed the session for good.
     #[error("the hub at {url} closed for good: {code} {reason}")]
     Closed {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
         /// The close code, or the HTTP status if no socket was opened.
         code: u16,
-        /// The hub's reason.
+        /// The reason that the hub gave.
         reason: String,
     },
     /// The hub refused the subscription that was awaited.
     #[error("the hub at {url} refused the subscription: {code}: {message}")]
     Refused {
-        /// The hub.
+        /// The address of the hub.
         url: HubAddress,
-        /// The code.
+        /// The code of the refusal, for programs.
         code: ErrorCode,
         /// The message, for people.
         message: String,

@@ -33,24 +33,24 @@ pub const AUDIT_PARTS_MAX: usize = 16;
 /// The part that is written to.
 const NEWEST: &str = "audit.jsonl";
 
-/// Where the log ended last.
+/// The file that notes where the log ended last.
 const HEAD: &str = "audit.head";
 
-/// Who does what nobody did.
+/// The name of the principal for what the hub does by itself.
 const HUB: &str = "hub";
 
 /// The audit log of a hub. Owned by the gate. Lines are appended under one lock, so they are in the order of
 /// their numbers; each is given to the operating system before `write` returns, and not synced.
 #[derive(Debug)]
 pub(crate) struct AuditLog {
-    /// The data folder.
+    /// The data folder of the hub.
     folder: PathBuf,
     /// From so many bytes on a part is closed; [`AUDIT_PART_BYTES_MAX`] outside of tests.
     part_bytes_max: u64,
     state: Mutex<Writing>,
 }
 
-/// Where the log ends, behind its lock.
+/// The end of the log, behind its lock.
 #[derive(Debug)]
 struct Writing {
     /// The number and the hash of the last line, which the next line has to follow.
@@ -64,9 +64,9 @@ struct Writing {
 /// What a log holds, read from its beginning to its end.
 #[derive(Debug)]
 pub struct AuditReport {
-    /// Where it ends.
+    /// The number and hash of the last line.
     pub head: AuditHead,
-    /// How many entries are kept.
+    /// The number of entries that are kept.
     pub entries: u64,
     /// The first line that does not follow the one before: its file, its number in that file, and why.
     pub fault: Option<(String, u64, String)>,
@@ -79,11 +79,11 @@ pub struct AuditReport {
 /// A page of the log.
 #[derive(Debug)]
 pub(crate) struct AuditPage {
-    /// The newest first.
+    /// The entries of the page, the newest first.
     pub(crate) entries: Vec<AuditEntry>,
     /// Whether older ones are kept.
     pub(crate) more: bool,
-    /// Where the log ends.
+    /// The number and hash of the last line of the log.
     pub(crate) head: AuditHead,
 }
 

@@ -17,7 +17,7 @@ use super::traffic::{ActCount, Beginner, CountedFor, Traffic};
 /// A minute in microseconds.
 const MINUTE_US: u64 = 60_000_000;
 
-/// As many seconds' worth may be published at once.
+/// Seconds whose share of publications may be saved up and used at once.
 const PUBLISHES_SAVED_S: u32 = 10;
 
 /// Most questions to the log that hubs share which somebody may ask who is not admitted yet: whose session or link that is, and logins at a
@@ -48,7 +48,7 @@ pub(crate) struct Counted {
     pub(crate) sent: Arc<Traffic>,
     /// Subscriptions of sockets, by principal.
     subscriptions: Mutex<UseCounts<CompactString>>,
-    /// The same by address.
+    /// Subscriptions of sockets, by address.
     subscriptions_there: Mutex<UseCounts<IpAddr>>,
     /// What is counted by the minute besides bytes, for principals and addresses.
     acts: PerAct<Arc<ActCount>>,
@@ -94,7 +94,7 @@ fn in_a_minute(count: u32) -> Rates<IpAddr> {
 }
 
 impl Counted {
-    /// Counts from nothing.
+    /// Makes counters that begin at nothing.
     pub(crate) fn new(quotas: Quotas) -> Self {
         let every_us = 1_000_000 / u64::from(quotas.publishes_per_second.max(1));
         let at_once = quotas.publishes_per_second.saturating_mul(PUBLISHES_SAVED_S);

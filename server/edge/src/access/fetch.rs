@@ -12,7 +12,7 @@ use upstream::{Egress, Sender, Upstream};
 /// Largest document that is taken, in bytes.
 pub(super) const DOCUMENT_BYTES_MAX: usize = 256 << 10;
 
-/// How long one may take.
+/// How long one fetch may take.
 const FETCH_WITHIN: Duration = Duration::from_secs(10);
 
 /// Asks for the document at the address of `upstream`. Fails as [`send`] does.

@@ -29,20 +29,20 @@ pub(super) const KEYS_WITHIN: Duration = Duration::from_secs(11);
 /// Somebody who signs tokens, and where the keys for that are.
 #[derive(Debug, Clone)]
 pub struct JwtSource {
-    /// Who signs.
+    /// The issuer of the tokens.
     pub issuer: JwtIssuer,
-    /// Where the keys are.
+    /// The source of the keys.
     pub keys: KeySource,
 }
 
-/// Where keys are.
+/// A source of the keys of an issuer.
 #[derive(Debug, Clone)]
 pub enum KeySource {
-    /// In a file that holds a secret.
+    /// A file that holds a secret.
     Secret(PathBuf),
-    /// In a file that holds a JWKS.
+    /// A file that holds a JWKS.
     File(PathBuf),
-    /// At an address that gives a JWKS.
+    /// An address that gives a JWKS.
     Remote(Box<Upstream>),
 }
 

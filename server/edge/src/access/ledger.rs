@@ -70,7 +70,7 @@ pub(crate) struct Ledger {
 pub(crate) enum NotLent {
     /// The budget is used up, until this moment (milliseconds since 1970) or for ever.
     Spent { spent: Spent, until: Option<u64> },
-    /// As many calls of the token go on as may.
+    /// As many calls of the token go on as may at a time.
     Busy,
 }
 

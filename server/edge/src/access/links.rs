@@ -34,10 +34,10 @@ pub(crate) enum ShareFault {
     Log(#[source] LogError),
 }
 
-/// All links that are stored.
+/// All share links that are stored.
 #[derive(Debug)]
 pub(crate) struct StoredLinks {
-    /// Those that this hub understands.
+    /// The links that this hub understands.
     pub(crate) links: Vec<Share>,
     /// How many others there are, which another version wrote.
     pub(crate) unread: usize,

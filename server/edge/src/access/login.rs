@@ -71,11 +71,11 @@ struct Known {
 /// What the provider says of itself, and its keys.
 #[derive(Debug)]
 struct Documents {
-    /// The discovery document.
+    /// The discovery document of the provider.
     metadata: ProviderMetadata,
     /// How its ID tokens are checked, with the keys that it has now.
     tokens: JwtIssuer,
-    /// When both were fetched.
+    /// The moment at which both were fetched.
     at: Instant,
 }
 
@@ -95,7 +95,7 @@ pub(crate) enum LoginFault {
         "the database that the hubs share does not answer, so no login begins or ends now: try again in a moment"
     )]
     Log(#[source] LogError),
-    /// Others are served first.
+    /// The hub is busy: others are served first.
     #[error("too many people are logging in at this moment: try again")]
     Busy,
     /// The address has begun as many logins as it may.
@@ -254,7 +254,7 @@ impl Provider {
         Ok(documents)
     }
 
-    /// Where the provider is asked at `url`.
+    /// The provider as an upstream, at `url`.
     fn upstream(&self, url: &str) -> Result<Upstream, String> {
         let upstream = Upstream::new("oidc", url, Api::default()).map_err(|error| error.to_string())?;
         upstream.with_ca(self.config.ca.as_deref()).map_err(|error| error.to_string())

@@ -21,7 +21,7 @@ pub enum StoreError {
     /// The operating system refused.
     #[error("{path}: {error}")]
     Io {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// The error of the operating system.
         error: io::Error,
@@ -29,7 +29,7 @@ pub enum StoreError {
     /// The file is not a valid list of tokens.
     #[error("{path}: {error}")]
     Tokens {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// What is wrong with it.
         error: TokenError,
@@ -37,7 +37,7 @@ pub enum StoreError {
     /// The file does not hold keys.
     #[error("{path}: {error}")]
     Keys {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// What is wrong with it.
         error: String,
@@ -45,7 +45,7 @@ pub enum StoreError {
     /// The file does not say what was spent.
     #[error("{path}: {error}")]
     Spending {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// What is wrong with it.
         error: String,
@@ -53,7 +53,7 @@ pub enum StoreError {
     /// The file is not a valid list of links.
     #[error("{path}: {error}")]
     Json {
-        /// The file.
+        /// The path of the file.
         path: String,
         /// What is wrong with it.
         error: serde_json::Error,
@@ -126,7 +126,7 @@ impl TokenStore {
         Ok(secret)
     }
 
-    /// The same, if the file has no token. `None` if it has one: nothing is made or written then.
+    /// Makes the first token as [`TokenStore::create`] does. `None` if the file has one: nothing is made or written then.
     pub fn create_first(&self, new: access::NewToken<'_>, now: u64) -> Result<Option<Secret>, StoreError> {
         let has_one = |tokens: &Tokens| tokens.all().next().is_some();
         if has_one(&self.load()?) {

@@ -24,7 +24,7 @@ pub(crate) struct CountedFor {
 }
 
 impl CountedFor {
-    /// For a principal, an address or both.
+    /// Counts for a principal, an address or both.
     pub(crate) fn new(principal: Option<&str>, address: Option<IpAddr>) -> Self {
         Self { principal: principal.map(CompactString::new), address: address.map(household) }
     }
@@ -110,7 +110,7 @@ pub(crate) struct ActCount {
 }
 
 impl ActCount {
-    /// Counts from nothing.
+    /// Makes a counter that begins at nothing.
     pub(super) fn new(act: RatedAct, quota: MinuteQuota) -> Self {
         Self { act, quota, traffic: Traffic::of(quota) }
     }
@@ -124,7 +124,7 @@ impl ActCount {
     }
 }
 
-/// Whose the conversations are that begin while something is done for somebody.
+/// The rule for conversations that begin while something is done for somebody: they count for that one.
 pub(crate) struct Beginner {
     begun: Arc<ActCount>,
     whose: CountedFor,
@@ -133,7 +133,7 @@ pub(crate) struct Beginner {
 }
 
 impl Beginner {
-    /// For `whose`, counted in `begun`.
+    /// Makes the rule for `whose`, counted in `begun`.
     pub(super) fn new(begun: &Arc<ActCount>, whose: CountedFor) -> Self {
         Self { begun: Arc::clone(begun), whose, refused_s: AtomicU64::new(0) }
     }

@@ -30,7 +30,7 @@ pub struct TrustedHeaders {
     pub user: HeaderName,
     /// The header with their groups, commas between them; `None` for no such header.
     pub groups: Option<HeaderName>,
-    /// What users get.
+    /// The rules by which users become principals.
     pub mapping: IdentityMapping,
 }
 

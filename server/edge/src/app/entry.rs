@@ -30,7 +30,7 @@ const HANDSHAKES_MAX: usize = 1_024;
 /// Bytes in each direction that the hub buffers between TLS and HTTP.
 const RELAY_BYTES: usize = 16 << 10;
 
-/// One permit for each handshake.
+/// The permits for handshakes, one for each at a time.
 static HANDSHAKES: Semaphore = Semaphore::const_new(HANDSHAKES_MAX);
 
 /// Spawns a task that serves a new connection, or closes it if it is not allowed.

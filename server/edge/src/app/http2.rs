@@ -45,7 +45,7 @@ const HEAD_BYTES_MAX: u32 = 64 << 10;
 /// Most bytes of a request's body that are taken before the handler reads them.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 
-/// The same for all requests of a connection together.
+/// Most bytes of all requests of a connection together that are taken before their handlers read them.
 const CONNECTION_WINDOW_BYTES: u32 = 512 << 10;
 
 /// Most bytes of answers of one stream that wait in the connection.

@@ -73,7 +73,7 @@ impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Watched<B> {
 
 #[cfg(test)]
 mod tests {
-    //! Which answers say that the connection ends.
+    //! Tests which answers say that the connection ends.
 
     use std::convert::Infallible;
 

@@ -12,14 +12,14 @@ const LOOKS: usize = 5;
 /// The CPU time of this process at the newest looks.
 #[derive(Debug)]
 pub(super) struct CpuMeter {
-    /// In thousandths of a core.
+    /// The limit of the process, in thousandths of a core.
     limit_millicores: u64,
     /// When it was looked, and the CPU time until then; at most [`LOOKS`] and the one before them.
     looks: VecDeque<(Instant, Duration)>,
 }
 
 impl CpuMeter {
-    /// Begins to measure.
+    /// Begins to measure the CPU time of the process.
     pub(super) fn new() -> Self {
         let looks = used().map(|used| (Instant::now(), used)).into_iter().collect();
         Self { limit_millicores: limit_millicores(), looks }

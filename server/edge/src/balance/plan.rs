@@ -48,7 +48,7 @@ pub(crate) struct HubLoad {
 }
 
 impl HubLoad {
-    /// How full it is, in thousandths.
+    /// The load in thousandths of its room.
     pub(crate) fn permille(self) -> u64 {
         self.used_millicores.saturating_mul(1_000).checked_div(self.room_millicores).unwrap_or(u64::MAX)
     }
@@ -82,13 +82,13 @@ pub(crate) struct Candidate {
 /// Whether a conversation may move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mobility {
-    /// It may.
+    /// The conversation may move.
     Free,
-    /// It stays, for reasons of its own.
+    /// The conversation stays, for reasons of its own.
     Bound,
 }
 
-/// One conversation that is to move.
+/// A move of one conversation to another hub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MovePlan {
     pub(crate) conversation: ConversationId,
@@ -146,7 +146,7 @@ impl Recollection {
         self.arrived_at.retain(|at| now < *at + MINUTE_MS);
     }
 
-    /// How many may go at once.
+    /// The number of conversations that may go at once.
     fn budget(&self, now: u64) -> usize {
         if self.stays_until.len() >= REMEMBERED_MAX {
             return 0;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::state::Shared;
 
-/// What it holds.
+/// What the conversation notes of a command: who gave it, and what about.
 #[derive(Debug, Serialize)]
 pub(super) struct Signature {
     /// The name of the principal.

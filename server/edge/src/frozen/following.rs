@@ -67,12 +67,12 @@ impl Drop for Seat {
     }
 }
 
-/// What came of a look at one link, or at all.
+/// The outcome of a look at one link, or at all links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LookVerdict {
-    /// Its task runs, or nothing is left to do.
+    /// The task of the link runs, or nothing is left to do.
     Settled,
-    /// Another hub writes it, or will; somebody must look again soon.
+    /// Another hub writes the copy, or will; somebody must look again soon.
     Waits,
 }
 

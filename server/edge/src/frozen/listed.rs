@@ -12,12 +12,12 @@ use crate::state::Shared;
 /// Most rows of the list that are read at once.
 const ROWS_AT_ONCE: usize = 500;
 
-/// What the list says of a copy.
+/// The state of a copy, as its row in the list says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CopyState {
     /// A run of it may go on.
     MayGoOn,
-    /// Its only run has ended, so nothing is ever written to it again.
+    /// The only run of the copy has ended, so nothing is ever written to it again.
     Ended,
 }
 

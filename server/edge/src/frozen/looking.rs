@@ -1,4 +1,4 @@
-//! How often it is looked at the links to copies, and what of earlier looks is remembered, so that a look costs little.
+//! Looks at the links to copies every now and then. It remembers what earlier looks found, so that a look costs little.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::following::LookVerdict;
 
-/// How often it is looked which copies are over.
+/// The time between two looks for copies that are over.
 const EVERY: Duration = Duration::from_mins(1);
 
 /// After how long it is looked again whether a live copy goes on that another hub writes, or that could not be written: so long at first, and twice as

@@ -19,7 +19,7 @@ const EVENTS_AT_ONCE: usize = 500;
 /// The code of the failure in a copy that cannot go on to the end of its runs.
 const BROKE_OFF: &str = "copy_broke_off";
 
-/// Why a task ended.
+/// The reason why a task that writes a copy ended.
 #[derive(Debug)]
 pub(super) enum FollowEnd {
     /// No run of the copy goes on.
@@ -28,7 +28,7 @@ pub(super) enum FollowEnd {
     Moved,
     /// Events that belong into the copy are nowhere to be read; what is missing.
     Missing(String),
-    /// It could not be read or written.
+    /// The copy or the original could not be read or written; the value says why.
     Failed(String),
 }
 
@@ -47,9 +47,9 @@ pub(super) struct TurnCopy {
 /// In which epoch of the original its last event was copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastCopied {
-    /// In the one that it has.
+    /// In the epoch that it has now.
     OfThisEpoch,
-    /// In an earlier one, which may have had events that were never stored.
+    /// In an earlier epoch, which may have had events that were never stored.
     OfAnotherEpoch,
 }
 

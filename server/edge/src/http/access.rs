@@ -121,7 +121,7 @@ impl Caller {
     }
 }
 
-/// Which rows of the list `principal` is shown, and how; nothing for all of them, as they are.
+/// The rows of the list that `principal` may see, and how; `None` for all of them, as they are.
 pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
     let mask = principal.mask().cloned();
     if principal.may_everywhere(Right::View) && mask.is_none() {

@@ -21,7 +21,7 @@ const ENTRIES_MAX: usize = 1_000;
 pub(crate) struct Params {
     /// Only entries with a smaller number; the newest ones unless said.
     before: Option<u64>,
-    /// How many entries, at most [`ENTRIES_MAX`].
+    /// The number of entries, at most [`ENTRIES_MAX`].
     limit: Option<usize>,
 }
 

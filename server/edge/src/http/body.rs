@@ -94,7 +94,7 @@ impl Pieces {
         all.extend_from_slice(&self.small);
     }
 
-    /// Adds a piece.
+    /// Adds a piece at the end.
     fn push(&mut self, piece: Bytes) {
         self.bytes += piece.len();
         if piece.len() >= SMALL_PIECE_BYTES {
@@ -135,7 +135,7 @@ pub(super) struct Waiting {
     work: Arc<Work>,
     /// The file with the beginning of the body, if it is large.
     file: Option<File>,
-    /// How many bytes are in the file.
+    /// The number of bytes in the file.
     filed: usize,
     /// How many bytes count as waiting in files.
     spooled: usize,
@@ -259,7 +259,7 @@ struct BodyPieces {
     body: Body,
     /// Most bytes of the body.
     bytes_max: usize,
-    /// How many bytes have come.
+    /// The number of bytes that have come.
     count: usize,
 }
 

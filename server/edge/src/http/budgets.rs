@@ -30,9 +30,9 @@ struct Row {
     budget: String,
     /// What was spent of it in this period, through this hub.
     spent: Cost,
-    /// How many calls that were.
+    /// The number of calls that `spent` is the cost of.
     calls: u64,
-    /// Of those, how many are estimated.
+    /// The number of those calls whose cost is estimated.
     estimated: u64,
     /// When the period began, in milliseconds since 1970; 0 for a budget that does not begin anew.
     since: u64,

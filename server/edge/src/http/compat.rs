@@ -125,7 +125,7 @@ struct Consent {
 enum Thread {
     /// The conversation of this name, or the fork in which it goes on.
     Named(ConversationId),
-    /// This very conversation, whatever forks there are of it.
+    /// This very conversation, without regard to forks of it.
     Exactly(ConversationId),
     /// Not named: the conversation in which this caller was last given the history that the request contains.
     Told(Caller),
@@ -173,7 +173,7 @@ impl Begun {
     }
 }
 
-/// The routes of the doors below `/compat`.
+/// The routes of the doors below `/compat`. The routes of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are with
 /// Those of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are with the routes of the API. Each
 /// route needs a line in `server/access/src/routes.rs`, otherwise it does not serve.
 pub(crate) fn routes() -> Router<Arc<Shared>> {

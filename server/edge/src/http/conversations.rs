@@ -40,7 +40,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// The query parameters of the list.
 #[derive(Debug, Deserialize)]
 pub(crate) struct ListQuery {
-    /// How many rows, at most [`ROWS_MAX`].
+    /// The number of rows, at most [`ROWS_MAX`].
     limit: Option<usize>,
     /// The `next` of the page before; the first page without it.
     after: Option<String>,
@@ -48,21 +48,21 @@ pub(crate) struct ListQuery {
     state: Option<RunStatus>,
     /// Only those that are pinned, or only those that are not.
     pinned: Option<bool>,
-    /// Which of those that are archived: without it none.
+    /// Whether archived conversations are in it; without it they are not.
     archived: Option<ArchivedRows>,
     /// Only those with this tag.
     tag: Option<CompactString>,
 }
 
-/// Which conversations the list and the search have as far as they are archived.
+/// A filter of conversations by whether they are archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ArchivedRows {
-    /// Those that are not archived.
+    /// Only conversations that are not archived.
     No,
-    /// Those that are.
+    /// Only conversations that are archived.
     Only,
-    /// All.
+    /// Archived and other conversations.
     All,
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn list(
     Ok(Json(List { conversations: listed.rows, total, next }))
 }
 
-/// How a place among pinned conversations begins.
+/// The beginning of a place among pinned conversations.
 const PINNED: &str = "pinned:";
 
 /// A place in the list.
@@ -230,7 +230,7 @@ pub(crate) struct WaitQuery {
     until: Option<String>,
     /// The run that is meant; the newest one without it.
     run: Option<String>,
-    /// How long to wait, at most [`WAIT_MAX`].
+    /// The time to wait, in milliseconds, at most [`WAIT_MAX`].
     timeout_ms: Option<u64>,
 }
 
@@ -296,7 +296,7 @@ fn state(view: &View) -> Option<RunStatus> {
 /// the pumps. Owned by whatever reads for one request. Dropping it leaves the conversation.
 #[derive(Debug)]
 pub(crate) struct HttpViewer {
-    /// The hub.
+    /// The hub that has the conversation.
     pub(crate) shared: Arc<Shared>,
     /// The conversation that is viewed.
     pub(crate) conversation: Arc<Conversation>,

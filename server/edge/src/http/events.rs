@@ -126,7 +126,7 @@ fn viewers<'a>(
     viewers.collect()
 }
 
-/// Parses a position.
+/// Parses a position of the form `EPOCH:SEQ`.
 fn position(text: &str) -> Result<Position, Problem> {
     text.parse().map_err(|error: model::position::PositionError| {
         Problem::new(ErrorCode::BadPosition, error.to_string())

@@ -92,7 +92,7 @@ pub(crate) async fn export(
 enum Wanted {
     /// A document made of the view.
     Document(&'static DocumentFormat),
-    /// The events alone.
+    /// The events alone, one per line.
     Events,
     /// The events with a header, to be imported.
     Native,
@@ -200,13 +200,13 @@ fn line(out: &mut Vec<u8>, envelope: &Envelope) -> io::Result<()> {
     Ok(())
 }
 
-/// How events are written to the file.
+/// The form in which events are written to the file.
 enum Writer {
-    /// As they are, one per line.
+    /// The events as they are, one per line.
     Lines,
-    /// The same for an import: after this first line, and with whole results.
+    /// The events for an import: after this first line, and with whole results.
     Native(Vec<u8>),
-    /// As a stream in a dialect.
+    /// A stream in a dialect, written by its encoder.
     Dialect(Box<dyn Encode>),
 }
 
@@ -223,7 +223,7 @@ struct Sending {
     /// The last event that will be written.
     head: Seq,
     is_over: bool,
-    /// Its place among the transfers that are open.
+    /// The place of the file among the transfers that are open.
     _open: Open,
 }
 

@@ -94,7 +94,7 @@ pub(crate) struct UsageParams {
     format: Option<Format>,
 }
 
-/// How a table is written.
+/// The format of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Format {
@@ -185,7 +185,7 @@ fn list<T: PartialEq>(
     Ok(all)
 }
 
-/// How long a step is: `1h`, `7d`.
+/// Parses the length of a step: `1h`, `7d`.
 fn step(text: &str) -> Result<u64, Problem> {
     let hours = text.strip_suffix('h').map(|n| (n, HOUR_MS));
     let parsed = hours.or_else(|| text.strip_suffix('d').map(|n| (n, DAY_MS)));

@@ -86,11 +86,11 @@ const STYLE: &str = include_str!("help/style.css");
 /// A page of the help. [`pages`] makes it once and owns it for as long as the hub runs.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Its first heading.
+    /// The first heading of the page.
     pub(super) title: String,
-    /// The whole page.
+    /// The whole page as HTML.
     html: String,
-    /// Its entity tag: a hash of the page.
+    /// The entity tag of the page: a hash of it.
     tag: HeaderValue,
 }
 

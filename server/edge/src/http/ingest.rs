@@ -40,9 +40,9 @@ use hub::{Attendant, Publication, beginning};
 pub(crate) struct Taken {
     /// The position after its last event.
     position: Position,
-    /// How many events were appended.
+    /// The number of events that were appended.
     events: u64,
-    /// How many anomalies decoding and folding found.
+    /// The number of anomalies that decoding and folding found.
     anomalies: u64,
     /// The level that was reached for all of them (I9).
     durability: Durability,
@@ -134,7 +134,7 @@ fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
 #[derive(Debug)]
 struct Stream {
     shared: Arc<Shared>,
-    /// Whose stream it is.
+    /// The caller whose stream it is.
     caller: Caller,
     conversation: ConversationId,
     decoder: Box<dyn Decode>,
@@ -151,7 +151,7 @@ struct Stream {
     may_go_on: bool,
 }
 
-/// How a body ended.
+/// The way in which a body ended.
 enum End {
     /// The last byte came.
     Whole,
@@ -223,7 +223,7 @@ impl Stream {
         if out.envelopes.is_empty() { Ok(()) } else { self.publish(out) }
     }
 
-    /// Publishes decoded events.
+    /// Publishes decoded events into the conversation.
     fn publish(&mut self, decoded: Decoded) -> Result<(), Problem> {
         self.caller.publishes(&self.conversation, None, &decoded.envelopes)?;
         // Single pieces are not waited for: the whole body is, at the level that was asked for.

@@ -35,7 +35,7 @@ use hub::{Appended, FrameNumbering, Publication, beginning};
 pub(crate) struct Taken {
     /// The position after the last event; for a duplicate the head.
     position: Position,
-    /// How many events were appended.
+    /// The number of events that were appended.
     events: u64,
     /// How many anomalies the fold found in them.
     anomalies: u64,

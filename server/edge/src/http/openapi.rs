@@ -42,7 +42,7 @@ const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "
 enum Security {
     /// With access control every operation that is not open needs a credential.
     Required,
-    /// Without it nobody needs one.
+    /// Access control is off: nobody needs a token.
     Off,
 }
 
@@ -121,7 +121,7 @@ fn id_of(method: &str, path: &str) -> String {
     std::iter::once(method).chain(words).collect::<Vec<_>>().join("_")
 }
 
-/// One operation of the document.
+/// Describes one operation of the document.
 fn described(
     said: &Operation,
     (method, path): (&str, &str),

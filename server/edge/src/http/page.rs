@@ -72,8 +72,8 @@ const NO_PAGE: &str = "<!doctype html><title>Fanlight</title><p>This hub was bui
 const IMAGE: &str = "<!doctype html><title>Image</title><style>\
     body{margin:0;font:13px sans-serif;overflow:hidden}img{display:block;max-width:100%;max-height:320px}</style>";
 
-/// Its policy: images from everywhere; the hash is that of its styles. Only the page may frame it, and
-/// nothing is loaded before the page puts an image in, after a click.
+/// The policy of [`IMAGE`]: images from everywhere; the hash is that of its styles. Only the page may frame it, and nothing is loaded before the page
+/// puts an image in, after a click.
 const IMAGE_POLICY: &str = "default-src 'none'; img-src http: https:; \
     style-src 'sha256-CEh66Zd9Ve02ZgHCdii2wXLMP2mMaw89CFyQVVicE5k='; base-uri 'none'; form-action 'none'; \
     frame-ancestors 'self'; sandbox allow-same-origin";
@@ -96,9 +96,8 @@ const EMBED: &str = "<!doctype html><title>Embed</title><script>\
     removeEventListener('message', take);\
     document.open(); document.write(said.data); document.close() })</script>";
 
-/// Its policy: inline scripts and styles, and what they make themselves. It has no origin, so it can use
-/// nothing of the hub, and it can request nothing. Where it may navigate to is limited by the policy of the
-/// page that frames it.
+/// The policy of the document for embeds: inline scripts and styles, and what they make themselves. It has no origin, so it can use nothing of the
+/// hub, and it can request nothing. Where it may navigate to is limited by the policy of the page that frames it.
 const EMBED_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     img-src data: blob:; media-src data:; font-src data:; base-uri 'none'; form-action 'none'; webrtc 'block'; \
     frame-ancestors 'self'; sandbox allow-scripts";
@@ -222,7 +221,7 @@ impl Packing {
     /// All compressions, the smallest result first.
     const ALL: [Self; 2] = [Self::Brotli, Self::Gzip];
 
-    /// Its name in headers.
+    /// The name of the compression in headers.
     fn word(self) -> &'static str {
         match self {
             Self::Brotli => "br",

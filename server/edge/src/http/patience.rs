@@ -87,7 +87,7 @@ impl ConnectionInfo {
 #[derive(Debug)]
 pub(crate) struct Patient<S> {
     stream: S,
-    /// How long the peer may take nothing.
+    /// The time for which the peer may take nothing.
     limit: Duration,
     /// Shared with the requests on this connection.
     line: Arc<ConnectionInfo>,
@@ -132,7 +132,7 @@ impl<S> Patient<S> {
         &self.line
     }
 
-    /// Unwraps the stream.
+    /// Unwraps the inner stream.
     pub(crate) fn into_inner(self) -> S {
         self.stream
     }

@@ -57,11 +57,11 @@ pub(crate) struct Problem {
 pub(crate) enum Vendor {
     /// OpenAI and everything compatible with it.
     OpenAi,
-    /// Anthropic.
+    /// Anthropic's own API.
     Anthropic,
-    /// Google's Gemini.
+    /// The API of Google's Gemini.
     Gemini,
-    /// Ollama.
+    /// The API of Ollama.
     Ollama,
 }
 
@@ -158,19 +158,19 @@ impl Problem {
         Self::busy_for(Duration::from_secs(1), detail)
     }
 
-    /// The same for so long, told in whole seconds.
+    /// A problem that passes after `wait`, which the client is told in whole seconds, at least one.
     pub(crate) fn busy_for(wait: Duration, detail: impl Into<String>) -> Self {
         let seconds = wait.as_millis().div_ceil(1_000).max(1);
         let passes_s = Some(u64::try_from(seconds).unwrap_or(u64::MAX));
         Self { passes_s, ..Self::new(ErrorCode::TooMany, detail) }
     }
 
-    /// Its code, as it stands on the wire.
+    /// The code of the problem, as it stands on the wire.
     pub(crate) fn code(&self) -> &'static str {
         self.code.as_str()
     }
 
-    /// Its status and its detail, for forms of errors other than the hub's own.
+    /// The status and the detail of the problem, for forms of errors other than the hub's own.
     pub(crate) fn told(self) -> (StatusCode, String) {
         (StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.detail)
     }
@@ -251,7 +251,7 @@ impl IntoResponse for Problem {
 
 #[cfg(test)]
 mod tests {
-    //! What clients read.
+    //! Tests of what clients read.
 
     use super::*;
 

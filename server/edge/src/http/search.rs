@@ -54,7 +54,7 @@ pub(crate) struct Params {
     agent: Option<CompactString>,
     /// Only hits in conversations whose newest run has this status.
     state: Option<RunStatus>,
-    /// Which of those that are archived: without it all, unlike the list.
+    /// Whether archived conversations are in it; without it they are, unlike in the list.
     archived: Option<ArchivedRows>,
     /// Only hits in conversations with this tag, likewise.
     tag: Option<CompactString>,

@@ -141,19 +141,19 @@ pub(super) struct Spool {
     memory: Vec<u8>,
     /// Everything that was written, once it is more than stays in memory.
     file: Option<File>,
-    /// How many bytes are in the file.
+    /// The number of bytes in the file.
     spooled: u64,
     /// The place that the answer holds while it is sent, if it needs one.
     open: Option<Open>,
 }
 
 impl Spool {
-    /// An empty buffer.
+    /// Makes a buffer that is empty.
     pub(super) fn new(work: Arc<Work>) -> Self {
         Self { work, memory: Vec::new(), file: None, spooled: 0, open: None }
     }
 
-    /// How many bytes were written.
+    /// The number of bytes that were written.
     pub(super) fn len(&self) -> u64 {
         self.spooled.saturating_add(self.memory.len() as u64)
     }

@@ -46,11 +46,11 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 #[derive(Debug)]
 struct Reader {
     shared: Arc<Shared>,
-    /// Its position in each conversation, in the order of the request.
+    /// The position in each conversation, in the order of the request.
     places: Vec<StreamPosition>,
     /// Bytes that are to be sent next: at most the frames of one look at all conversations.
     ready: VecDeque<Bytes>,
-    /// Its place among the open streams.
+    /// The place of the stream among those that are open.
     _open: Open,
 }
 

@@ -32,7 +32,7 @@ type Answer = oneshot::Sender<Result<(), String>>;
 struct Follow {
     /// The name of the conversation.
     id: ConversationId,
-    /// Nothing before the first state has come.
+    /// The conversation; nothing before the first state has come.
     conversation: Option<Arc<Conversation>>,
     /// The pieces of a state that came so far.
     pieces: Option<View>,
@@ -51,7 +51,7 @@ struct Follow {
 /// What a frame of the other hub changed of what is followed.
 #[derive(Debug)]
 pub(crate) enum FollowChange {
-    /// Nothing that is to be told.
+    /// Nothing changed that is to be told.
     Nothing,
     /// There is more of a conversation.
     Changed(ConversationId),
@@ -87,7 +87,7 @@ impl Follows {
         self.by_sub.is_empty()
     }
 
-    /// One that is followed, if any is.
+    /// A conversation that is followed, if any is.
     pub(crate) fn any(&self) -> Option<&ConversationId> {
         self.by_sub.values().next().map(|follow| &follow.id)
     }
@@ -268,7 +268,7 @@ impl Follow {
         }
     }
 
-    /// Tells whoever waits.
+    /// Sends the answer to all that wait for it.
     fn tell(&mut self, answer: &Result<(), String>) {
         for (_, waiting) in std::mem::take(&mut self.waiting) {
             // Whoever asked may have gone.

@@ -19,7 +19,7 @@ pub(crate) struct Threads {
     /// Their name, as the system's tools show it.
     name: &'static str,
     priority: ThreadPriority,
-    /// How many threads there are for tasks.
+    /// The number of threads for tasks.
     tasks: usize,
     /// Most threads for closures.
     closures: usize,
@@ -56,7 +56,7 @@ impl Threads {
         runtime.as_ref().map_or_else(Handle::current, |runtime| runtime.handle().clone())
     }
 
-    /// Starts the threads.
+    /// Starts the threads. `None` if that fails.
     fn start(&self) -> Option<Runtime> {
         let priority = self.priority;
         let built = Builder::new_multi_thread()

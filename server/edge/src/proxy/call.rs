@@ -69,7 +69,7 @@ pub(crate) fn told(shared: &Shared, uri: &Uri, problem: Problem) -> Problem {
     }
 }
 
-/// The same as far as the path says it alone: whoever is not let in does not learn which upstreams there are.
+/// The problem in the form of the vendor that the path alone suggests: whoever is not let in does not learn which upstreams there are.
 pub(crate) fn told_to_anybody(uri: &Uri, problem: Problem) -> Problem {
     let api = target_of(uri).and_then(|target| ModelApi::of_path(target.rest));
     match api {

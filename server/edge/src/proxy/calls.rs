@@ -33,7 +33,7 @@ pub(crate) static COPIES_LOST: Counter = Counter::new();
 pub(crate) struct Proxy {
     /// The upstreams by name.
     upstreams: BTreeMap<CompactString, UpstreamEntry>,
-    /// How requests leave the hub.
+    /// The way of requests out of the hub.
     egress: Arc<Egress>,
     /// Recognises callers by hashes of their keys.
     pub(super) fingerprints: Fingerprints,
@@ -53,7 +53,7 @@ pub(crate) struct Proxy {
     pub(super) waiting: Waiting,
     /// Bounds the number of open `WebSockets`.
     pub(super) sockets: Sockets,
-    /// Which runs are open, for the hub's next life.
+    /// The runs that are open, noted for the hub's next life.
     pub(crate) open_runs: OpenRuns,
 }
 
@@ -71,9 +71,9 @@ fn recorders() -> Threads {
 /// An upstream, and its sender once it has been called.
 #[derive(Debug)]
 struct UpstreamEntry {
-    /// Its settings.
+    /// The settings of the upstream.
     upstream: Upstream,
-    /// Its connections, or why TLS cannot be set up, which does not change while the hub runs.
+    /// The connections to it, or why TLS cannot be set up, which does not change while the hub runs.
     sender: OnceLock<Result<Sender<RequestBody>, TlsError>>,
 }
 
@@ -132,7 +132,7 @@ impl Proxy {
         self.budget.held() as u64
     }
 
-    /// How many calls are being recorded.
+    /// The number of calls that are being recorded.
     pub(crate) fn recording(&self) -> u64 {
         self.order.running() as u64
     }

@@ -158,7 +158,7 @@ impl AnswerBody {
         answering
     }
 
-    /// The same without the key that was `lent`, whose bytes become stars.
+    /// Hides the key that was `lent`: its bytes become stars.
     pub(super) fn masked(mut self, lent: Option<&HeaderValue>) -> Self {
         self.mask = lent.map(KeyMask::new);
         self

@@ -1,4 +1,4 @@
-//! Which hub records a call, where several share the log. What follows from earlier calls of its caller only that hub
+//! Chooses the hub that records a call, where several share the log. What follows from earlier calls of its caller only that hub
 //! knows, so all calls with the same keys that name no conversation go to one hub.
 
 use axum::http::request::Parts;

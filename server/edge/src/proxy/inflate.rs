@@ -17,16 +17,16 @@ const STEP_BYTES_MAX: usize = 64 << 20;
 /// The largest window of zstd, as a power of two: what RFC 9659 allows senders.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// How a body is compressed.
+/// The compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encoding {
-    /// RFC 1952.
+    /// Gzip (RFC 1952).
     Gzip,
-    /// RFC 1950, or without its frame, which some servers send.
+    /// Zlib (RFC 1950), or bare deflate, which some servers send.
     Deflate,
-    /// RFC 7932.
+    /// Brotli (RFC 7932).
     Brotli,
-    /// RFC 8878.
+    /// Zstandard (RFC 8878).
     Zstd,
 }
 
@@ -68,7 +68,7 @@ impl Write for Tray {
     }
 }
 
-/// One compression that is being undone.
+/// A compression that is being undone.
 enum Layer {
     Gzip(MultiGzDecoder<Tray>),
     Zlib(ZlibDecoder<Tray>),

@@ -58,7 +58,7 @@ enum Wish {
     Free,
     /// Embeddings, which cost and are not counted.
     Embedding,
-    /// Anything else.
+    /// A path of any other kind.
     Other,
 }
 

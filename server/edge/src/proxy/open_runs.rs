@@ -1,4 +1,4 @@
-//! Which runs the calls through the proxy of this hub have open, in a small file beside its log. A call dies with the process that passes
+//! Notes which runs the calls through the proxy of this hub have open, in a small file beside its log. A call dies with the process that passes
 //! it on, so the next life of the hub ends at once what it finds open there; other publishers it waits for.
 //!
 //! ```text
@@ -42,13 +42,13 @@ pub(crate) struct OpenRuns {
 /// The file and what it says.
 #[derive(Debug)]
 struct NotedRuns {
-    /// Where it is.
+    /// The path of the file.
     path: PathBuf,
     /// The file; `None` if it could not be opened or written, and then nothing is noted any more.
     file: Option<File>,
     /// The hashes of the open runs, at most [`NOTED_MAX`].
     open: HashSet<String>,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     lines: usize,
 }
 
@@ -110,7 +110,7 @@ impl NotedRuns {
         }
     }
 
-    /// Appends a line.
+    /// Appends a line, or writes the file anew if it is long.
     fn line(&mut self, sign: char, hash: &str) {
         if self.lines >= self.open.len() + LINES_OVER {
             self.write_anew();

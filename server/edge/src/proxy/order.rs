@@ -1,5 +1,5 @@
-//! Which recordings run, and in which order: a call is placed only after the recorders of older calls of the
-//! same caller have read what was there before it. Also which runs wait for results, so that none is taken
+//! Decides which recordings run, and in which order: a call is placed only after the recorders of older calls of the
+//! same caller have read what was there before it. It also knows which runs wait for results, so that none is taken
 //! for lost while its caller executes tools.
 //!
 //! ```text
@@ -56,7 +56,7 @@ impl Order {
         Turn { order: Arc::clone(self), number, running }
     }
 
-    /// How many recordings run.
+    /// The number of recordings that run.
     pub(super) fn running(&self) -> usize {
         self.running.lock().len()
     }

@@ -48,11 +48,11 @@ const LONG_BYTES: usize = 256 << 10;
 /// Dropping it tells the tape that the caller hung up, unless the call has ended.
 #[derive(Debug)]
 pub(super) struct Started {
-    /// The tape.
+    /// The recorded side of the tape.
     pub(super) recorded: Recorded,
     /// The conversation, once it is known.
     known: Option<ConversationId>,
-    /// Where the recorder tells it.
+    /// The receiver of the conversation, which the recorder tells.
     told: oneshot::Receiver<ConversationId>,
 }
 

@@ -326,7 +326,7 @@ impl fmt::Debug for Held {
 }
 
 impl Strike {
-    /// Removes these keys.
+    /// Makes one that removes these keys.
     pub(super) fn new(secrets: &Arc<Secrets>) -> Self {
         Self { secrets: Arc::clone(secrets), held: Held::default() }
     }

@@ -53,7 +53,7 @@ use frames::Frames;
 use talk::Talk;
 use tap::{Between, Packing, Side, Tap, pair};
 
-/// How many bytes are read at once.
+/// Most bytes that are read at once.
 const READ: usize = 16 << 10;
 
 /// How often a connection with an answer on its way is checked while the hub drains.
@@ -149,7 +149,7 @@ struct Ends {
     shared: Arc<Shared>,
     place: SocketPlace,
     caller: OnUpgrade,
-    /// As long as it holds, the connection stays.
+    /// The admission of the caller; the connection stays as long as it holds.
     admission: Option<Admission>,
     line: Option<Arc<ConnectionInfo>>,
 }
@@ -295,7 +295,7 @@ struct Both<'a> {
 enum Next {
     /// So many bytes came; 0 is the end.
     Read(usize),
-    /// The hub drains.
+    /// The hub begins to drain.
     Drain,
     /// The other direction has ended too long ago.
     Half,

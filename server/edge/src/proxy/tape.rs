@@ -63,15 +63,15 @@ impl std::fmt::Debug for Reel {
     }
 }
 
-/// How far the request has come.
+/// The progress of the request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum RequestState {
     /// More is to come.
     #[default]
     Open,
-    /// It is complete.
+    /// The request is complete.
     Whole,
-    /// It is over the limit and was dropped.
+    /// The request is over the limit and was dropped.
     TooLarge,
     /// The caller did not send all of it.
     Broken,
@@ -80,7 +80,7 @@ pub(super) enum RequestState {
 /// The head of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
-    /// The HTTP status.
+    /// The HTTP status of the answer.
     pub(super) status: u16,
     /// When to try again, in milliseconds, if it says so.
     pub(super) retry_after_ms: Option<u64>,
@@ -88,7 +88,7 @@ pub(super) struct Head {
     pub(super) encodings: Option<Vec<Encoding>>,
 }
 
-/// How a call ended.
+/// The way in which a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     /// The answer is complete.
@@ -108,9 +108,9 @@ pub(super) struct Reading {
     pub(super) head: Option<Head>,
     /// The next bytes of the answer.
     pub(super) answer: BlockBuffer,
-    /// How many bytes after them were dropped.
+    /// The number of bytes after them that were dropped.
     pub(super) lost: u64,
-    /// How the call ended, if it has.
+    /// The end of the call, if it has ended.
     pub(super) end: Option<End>,
     /// The position in the answer after this reading.
     pub(super) position: u64,
@@ -149,7 +149,7 @@ impl Tape {
         }
     }
 
-    /// Begins the answer.
+    /// Begins the answer with its head.
     pub(super) fn begin(&self, head: Head) {
         let mut reel = self.reel.lock();
         reel.head = Some(head);
@@ -278,12 +278,12 @@ impl Budget {
         fits
     }
 
-    /// Gives `bytes` back.
+    /// Gives `bytes` back to the budget.
     fn give(&self, bytes: usize) {
         self.0.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// How many bytes are held.
+    /// The number of bytes that are held.
     pub(super) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }

@@ -10,7 +10,7 @@ const SECRET_BYTES_MIN: usize = 32;
 /// The settings of a hub that shares its log. All hubs of a log have the same secret.
 #[derive(Debug, Clone)]
 pub struct PeersConfig {
-    /// How other hubs reach this one.
+    /// The address under which other hubs reach this one.
     address: HubAddress,
     /// Made of the secret: its SHA-256 as a token, so the secret itself is never sent.
     token: Secret,
@@ -40,7 +40,7 @@ impl PeersConfig {
         Ok(Self { address, token })
     }
 
-    /// The same where port 0 of the address stands for `port`.
+    /// Replaces port 0 of the address by `port`.
     #[must_use]
     pub fn listening_on(self, port: u16) -> Self {
         Self { address: self.address.listening_on(port), ..self }

@@ -1,5 +1,5 @@
-//! Which conversations are being moved to another hub, and which requests that write are open: a conversation moves while none is, and requests that come
-//! meanwhile wait.
+//! Keeps which conversations are being moved to another hub, and which requests that write are open: a conversation moves while none is, and requests
+//! that come meanwhile wait.
 
 use std::collections::HashMap;
 use std::sync::Arc;

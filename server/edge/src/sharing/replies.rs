@@ -27,7 +27,7 @@ pub(crate) struct PublisherLine {
 }
 
 impl PublisherLine {
-    /// For the socket behind `outbox`.
+    /// Makes a line to the socket behind `outbox`.
     pub(crate) fn new(outbox: &Arc<Outbox>) -> Self {
         Self {
             outbox: Arc::clone(outbox),
@@ -48,7 +48,7 @@ impl PublisherLine {
         self.queued.load(Ordering::Acquire) > 0
     }
 
-    /// How many frames have no answer yet.
+    /// The number of frames that have no answer yet.
     pub(crate) fn open(&self) -> usize {
         self.queued.load(Ordering::Acquire) + self.unanswered.load(Ordering::Acquire)
     }

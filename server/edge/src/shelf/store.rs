@@ -30,13 +30,13 @@ pub(super) struct Store {
     kept: Mutex<Kept>,
 }
 
-/// Where it is kept.
+/// The place where the shelf is kept.
 #[derive(Debug, Default)]
 enum Place {
-    /// In memory alone.
+    /// In memory alone, for as long as the process runs.
     #[default]
     Memory,
-    /// In a file.
+    /// In a file of the hub.
     File(PathBuf),
     /// In a log that hubs share.
     Log(Arc<dyn EventLog>),

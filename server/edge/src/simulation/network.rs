@@ -8,13 +8,13 @@ use parking_lot::Mutex;
 
 use hub::Transport;
 
-/// What becomes of bytes that are written.
+/// The fate of bytes that are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Fate {
-    /// They arrive, as far as there is room.
+    /// The bytes arrive, as far as there is room.
     #[default]
     Arrive,
-    /// They are taken and never arrive: the peer is gone, and nobody knows yet.
+    /// The bytes are taken and never arrive: the peer is gone, and nobody knows yet.
     Vanish,
     /// The connection is known to be broken.
     Break,
@@ -28,7 +28,7 @@ pub(super) struct MadeUp {
 
 #[derive(Debug)]
 struct State {
-    /// What becomes of bytes from now on.
+    /// The fate of bytes from now on.
     fate: Fate,
     /// How many bytes it holds that were not read yet.
     room: usize,

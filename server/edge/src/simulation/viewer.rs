@@ -11,7 +11,7 @@ use super::world::Rig;
 use crate::ws::Feed;
 use hub::{Outbox, Subscription, Transport};
 
-/// Its one subscription.
+/// The number of its one subscription.
 const SUB: u32 = 1;
 
 /// A simulated viewer. It survives every death of the hub, since the simulation owns it.
@@ -100,7 +100,7 @@ impl Viewer {
         true
     }
 
-    /// Its connection ends: known to both sides, or to the viewer alone.
+    /// Ends the connection: known to both sides, or to the viewer alone.
     pub(super) fn cut(&mut self, fate: Fate, rig: &Rig) {
         let Some(wire) = self.wire.take() else { return };
         wire.line.meet(fate);
@@ -126,7 +126,7 @@ impl Viewer {
         self.tracker.disconnected();
     }
 
-    /// It sees what the hub has, to the last byte.
+    /// Asserts that the viewer sees what the hub has, to the last byte.
     pub(super) fn must_see(&self, hub: &View, id: &ConversationId) {
         let told = |view: &View| serde_json::to_string_pretty(view).unwrap();
         compare(&told(self.tracker.view()), &told(hub), id);

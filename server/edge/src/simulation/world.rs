@@ -300,7 +300,7 @@ impl World {
         })
     }
 
-    /// What must hold.
+    /// Asserts what must hold for all conversations.
     fn judge(&mut self) {
         let mut seen = Vec::new();
         for id in &self.conversations {

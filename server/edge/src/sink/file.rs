@@ -95,7 +95,7 @@ struct FilePosition {
 /// The file that is written, and the position of each conversation in it. Owned by the task of the sink.
 /// Dropping it closes the file; a new one continues it.
 pub(super) struct Files {
-    /// Which file, and when the next one begins.
+    /// The path of the file, and the size at which the next one begins.
     target: FileTarget,
     /// The open file, and how many bytes of events it has; `None` before the first write and after a failure.
     open: Option<(File, u64)>,

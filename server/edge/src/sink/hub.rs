@@ -59,7 +59,7 @@ struct HubPosition {
     publisher: PublisherId,
     /// The last event that the other hub has, or that does not go out.
     seq: Seq,
-    /// How many events the other hub has.
+    /// The number of events that the other hub has.
     count: u64,
     /// Whether it was confirmed on the present connection.
     is_sure: bool,
@@ -71,7 +71,7 @@ enum Stop {
     /// The connection is lost or the other hub is draining. It goes on later, from the position that the
     /// other hub then has.
     Lost,
-    /// This conversation cannot go on, for this reason.
+    /// The conversation cannot go on, for this reason.
     Skip(String),
     /// The other hub does not want this one to come back.
     Ended(SessionError),
@@ -91,9 +91,9 @@ impl From<LogError> for Stop {
 
 /// The answer of the other hub to a frame.
 enum Answer {
-    /// It took the events, or had taken them before.
+    /// The hub took the events, or had taken them before.
     Taken,
-    /// It expects this number instead.
+    /// The hub expects this number instead.
     Expected(u64),
 }
 
@@ -105,7 +105,7 @@ struct HubSink {
     session: ViewerSession,
     /// For frames that are too large for a socket.
     http: HttpPublisher,
-    /// The other hub.
+    /// The address of the other hub.
     address: HubAddress,
     /// Positions, the least recently added first.
     places: IndexMap<ConversationId, HubPosition>,

@@ -24,9 +24,9 @@ pub(crate) struct Rows(Mutex<IndexMap<ConversationId, Row>>);
 pub(crate) struct Row {
     /// What clients gave it, at most [`METADATA_BYTES_MAX`] for each request.
     pub(crate) metadata: Map<String, Value>,
-    /// When it was first created or described.
+    /// When the thread was first created or described.
     pub(crate) created_at: u64,
-    /// When it was last described.
+    /// When the thread was last described.
     pub(crate) updated_at: u64,
 }
 

@@ -28,7 +28,7 @@ const COUNTED_FRAMES: u16 = 16;
 /// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
 
-/// That `who` may not have `frame` taken, as the audit log notes it.
+/// The entry of the audit log that says that `frame` of `who` was refused.
 fn refused(who: &str, frame: &ClientFrame) -> Audited {
     let refused = Audited::new(AuditedAction::Refused, who).failed(ErrorCode::Forbidden.as_str());
     match frame {
@@ -42,9 +42,9 @@ fn refused(who: &str, frame: &ClientFrame) -> Audited {
 /// What becomes of a client that says `hello`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Greeted {
-    /// It is let in.
+    /// The client is let in.
     Yes,
-    /// It is not, and the socket is closed.
+    /// The client is not let in, and the socket is closed.
     No,
     /// The key that signed its token is being fetched.
     Later,
@@ -159,14 +159,14 @@ impl Connection {
         Some(counted.beginner(self.counted_for()))
     }
 
-    /// The same for frames with events of `conversation`; `None` also where something is there already, as for most of them.
+    /// As [`Connection::beginner`], for frames with events of `conversation`; `None` also where something is there already, as for most of them.
     pub(super) fn beginner_of(&self, conversation: &ConversationId) -> Option<SharedRule> {
         let is_counted = self.shared.gate.counted().is_some();
         let is_there = || self.shared.hub.in_memory(conversation).is_some_and(|found| found.head() > 0);
         if is_counted && !is_there() { self.beginner() } else { None }
     }
 
-    /// For whom what it does is counted.
+    /// The principal and address for which what it does is counted.
     fn counted_for(&self) -> CountedFor {
         let principal = self.admission.as_ref().map(|admission| admission.principal.name());
         CountedFor::new(principal, self.address)
@@ -177,7 +177,8 @@ impl Connection {
         self.inlet.rests_until != 0
     }
 
-    /// The same, and until when. Once that is over it is looked at again, since others with the same name or address may have sent more meanwhile.
+    /// Until when nothing is read; `None` if the socket is read. Once that is over it is looked at again, since others with the same name or address
+    /// may have sent more meanwhile.
     pub(super) fn rests_until(&mut self, now: Instant) -> Option<Instant> {
         let until = |at: u32| self.opened + Duration::from_millis(at.into());
         if self.is_resting() && until(self.inlet.rests_until) <= now {

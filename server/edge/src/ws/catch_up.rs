@@ -174,7 +174,7 @@ impl CatchUp {
         Step::More
     }
 
-    /// Queues a frame.
+    /// Queues a frame for the client.
     fn queue(&self, frame: &ServerFrame) {
         self.subscription.outbox.queue([wire::text(frame)]);
     }
@@ -186,7 +186,7 @@ impl CatchUp {
         self.queue(&ServerFrame::Subbed { sub: self.subscription.sub, epoch, mode, why, head });
     }
 
-    /// Queues the snapshot.
+    /// Queues the snapshot for the client.
     fn snapshot(&mut self, viewed: &ViewedConversation, frame_cache: &FrameCache) {
         let conversation = &viewed.conversation;
         let is_wrong = self.why == Some(SnapshotReason::Requested);

@@ -167,7 +167,7 @@ impl Connection {
         }
     }
 
-    /// Queues an error.
+    /// Queues an error that tells the client what was refused.
     pub(super) fn refuse(&self, sub: Option<SubscriptionId>, code: ErrorCode, message: String) {
         self.queue(&ServerFrame::Error { sub, id: None, code, message, expected: None });
     }

@@ -58,20 +58,20 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How many times a peer is checked for progress before it counts as dead.
 const LOOKS: u32 = 8;
 
-/// How many heartbeats may stay unanswered.
+/// Most heartbeats that may stay unanswered.
 const UNANSWERED_MAX: u16 = 2;
 
 /// The state of one WebSocket. Owned by its task, which ends its subscriptions when the socket closes.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// The hub.
+    /// The hub that the socket belongs to.
     pub(super) shared: Arc<Shared>,
     /// What the socket has not taken yet. Shared with the pumps, which write to it too.
     pub(super) outbox: Arc<Outbox>,
     socket: Arc<TcpStream>,
-    /// Its number among the hub's sockets.
+    /// The number of the socket among those of the hub.
     number: u64,
-    /// The reading end.
+    /// The reading end of the socket.
     pub(super) inlet: Inlet,
     /// All subscriptions that have begun, those that are behind among them.
     pub(super) subscriptions: Vec<Arc<Subscription>>,
@@ -90,9 +90,9 @@ pub(super) struct Connection {
     /// The token of a `hello` whose key is not there yet, with the number of changes of access control at that moment. Nothing is read
     /// meanwhile.
     pub(super) unknown_key: Option<Box<(u64, BearerToken)>>,
-    /// When the socket was opened.
+    /// The moment at which the socket was opened.
     pub(super) opened: Instant,
-    /// When the next heartbeat is due.
+    /// The moment at which the next heartbeat is due.
     heartbeat_at: Instant,
     /// How many heartbeats were sent since the last answer.
     pub(super) unanswered: u16,
@@ -110,9 +110,9 @@ pub(super) struct Connection {
     pub(super) attendant: Attendant,
     /// Acks that wait for the log.
     pub(super) acks: Acks,
-    /// Commands that wait.
+    /// The commands that wait for their turn.
     pub(super) commands: Commands,
-    /// Who is at the other end.
+    /// The kind of the socket: who is at the other end.
     pub(super) kind: SocketKind,
     /// Subscriptions whose conversations are not in memory yet.
     pub(super) waiting: Vec<WaitingSubscription>,
@@ -120,7 +120,7 @@ pub(super) struct Connection {
     pub(super) passing: Passing,
     /// The number of changes of the log's health that the client knows of.
     pub(super) log_turns: u64,
-    /// Where the socket is in its life.
+    /// The phase of the socket's life.
     phase: Phase,
     /// Whether what comes in can no longer be read as frames.
     garbled: bool,
@@ -136,7 +136,7 @@ struct Stuck {
     /// Since when, as the outbox says; `None` if it takes bytes.
     since: Option<Instant>,
     looked_at: Instant,
-    /// How many checks found no progress.
+    /// The number of checks that found no progress.
     looks: u32,
 }
 
@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// The same, from this address.
+    /// Sets the address for which bytes and failed logins are counted.
     pub(super) fn from(self, address: Option<IpAddr>) -> Self {
         Self { address, ..self }
     }
@@ -261,7 +261,7 @@ impl Connection {
         self.shared.sockets.remove(self.number);
     }
 
-    /// Ends all subscriptions.
+    /// Ends all subscriptions of the socket.
     fn leave(&mut self) {
         self.behind.clear();
         self.waiting.clear();

@@ -52,7 +52,7 @@ impl Feed {
         self.behind.is_empty()
     }
 
-    /// Drops all subscriptions.
+    /// Drops all subscriptions that are behind.
     pub(super) fn clear(&mut self) {
         self.behind = Vec::new();
     }

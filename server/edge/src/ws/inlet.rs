@@ -35,7 +35,7 @@ const WORDLESS_TURN_FREE: Duration = Duration::from_micros(50);
 /// How many times as long as a turn without text the rest after it is: such a peer has an eleventh of a core at most.
 const WORDLESS_REST_TIMES: u32 = 10;
 
-/// The longest rest.
+/// The longest rest after a turn without text.
 const WORDLESS_REST_MAX: Duration = Duration::from_millis(10);
 
 /// How many bytes of buffer the WebSocket library keeps for an idle socket.
@@ -48,7 +48,7 @@ thread_local! {
 /// The result of reading one frame.
 #[derive(Debug)]
 pub(super) enum FrameRead {
-    /// A text frame.
+    /// A text frame with its text.
     Text(tokio_tungstenite::tungstenite::Utf8Bytes),
     /// A ping, a pong or a close. Its answer is queued.
     Control,
@@ -93,7 +93,7 @@ pub(super) struct WordlessTurn {
 #[derive(Debug, Default)]
 struct Ahead {
     bytes: Vec<u8>,
-    /// How many of them were used.
+    /// The number of those bytes that were used.
     used: usize,
 }
 

@@ -21,12 +21,12 @@ pub(super) struct WaitingSubscription {
     ready: Arc<OnceLock<Result<(), String>>>,
 }
 
-/// How a subscription begins.
+/// The way in which a subscription begins.
 #[derive(Debug)]
 pub(super) enum Begin {
-    /// As a new one, from the position that the client has.
+    /// The subscription is new, and begins at the position that the client has.
     New(Option<Position>),
-    /// Its conversation was replaced by one in another epoch.
+    /// The subscription begins again: its conversation was replaced by one in another epoch.
     Again,
 }
 

@@ -15,7 +15,7 @@ use super::identities::{JwtTable, OidcTable, RuleTable};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccessSettings {
-    /// How callers are identified.
+    /// The way in which callers are identified.
     #[serde(default)]
     pub(crate) mode: Mode,
     /// The addresses of proxies in front of the hub.
@@ -68,23 +68,23 @@ pub(crate) struct LimitSettings {
     pub(crate) subscriptions_per_address: Option<NonZeroU32>,
     /// Frames, and requests with events, of one principal in a minute.
     pub(crate) frames_per_minute: Option<NonZeroU32>,
-    /// The same of one address.
+    /// Frames, and requests with events, of one address in a minute.
     pub(crate) frames_per_minute_per_address: Option<NonZeroU32>,
     /// Conversations that one principal begins in a minute.
     pub(crate) conversations_per_minute: Option<NonZeroU32>,
-    /// The same of one address.
+    /// Conversations that one address begins in a minute.
     pub(crate) conversations_per_minute_per_address: Option<NonZeroU32>,
     /// Searches of one principal in a minute.
     pub(crate) searches_per_minute: Option<NonZeroU32>,
-    /// The same of one address.
+    /// Searches of one address in a minute.
     pub(crate) searches_per_minute_per_address: Option<NonZeroU32>,
     /// Exports of one principal in a minute.
     pub(crate) exports_per_minute: Option<NonZeroU32>,
-    /// The same of one address.
+    /// Exports of one address in a minute.
     pub(crate) exports_per_minute_per_address: Option<NonZeroU32>,
     /// Imports of one principal in a minute.
     pub(crate) imports_per_minute: Option<NonZeroU32>,
-    /// The same of one address.
+    /// Imports of one address in a minute.
     pub(crate) imports_per_minute_per_address: Option<NonZeroU32>,
 }
 
@@ -159,14 +159,14 @@ pub(crate) struct RoleSettings {
     pub(crate) hide_tools: Vec<String>,
 }
 
-/// How callers are identified.
+/// The ways in which callers are identified.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// By tokens of the hub.
+    /// By tokens that the hub has made.
     #[default]
     Tokens,
-    /// The same, and the hub makes the first token where nobody could come in.
+    /// By tokens of the hub, which makes the first one where nobody could come in.
     #[serde(rename = "first-run")]
     FirstRun,
 }
@@ -179,7 +179,7 @@ pub(super) fn access_table<S: Serializer>(mode: &impl Serialize, to: S) -> Resul
 /// See [`super::CliCommand::Audit`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
-    /// What to do
+    /// What to do about the audit log
     #[command(subcommand)]
     pub(crate) command: AuditCommand,
 }
@@ -194,7 +194,7 @@ pub(crate) enum AuditCommand {
 /// See [`super::CliCommand::Token`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct TokenArgs {
-    /// What to do
+    /// What to do about tokens
     #[command(subcommand)]
     pub(crate) command: TokenCommand,
 }
@@ -210,7 +210,7 @@ pub(crate) enum TokenCommand {
     Revoke(RevokeArgs),
 }
 
-/// Where tokens are kept.
+/// The folder in which tokens are kept.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FolderArgs {
     /// The directory of what the hub keeps
@@ -248,7 +248,7 @@ pub(crate) struct CreateArgs {
 /// See [`TokenCommand::Revoke`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct RevokeArgs {
-    /// Its name
+    /// The name of the token
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
     #[command(flatten)]

@@ -59,7 +59,7 @@ pub(crate) struct AgentSettings {
     key_env: Option<String>,
     /// A file with certificates that are trusted for it.
     ca: Option<PathBuf>,
-    /// The system prompt.
+    /// The system prompt of the agent.
     system: Option<String>,
     /// The kinds of files that its model takes: `image`, `pdf`, `text`; all unless it is said.
     files: Option<Vec<String>>,
@@ -229,7 +229,7 @@ impl AgentSettings {
         Ok(RemoteConfig { speaks, upstream, path, key_env, model, patience, price })
     }
 
-    /// Converts the price.
+    /// Converts the price of the table.
     fn price(&self) -> Result<Option<Price>, String> {
         self.price.as_ref().map(PriceSettings::price).transpose()
     }

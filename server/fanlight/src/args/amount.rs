@@ -30,7 +30,7 @@ pub(crate) struct LengthOfTime(pub(crate) Duration);
 enum WrittenAmount {
     /// With a unit, or a number in quotes.
     Text(String),
-    /// Bytes, or seconds.
+    /// A number without a unit: bytes, or seconds.
     Number(u64),
 }
 

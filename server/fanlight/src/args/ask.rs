@@ -50,7 +50,7 @@ pub(crate) struct AskArgs {
 /// The form in which a model is to answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AnswerFormat {
-    /// Any text.
+    /// A text in any form.
     Text,
     /// JSON of any form.
     Json,

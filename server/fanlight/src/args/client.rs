@@ -13,7 +13,7 @@ use super::amount::{ByteSize, LengthOfTime};
 /// The flags that say which hub a command talks to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HubArgs {
-    /// The hub
+    /// The address of the hub
     #[arg(long, value_name = "URL", env = "FANLIGHT_URL", default_value = "http://127.0.0.1:4600")]
     url: HubAddress,
     /// A token for the hub
@@ -63,7 +63,7 @@ pub(crate) struct TeeArgs {
 /// See [`super::CliCommand::Replay`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// The recording
+    /// The file with the recording
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(crate) struct TailArgs {
 /// See [`super::CliCommand::Export`].
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExportArgs {
-    /// The conversation
+    /// The name of the conversation
     #[arg(value_name = "CONVERSATION")]
     pub(crate) conversation: ConversationId,
     /// What it is written as: jsonl, native, md, html, openai, anthropic, open-webui, open-webui-chat, or a dialect
@@ -118,7 +118,7 @@ pub(crate) struct ExportArgs {
     /// Only the turn that begins with this message
     #[arg(long, value_name = "MESSAGE", conflicts_with = "run")]
     pub(crate) message: Option<String>,
-    /// Only this run
+    /// Only the run with this id
     #[arg(long, value_name = "RUN")]
     pub(crate) run: Option<String>,
     #[command(flatten)]
@@ -138,12 +138,12 @@ pub(crate) struct ImportArgs {
     pub(crate) hub: HubArgs,
 }
 
-/// How much of a conversation is shown.
+/// The level of detail of a conversation that is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum TailLevel {
     /// States, calls, results, errors
     Critical,
-    /// The same, and each text once it is whole
+    /// States, calls, results, errors, and each text once it is whole
     Parts,
     /// Everything, as it comes
     #[default]
@@ -160,12 +160,12 @@ impl From<TailLevel> for model::lens::Level {
     }
 }
 
-/// How fast a recording is published.
+/// The speed with which a recording is published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ReplaySpeed {
-    /// This many times its own pace; positive and finite.
+    /// A multiple of the recording's own pace; positive and finite.
     Times(f64),
-    /// Without waiting.
+    /// As fast as possible, without waiting.
     Max,
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JwtTable {
-    /// The claim `iss`.
+    /// The issuer: the claim `iss` of its tokens.
     pub(crate) issuer: String,
     /// What the claim `aud` must hold; of several one.
     pub(crate) audience: OneOrMany,
@@ -79,14 +79,14 @@ pub(crate) struct RuleTable {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum OneOrMany {
-    /// One.
+    /// One text alone.
     One(String),
-    /// Several.
+    /// A list of texts.
     Many(Vec<String>),
 }
 
 impl OneOrMany {
-    /// All of them.
+    /// All texts, in order.
     pub(crate) fn all(&self) -> &[String] {
         match self {
             Self::One(one) => std::slice::from_ref(one),

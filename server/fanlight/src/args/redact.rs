@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RedactSettings {
-    /// Nothing is redacted.
+    /// Whether redaction is off altogether.
     pub(crate) off: bool,
-    /// Addresses of e-mail are redacted too.
+    /// Whether e-mail addresses are redacted too.
     pub(crate) email: bool,
-    /// And so is what fits one of these patterns.
+    /// Further patterns of what is redacted.
     pub(crate) patterns: Vec<String>,
 }
 

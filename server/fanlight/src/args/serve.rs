@@ -110,7 +110,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "FILE", env = "FANLIGHT_TLS_CERT", requires = "tls_key")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its key, as PEM
+    /// The private key of the certificate, as PEM
     #[arg(long, value_name = "FILE", env = "FANLIGHT_TLS_KEY", requires = "tls_cert")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) tls_key: Option<PathBuf>,
@@ -145,7 +145,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_STALLED_AFTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stalled_after: Option<u64>,
-    /// The same until the hub ends it as interrupted; 0 is for ever [default: 300]
+    /// How many seconds a run may be without a word and without a connection of its publisher before the hub ends it as interrupted; 0 is for ever
+    /// [default: 300]
     #[arg(long, value_name = "SECONDS", env = "FANLIGHT_INTERRUPTED_AFTER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) interrupted_after: Option<u64>,
@@ -182,7 +183,7 @@ pub(crate) struct ServeArgs {
     pub(crate) trace_format: Option<TraceFormat>,
 }
 
-/// How the trace is written.
+/// The format of the trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TraceFormat {
@@ -215,7 +216,7 @@ pub(crate) struct ServeSettings {
     pub(crate) retain_age: Option<LengthOfTime>,
     /// How much disk space the log may use.
     pub(crate) retain_bytes: Option<ByteSize>,
-    /// How many conversations are kept.
+    /// The number of conversations that are kept.
     pub(crate) retain_conversations: Option<u64>,
     /// The directory of the hub's files.
     pub(crate) data_dir: PathBuf,

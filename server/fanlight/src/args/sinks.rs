@@ -19,7 +19,7 @@ const KEEP: usize = 5;
 pub(crate) enum SinkSettings {
     /// A file, with one envelope per line.
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// A pattern of conversation names, with `*` for any text.
         #[serde(default = "all")]
@@ -27,14 +27,14 @@ pub(crate) enum SinkSettings {
         /// The size at which the file is renamed.
         #[serde(default = "max_bytes")]
         max_bytes: ByteSize,
-        /// How many older files are kept.
+        /// The number of older files that are kept.
         #[serde(default = "keep")]
         keep: usize,
         /// When written data counts as safe.
         #[serde(default)]
         flush: FlushSettings,
     },
-    /// Another hub.
+    /// Another hub, which gets the events.
     Hub {
         /// The address of the hub.
         url: String,

@@ -13,7 +13,7 @@ pub(crate) struct UpstreamSettings {
     /// The URL; the paths of calls are appended to it. Upstreams that are known by name have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     url: Option<String>,
-    /// Its API, if that does not follow from its name: openai, anthropic, gemini or ollama.
+    /// The API of the upstream, if that does not follow from its name: openai, anthropic, gemini or ollama.
     #[serde(default)]
     api: Option<String>,
     /// A PEM file with certificates that are trusted for it.

@@ -214,7 +214,7 @@ fn stopped(conversation: &ConversationId) -> CommandError {
     CommandError::new("the answer was stopped", again(conversation))
 }
 
-/// How to go on in a conversation.
+/// The advice how to go on in a conversation.
 fn again(conversation: &ConversationId) -> String {
     format!("ask again with --conversation {conversation} to go on from there")
 }

@@ -25,7 +25,7 @@ pub(super) struct CheckResult {
     check: &'static str,
     /// Whether it is as it should be.
     ok: bool,
-    /// What was found.
+    /// What the check has found.
     seen: String,
     /// How to mend it, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -101,7 +101,7 @@ struct ReplaySource {
     file: BufReader<File>,
     /// Says where pieces end, and the pause before each.
     pace: RecordingPacer,
-    /// By how much pauses are shortened.
+    /// The speed, by which pauses are shortened.
     speed: ReplaySpeed,
     /// When the last piece was due: pauses count from there, so that what sending takes does not add up.
     due: Instant,

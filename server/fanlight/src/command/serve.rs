@@ -347,7 +347,7 @@ fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     })
 }
 
-/// Completes at Ctrl-C.
+/// Completes when Ctrl-C is pressed.
 #[cfg(not(unix))]
 fn stop_signal() -> Result<impl Future<Output = ()> + Send, CommandError> {
     Ok(async {

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &TailArgs, output: ResultOutput) -> Result<(), CommandEr
 enum TailPrinter {
     /// One envelope on each line.
     Json,
-    /// For people.
+    /// Readable lines for people.
     Pretty(Box<PrettyPrinter>),
 }
 
@@ -58,17 +58,17 @@ enum TailPrinter {
 struct TailCommand<W> {
     /// Where the conversation goes; messages about the hub go to stderr.
     output: ResultOutput<W>,
-    /// How it is written.
+    /// The printer that writes it.
     printer: TailPrinter,
     /// What ends the command; `None` for a signal alone.
     until: Option<UntilWatch>,
-    /// The conversation.
+    /// The name of the conversation.
     name: ConversationId,
     /// Whether the loss of the hub was reported.
     outage: bool,
     /// The newest seq that was shown.
     seen: Seq,
-    /// The same in the epoch before, until the state of the new one is there.
+    /// The newest seq that was shown in the epoch before, until the state of the new one is there.
     seen_before: Option<Seq>,
 }
 
@@ -151,7 +151,7 @@ impl<W: Write> TailCommand<W> {
         Ok(false)
     }
 
-    /// Shows a snapshot.
+    /// Shows the view of a snapshot.
     fn snapshot(&mut self, position: Option<Position>, view: &View) -> Result<(), CommandError> {
         match &mut self.printer {
             TailPrinter::Json => {

@@ -27,7 +27,7 @@ pub(super) struct NativeSchedule<'a> {
     prefix: String,
     /// How many parts the step has so far.
     parts: u32,
-    /// Varies times.
+    /// Varies the times.
     dice: &'a mut DemoRandom,
     /// The events so far, in no order.
     beats: Vec<ScheduledText>,
@@ -36,7 +36,7 @@ pub(super) struct NativeSchedule<'a> {
 /// When something happens in a step, and which agent does it.
 #[derive(Debug, Clone)]
 struct ScorePlace {
-    /// From the beginning of the step.
+    /// The time from the beginning of the step.
     at: Duration,
     /// A sub-agent; `None` for the main agent.
     agent: Option<AgentId>,

@@ -92,7 +92,7 @@ impl TimedChatStream<'_> {
         self.chunk(&json!([choice]), &Value::Null);
     }
 
-    /// Adds a chunk.
+    /// Adds a chunk to the stream.
     fn chunk(&mut self, choices: &Value, usage: &Value) {
         self.write(&json!({
             "id": format!("chatcmpl-{}", self.call.name),

@@ -55,20 +55,20 @@ pub(super) enum DemoDialect {
 /// A run of a script: the user's message, and the steps of the agent.
 #[derive(Debug)]
 pub(super) struct ScriptRun {
-    /// The title.
+    /// The title of the run.
     pub(super) title: String,
-    /// The user's message.
+    /// The message of the user.
     pub(super) user: String,
-    /// The steps.
+    /// The steps of the agent, in order.
     pub(super) steps: Vec<ScriptStep>,
 }
 
 /// A step of a run.
 #[derive(Debug)]
 pub(super) enum ScriptStep {
-    /// A status text.
+    /// A status line with this text.
     Status(String),
-    /// A model call.
+    /// A call of a model, which writes these pieces.
     Write(Vec<ScriptPiece>),
     /// Calls and sub-agents that run at the same time.
     Work(Vec<BackgroundWork>),
@@ -77,7 +77,7 @@ pub(super) enum ScriptStep {
 /// What a model writes.
 #[derive(Debug)]
 pub(super) enum ScriptPiece {
-    /// Reasoning.
+    /// Reasoning of the model.
     Think { text: String, rate: Option<u32> },
     /// Text for the person.
     Say { text: String, rate: Option<u32> },
@@ -102,7 +102,7 @@ pub(super) struct ScriptCall {
     pub(super) id: String,
     /// How long it waits before it is executed.
     pub(super) after: Duration,
-    /// How long it is executed.
+    /// How long the call is executed.
     pub(super) takes: Duration,
     /// Whether the result is a failure.
     pub(super) is_error: bool,

@@ -34,7 +34,7 @@ const PAUSE_MS: (u64, u64) = (5_000, 9_000);
 /// A text that is sent at its time, counted from the beginning of its stream.
 #[derive(Debug)]
 pub(super) struct ScheduledText {
-    /// When it is sent.
+    /// The time at which it is sent.
     pub(super) at: Duration,
     /// One or more whole events of the stream.
     pub(super) text: String,
@@ -49,7 +49,7 @@ pub(super) struct ModelCall<'a> {
     pub(super) name: String,
     /// The model that answers.
     pub(super) model: &'a str,
-    /// When it began, in seconds since 1970.
+    /// When the call began, in seconds since 1970.
     pub(super) created: u64,
     /// How many tokens the model has to read.
     pub(super) input_tokens: u64,
@@ -73,12 +73,12 @@ pub(super) fn tokens(pieces: &[ScriptPiece]) -> u64 {
     bytes.sum::<usize>() as u64 / 4
 }
 
-/// Publishes one script.
+/// Publishes the runs of one script.
 #[derive(Debug)]
 pub(super) struct DemoPublisher {
     /// The way to the hub, the same that any client has.
     publisher: HttpPublisher,
-    /// What is published.
+    /// The script that is published.
     play: DemoScript,
     /// Varies times; seeded, so that a demo is the same each time.
     dice: DemoRandom,
@@ -90,7 +90,7 @@ struct CurrentRun<'a> {
     run: RunId,
     /// How many tokens the model has to read by now.
     context: u64,
-    /// How many tokens it has written.
+    /// The number of tokens that it has written.
     written: u64,
     /// The number of the present step, from 1.
     step: u32,
@@ -134,7 +134,7 @@ impl DemoPublisher {
         }
     }
 
-    /// Publishes one run.
+    /// Publishes one run of the script.
     async fn scene(
         &mut self,
         conversation: &ConversationId,
@@ -201,7 +201,7 @@ impl DemoPublisher {
         publishing.await.map(drop)
     }
 
-    /// Publishes native events.
+    /// Publishes native events to the hub.
     async fn events(
         &self,
         conversation: &ConversationId,

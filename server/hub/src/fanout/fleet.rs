@@ -26,7 +26,7 @@ use crate::wire;
 /// The viewers of the list of conversations. Owned by [`Fanout`](super::Fanout).
 #[derive(Debug)]
 pub struct ListViewers {
-    /// Where the rows come from.
+    /// The hub that the rows come from.
     hub: Arc<Hub>,
     /// Counts how well the viewers keep up.
     ladder: Arc<Ladder>,
@@ -37,9 +37,9 @@ pub struct ListViewers {
 /// rows and its place among the members.
 #[derive(Debug, Default)]
 struct ViewersByProgress {
-    /// They have got all rows and are sent changes.
+    /// Viewers that have got all rows and are sent changes.
     members: Vec<Arc<Subscription>>,
-    /// They wait until all rows have been read for them.
+    /// Viewers that wait until all rows have been read for them.
     beginners: Vec<JoiningViewer>,
 }
 

@@ -51,14 +51,14 @@ pub enum SendResult {
     Over,
 }
 
-/// How far [`Outbox::flush`] came.
+/// The progress that [`Outbox::flush`] made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flushed {
     /// Nothing waits any more, also because the socket closed.
     All,
     /// The kernel takes no more at present.
     Blocked,
-    /// As many bytes were written as one turn may write. More can be written after other tasks had theirs.
+    /// The turn is over: as many bytes were written as one may write. More can be written after other tasks had theirs.
     TurnOver,
 }
 
@@ -98,7 +98,7 @@ impl Transport for TcpStream {
 /// a pump never adds to it while something waits, and the socket's own task adds one catch-up at a time.
 #[derive(Debug)]
 pub struct Outbox {
-    /// The socket.
+    /// The socket that the bytes are written to.
     line: Arc<dyn Transport>,
     state: Mutex<OutboxState>,
     /// Wakes the task of the socket.
@@ -260,7 +260,7 @@ impl Outbox {
         Flushed::All
     }
 
-    /// How many bytes wait.
+    /// The number of bytes that wait.
     pub fn waiting(&self) -> usize {
         self.state.lock().pending_bytes
     }

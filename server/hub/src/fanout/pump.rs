@@ -36,7 +36,7 @@ pub struct Pump {
     pub wish: SubscriptionOptions,
     /// The frames and the snapshot that they share with all who look through the same lens.
     pub frame_cache: Arc<FrameCache>,
-    /// Wakes the pump.
+    /// Wakes the task of the pump.
     pub(super) wake: Arc<Notify>,
     /// The viewers by position. Locked by the pump or by a publisher while it writes to them, never across an
     /// await.

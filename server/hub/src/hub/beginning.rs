@@ -35,7 +35,7 @@ pub async fn under<F: Future>(rule: Option<SharedRule>, work: F) -> F::Output {
     RULE.scope(rule, work).await
 }
 
-/// The same for what waits for nothing but the disk.
+/// Does something that waits for nothing but the disk, for whoever has `rule`.
 pub fn under_now<T>(rule: Option<SharedRule>, work: impl FnOnce() -> T) -> T {
     RULE.sync_scope(rule, work)
 }

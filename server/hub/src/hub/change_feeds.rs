@@ -42,7 +42,7 @@ impl ChangeFeed {
     }
 }
 
-/// All followers of a hub.
+/// The feeds of all followers of a hub.
 #[derive(Debug, Default)]
 pub(crate) struct ChangeFeeds {
     all: RwLock<Vec<Arc<ChangeFeed>>>,

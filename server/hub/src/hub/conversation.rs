@@ -57,7 +57,7 @@ pub struct Conversation {
     state: Mutex<ConversationState>,
     /// The newest seq, readable without the lock.
     head: AtomicU64,
-    /// How many viewers it has.
+    /// The number of viewers.
     viewers: AtomicUsize,
     /// Whether another hub has it. Changed under the lock of the state.
     followed: AtomicBool,
@@ -75,7 +75,7 @@ pub struct Conversation {
     appended: Notify,
     /// The frames and snapshots that its viewers share, by lens.
     pub frame_caches: FrameCaches,
-    /// Its viewers: who is there by name, and what its viewers were last told of one another.
+    /// The names of its viewers, and what its viewers were last told of one another.
     pub presence: ViewerRoster,
 }
 
@@ -83,21 +83,21 @@ pub struct Conversation {
 /// ring, marks and view end at the same seq.
 #[derive(Debug, Default)]
 struct ConversationState {
-    /// The newest events.
+    /// The newest events, within bounds.
     ring: Ring,
     /// The effects of some events in the ring.
     marks: RingEffects,
-    /// All events so far, folded.
+    /// The view: all events so far, folded.
     view: View,
     /// When the newest event was taken that is activity ([`Kind::is_activity`]), in milliseconds since 1970. Never goes back.
     at: u64,
     /// The time that new events get, likewise. Never goes back.
     clock: u64,
-    /// Which frames of which publisher were taken.
+    /// The publishers, with the frames of theirs that were taken.
     publishers: Publishers,
     /// The newest ephemeral events.
     ephemera: Ephemera,
-    /// Who publishes to the running runs.
+    /// The attendance of the running runs: who publishes to them.
     attendance: Attendance,
     /// What was measured since the log was last given something.
     measured: Vec<Measurement>,
@@ -266,7 +266,7 @@ impl Conversation {
         self.appended.notify_waiters();
     }
 
-    /// How many viewers it has.
+    /// The number of viewers.
     pub(crate) fn viewers(&self) -> u64 {
         self.viewers.load(Ordering::Relaxed) as u64
     }

@@ -34,10 +34,10 @@ pub struct CopySummary {
 /// Why a conversation was not copied. Nothing of it is left in the other log then.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// It cannot be read.
+    /// The conversation cannot be read.
     #[error("it cannot be read: {0}")]
     Read(#[source] LogError),
-    /// It cannot be written, or a conversation of its name is there.
+    /// The copy cannot be written, or a conversation of its name is there.
     #[error("it cannot be written, or a conversation of that name is there already: {0}")]
     Write(#[source] LogError),
     /// What was written reads back as something else.

@@ -20,11 +20,11 @@ pub struct EncodedSlice {
     from: Seq,
     /// The cursor after it.
     cursor: Cursor,
-    /// How many ephemeral events it has.
+    /// The number of ephemeral events in the slice.
     ephemera: usize,
     /// The frame for the subscription number that was asked for first; most clients use the same one.
     first: (SubscriptionId, Bytes),
-    /// Its JSON after the subscription number.
+    /// The frame as JSON, after the subscription number.
     rest: Bytes,
     /// The frames for other numbers, at most `VIEWERS_PER_PUMP`.
     others: Mutex<Vec<(SubscriptionId, Bytes)>>,

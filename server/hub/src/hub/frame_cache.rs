@@ -71,7 +71,7 @@ pub struct FrameCache {
     lens: Lens,
     /// What the role hides of everything.
     mask: Option<Arc<Mask>>,
-    /// How events are written for them.
+    /// The delivery of events: how they are written for them.
     delivery: Delivery,
     /// Whether neither hides anything.
     is_clear: bool,
@@ -86,7 +86,7 @@ pub struct FrameCache {
 pub struct Snapshot {
     /// The seq of the last event in it.
     pub seq: Seq,
-    /// Its JSON, in the pieces in which it is sent; at least one.
+    /// The view as JSON, in the pieces in which it is sent; at least one.
     pub pieces: Arc<[Bytes]>,
 }
 
@@ -120,7 +120,7 @@ impl FrameCache {
         self.mask.as_ref()
     }
 
-    /// How their events are written.
+    /// The delivery of events: how they are written.
     pub fn delivery(&self) -> Delivery {
         self.delivery
     }

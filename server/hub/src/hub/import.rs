@@ -39,7 +39,7 @@ impl History {
         Self { envelopes, by: EventOrigin::Hub, ..Self::default() }
     }
 
-    /// The same as a copy that nobody writes to; it can be imported under a name of such copies alone.
+    /// Marks the history as a copy that nobody writes to; it can be imported under a name of such copies alone.
     #[must_use]
     pub fn frozen(self) -> Self {
         Self { is_frozen: true, ..self }
@@ -65,9 +65,9 @@ impl History {
 pub struct Imported {
     /// The position of the conversation after it.
     pub position: Position,
-    /// How many events were taken.
+    /// The number of events that were taken.
     pub events: u64,
-    /// How many anomalies the history contains.
+    /// The number of anomalies in the history.
     pub anomalies: u64,
 }
 

@@ -77,7 +77,7 @@ struct IndexCollector<'a> {
     view: &'a View,
     /// The event, from which documents get their run, seq and time.
     envelope: &'a Envelope,
-    /// Where what is found is added.
+    /// The entries that what is found is added to.
     into: &'a mut IndexEntries,
 }
 

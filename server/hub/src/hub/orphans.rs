@@ -51,9 +51,9 @@ pub struct Orphans {
     sooner: Notify,
     /// Numbers the connections that publish.
     attendants: AtomicU64,
-    /// How many runs were called stalled.
+    /// The number of runs that were called stalled.
     stalled: AtomicU64,
-    /// How many runs were ended.
+    /// The number of runs that were ended.
     interrupted: AtomicU64,
 }
 

@@ -135,8 +135,8 @@ impl Hub {
         own.map(|found| (found.id().clone(), found.head())).collect()
     }
 
-    /// Which hub has the conversation; makes it this one's if no other has it. Waits for the disk. A
-    /// conversation that is in memory and not followed is this hub's; the log is not asked.
+    /// The owner of the conversation; this hub becomes that if no other hub has it. Waits for the disk. A conversation that is in memory and not
+    /// followed is this hub's; the log is not asked.
     pub fn claim_or_find_owner(&self, id: &ConversationId, purpose: Purpose) -> Result<Owner, LogError> {
         if self.in_memory(id).is_some_and(|found| !found.is_followed()) {
             return Ok(Owner::Here);

@@ -98,13 +98,14 @@ pub struct Appended {
     pub events: u64,
     /// The weight of those that are kept, in bytes.
     pub(crate) bytes: u64,
-    /// How many anomalies came with them.
+    /// The number of anomalies that came with them.
     pub anomalies: u64,
     /// Whether the frame had been taken before, so that nothing was appended.
     pub duplicate: bool,
     /// What to wait for in the log, for a durability above `memory`.
     pub ticket: Ticket,
-    /// The same for events that are withheld for a moment, since they may end within a secret; `ticket` does not stand for them then.
+    /// What to wait for in the log, for events that are withheld for a moment, since they may end within a secret; `ticket` does not stand for them
+    /// then.
     pub withheld: Option<PendingTicket>,
 }
 
@@ -177,7 +178,7 @@ pub enum AppendError {
     /// A history is being imported into the conversation.
     #[error("the conversation is being imported; try again in a moment")]
     Reserved,
-    /// It is a copy that nobody writes to, but for the hub while the copy goes on with a turn that runs.
+    /// The conversation is a copy that nobody writes to, but for the hub while the copy goes on with a turn that runs.
     #[error("this conversation is the copy behind a link and cannot be written to")]
     Frozen,
     /// An event from outside names a run that only the hub writes to.
@@ -212,21 +213,21 @@ pub enum AppendError {
 /// Why a conversation cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// As many conversations are in memory as may be. Upkeep makes room as soon as some are unused.
+    /// The hub holds as many conversations in memory as may be. Upkeep makes room as soon as some are unused.
     #[error("the hub holds {CONVERSATIONS_MAX} conversations in memory already")]
     TooMany,
     /// Another hub has the conversation.
     #[error("the hub at {address} has the conversation")]
     Elsewhere {
-        /// How other hubs reach it.
+        /// The address under which other hubs reach it.
         address: Arc<str>,
     },
     /// Whoever is served begins more conversations than they may.
     #[error("{why}")]
     TooFast {
-        /// Which number that is.
+        /// The message: which number was reached.
         why: Arc<str>,
-        /// In how many seconds they may.
+        /// The time until they may, in seconds.
         wait_s: u64,
     },
     /// The log cannot be read.

@@ -19,9 +19,9 @@ use model::limits::PUBLISHERS_PER_CONVERSATION_MAX;
 /// The publisher of a frame, and the numbers of the frame in the publisher's epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrameNumbering {
-    /// The publisher.
+    /// The id of the publisher.
     pub publisher: PublisherId,
-    /// Its epoch; once a higher one is known, lower ones are refused.
+    /// The epoch of the publisher; once a higher one is known, lower ones are refused.
     pub epoch: u64,
     /// The numbers of the frame in that epoch.
     pub numbers: Numbers,

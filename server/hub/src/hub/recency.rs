@@ -51,11 +51,11 @@ impl RecencyOrder {
 /// The places of all conversations in memory, and of those in each state.
 #[derive(Debug, Default)]
 pub(super) struct ListOrder {
-    /// All places in order.
+    /// The places of all conversations, in order.
     all: BTreeSet<ListPlace>,
-    /// The same places by the state of the newest run.
+    /// The places by the state of the newest run.
     by_state: [BTreeSet<ListPlace>; STATES.len()],
-    /// The same places of those that are pinned.
+    /// The places of conversations that are pinned.
     pinned: BTreeSet<ListPlace>,
     /// Where each conversation is in all of these, so that it can be taken out.
     known: HashMap<ConversationId, ListStanding>,
@@ -79,7 +79,7 @@ impl ListOrder {
         self.all.insert(place);
     }
 
-    /// Removes the conversation.
+    /// Removes the conversation from the order.
     fn remove(&mut self, id: ConversationId) {
         if let Some(before) = self.known.remove(&id) {
             self.take_out(&(Reverse(before.at), id), before.state);

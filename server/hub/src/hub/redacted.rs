@@ -12,7 +12,7 @@ use super::{AppendError, Appended, Conversation, History, Hub, WITHHELD_MS};
 use crate::clock;
 
 impl Hub {
-    /// The same hub, which marks the secrets in what comes in.
+    /// Makes the hub mark the secrets in what comes in.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Option<Arc<Redactor>>) -> Self {
         self.redactor = redactor;
@@ -75,7 +75,7 @@ impl Hub {
         released.ticket
     }
 
-    /// The same for every conversation. The hub stops.
+    /// Lets all that is withheld go on at once, in every conversation. The hub stops.
     pub fn release_all_withheld(&self) {
         let all: Vec<_> = self.conversations.iter().map(|found| found.key().clone()).collect();
         for id in all {

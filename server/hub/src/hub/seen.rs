@@ -1,5 +1,5 @@
-//! Which conversations a viewer may see in lists, and how. A viewer that may not see all of them learns of the others
-//! neither by a row nor by a count.
+//! Filters the rows of the list by what a viewer may see. A viewer that may not see all conversations learns of the others neither by a row nor by a
+//! count.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl SeenRows {
         Self { is_seen: Arc::new(is_seen), mask: None, count: Arc::default() }
     }
 
-    /// The same, without what `mask` hides of a row.
+    /// Adds a mask: what it hides of a row is left out.
     #[must_use]
     pub fn masked(self, mask: Option<Arc<Mask>>) -> Self {
         Self { mask, ..self }

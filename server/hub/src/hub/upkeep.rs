@@ -41,7 +41,7 @@ pub struct MemoryBounds {
 }
 
 impl MemoryBounds {
-    /// These bounds, with nine tenths of the limit of conversations.
+    /// Bounds with these values, and nine tenths of the limit of conversations.
     pub fn idle_after(idle: Duration, bytes: u64) -> Self {
         Self { idle, conversations: CONVERSATIONS_MAX / 10 * 9, bytes }
     }
@@ -50,11 +50,11 @@ impl MemoryBounds {
 /// What is in memory at one moment, for the metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryFigures {
-    /// How many conversations.
+    /// The number of conversations in memory.
     pub conversations: u64,
     /// About the memory that they hold, in bytes.
     pub bytes: u64,
-    /// How many viewers they have together.
+    /// The number of viewers of all conversations.
     pub viewers: u64,
 }
 

@@ -1,5 +1,4 @@
-//! Which conversations' viewers came or went. Viewers do so in crowds, so the fan-out tells them now and
-//! then.
+//! Collects the conversations whose viewers came or went. Viewers do so in crowds, so the fan-out tells them now and then.
 
 use std::sync::Arc;
 

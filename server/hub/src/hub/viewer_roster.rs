@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 /// What the viewers of a conversation are told of each other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct AnnouncedViewers {
-    /// How many there are.
+    /// The number of viewers.
     pub viewers: usize,
     /// The names of those who are known by one: each once, in order, at most [`PRESENCE_NAMES_MAX`].
     names: Vec<CompactString>,
@@ -37,9 +37,9 @@ impl AnnouncedViewers {
 /// its conversation.
 #[derive(Debug, Default)]
 pub struct ViewerRoster {
-    /// What is told.
+    /// What the viewers are told now.
     told: Mutex<Arc<AnnouncedViewers>>,
-    /// How often something was told.
+    /// The number of times that something was told.
     times: AtomicUsize,
     /// Whether the conversation waits to be counted again.
     noted: AtomicBool,
@@ -92,7 +92,7 @@ impl ViewerRoster {
         self.times.load(Ordering::Acquire)
     }
 
-    /// What to tell.
+    /// What the viewers are to be told.
     pub fn told(&self) -> Arc<AnnouncedViewers> {
         Arc::clone(&self.told.lock())
     }

@@ -1,4 +1,4 @@
-//! Cases of searches.
+//! Cases that test searches.
 
 use model::limits::{DOCUMENT_BYTES_MAX, HITS_MAX};
 

@@ -66,7 +66,7 @@ struct WrittenConversation {
     epoch: Epoch,
     head: usize,
     ticket: Ticket,
-    /// How many of them are certainly stored.
+    /// The number of events that are certainly stored.
     stored: usize,
 }
 

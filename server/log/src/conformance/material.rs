@@ -100,7 +100,7 @@ pub(super) fn stored(log: &dyn EventLog, ticket: Ticket) {
     wait(log, ticket, Durability::Stored.min(log.durability())).expect("the log writes");
 }
 
-/// All events after `after`.
+/// All events of a conversation after the seq `after`.
 pub(super) fn read(log: &dyn EventLog, name: &str, after: Seq) -> Vec<Arc<Envelope>> {
     log.read(&id(name), after, 100_000).expect("it can be read").envelopes
 }
@@ -157,7 +157,7 @@ pub(super) fn query(text: &str) -> SearchQuery {
     SearchQuery { text: text.to_owned(), limit: 50, ..SearchQuery::default() }
 }
 
-/// All hits of a query.
+/// All hits of a query. Panics if the search stops early.
 pub(super) fn found(log: &dyn EventLog, query: &SearchQuery) -> Vec<SearchHit> {
     let found = log.search(query, &QueryCancel::default()).expect("the query is one");
     assert_eq!(found.stopped_at, None);

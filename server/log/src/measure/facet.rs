@@ -7,18 +7,18 @@ use std::collections::BTreeSet;
 use super::{Dimension, MeasureQuery, Metric};
 use crate::LogError;
 
-/// Which names tell the rows of a metric apart.
+/// The names that tell the rows of a metric apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Facet {
-    /// All of them.
+    /// Agent, model and tool.
     Every = 0,
-    /// None: totals.
+    /// No name: totals.
     Total = 1,
-    /// The agent alone.
+    /// Only the name of the agent.
     Agent = 2,
-    /// The model alone.
+    /// Only the name of the model.
     Model = 3,
-    /// The tool alone.
+    /// Only the name of the tool.
     Tool = 4,
     /// The agent and the model together.
     AgentModel = 5,

@@ -115,7 +115,7 @@ impl LatencyCounts {
         self.counts.iter().copied()
     }
 
-    /// How many buckets are not empty.
+    /// The number of buckets that are not empty.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
@@ -125,7 +125,7 @@ impl LatencyCounts {
         self.counts.is_empty()
     }
 
-    /// How many there are in all buckets.
+    /// The sum of the counts of all buckets.
     pub fn total(&self) -> i128 {
         self.iter().map(|(_, count)| i128::from(count)).sum()
     }

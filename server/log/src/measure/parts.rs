@@ -17,7 +17,7 @@ const DAY_HOURS: u64 = DAY_MS / HOUR_MS;
 /// Consecutive spans of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MeasurePart {
-    /// How long each of them is.
+    /// The length of each span.
     pub(crate) span: MeasureSpan,
     /// The number of the first one since 1970.
     pub(crate) first: u64,
@@ -62,7 +62,7 @@ impl MeasureQuery {
 
 #[cfg(test)]
 mod tests {
-    //! Which rows are read for which time.
+    //! Tests which rows are read for which time.
 
     use std::collections::BTreeSet;
 

@@ -18,7 +18,7 @@ pub(crate) struct Sums<'a> {
     query: &'a MeasureQuery,
     /// Ends the adding up early.
     stop: &'a QueryCancel,
-    /// How many rows were added.
+    /// The number of rows that were added.
     rows: u64,
     /// The sums so far. `start` is the number of the step, and the facet is always [`Facet::Every`].
     totals: HashMap<MeasureKey, i128>,
@@ -152,7 +152,7 @@ impl<'a> Sums<'a> {
         ))
     }
 
-    /// The sums of all rows that were added. Those of 0 are left out: everything that counted in them was
+    /// The sums of all rows that were added. Sums of 0 are left out: everything that counted in them was taken back.
     /// taken back.
     pub(crate) fn finish(self) -> Vec<MeasureSum> {
         let (from, step) = (self.query.from, self.query.step_ms.max(HOUR_MS));

@@ -42,14 +42,14 @@ pub struct PostgresUrl {
 /// Whether connections speak TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// They do, and the certificate must fit.
+    /// Connections speak TLS, and the certificate must fit.
     Verified,
-    /// They do not.
+    /// Connections do not speak TLS.
     Off,
 }
 
 impl PostgresUrl {
-    /// The same with `password`, unless the URL has one.
+    /// Sets the password, unless the URL has one.
     #[must_use]
     pub fn with_password(mut self, password: &[u8]) -> Self {
         if self.config.get_password().is_none() {

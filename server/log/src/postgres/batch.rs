@@ -53,9 +53,9 @@ use statements::{
 pub(super) struct CommitStamp {
     /// The life that writes.
     pub(super) life: i64,
-    /// Its number in that life, from 1.
+    /// The number of the transaction in that life, from 1.
     pub(super) number: i64,
-    /// In milliseconds since 1970.
+    /// The time of the transaction, in milliseconds since 1970.
     pub(super) now: u64,
     /// For how long the life is alive with it, in milliseconds.
     pub(super) lease_ms: i64,
@@ -73,7 +73,7 @@ pub(super) enum CommitError {
     /// The database has something else than what is known; nothing was changed. Holds the statement that
     /// noticed. The next try asks for everything anew.
     Stale(&'static str),
-    /// It was not made: a statement failed, and COMMIT was not sent.
+    /// The transaction was not made: a statement failed, and COMMIT was not sent.
     Failed(tokio_postgres::Error),
     /// COMMIT was sent, and no good answer came: it may have been made or not. The next try looks for its
     /// number first.
@@ -83,7 +83,7 @@ pub(super) enum CommitError {
 /// The values of a statement.
 pub(super) type Values = Vec<Box<dyn ToSql + Sync + Send>>;
 
-/// One statement of a transaction.
+/// A statement of a transaction.
 struct CommitStep {
     /// The text, prepared once for each connection.
     sql: &'static str,

@@ -230,12 +230,12 @@ pub(super) async fn others(session: &mut Session, life: i64) -> Result<Vec<Arc<s
     addresses.collect::<Result<_, _>>().map_err(unreadable)
 }
 
-/// What a claim came to.
+/// The outcome of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ClaimResult {
     /// Nobody had it; this hub has it now.
     First,
-    /// This hub had it already.
+    /// This hub had the conversation already.
     Held,
     /// Nobody has it, and it does not exist: there was nothing to claim. Any hub may answer that.
     Unowned,
@@ -260,9 +260,9 @@ macro_rules! who {
          FROM owner o JOIN life l ON l.number = o.life WHERE o.conversation = $1"
     };
 }
-/// Who has it.
+/// Selects the owner of a conversation.
 const WHO: &str = who!();
-/// Who has it. Locks the row of the owner, so that two claims come one after the other.
+/// Selects the owner of a conversation, and locks its row, so that two claims come one after the other.
 const LOOK: &str = concat!(who!(), " FOR UPDATE OF o");
 /// Ends a life whose lease has run out, by the clock of the database.
 const END: &str =
@@ -334,7 +334,7 @@ async fn claim(
     Err(LogError::Failing(Arc::from("the owner of the conversation changes again and again")))
 }
 
-/// Prepares a statement.
+/// Prepares a statement in the session.
 async fn prepared(session: &mut Session, sql: &'static str) -> Result<tokio_postgres::Statement, LogError> {
     session.prepared(sql).await.map_err(unreadable)
 }

@@ -45,7 +45,7 @@ pub(super) struct Session {
     statements: HashMap<Cow<'static, str>, Statement>,
     /// `PREPARE` statements that it has executed.
     named: HashSet<&'static str>,
-    /// How often the database has warned.
+    /// The number of warnings of the database.
     warnings: Arc<AtomicU64>,
 }
 
@@ -88,7 +88,7 @@ pub(super) struct Database {
     url: PostgresUrl,
     /// How connections speak TLS; nothing for plain ones.
     tls: Option<MakeTls>,
-    /// Nothing once the log has ended.
+    /// The runtime; nothing once the log has ended.
     runtime: Mutex<Option<Runtime>>,
     /// Of the same runtime. Work that is given to it after the end is dropped.
     handle: Handle,
@@ -115,7 +115,7 @@ impl Database {
         Self::with_limit(url, ANSWER_MAX)
     }
 
-    /// The same, with another time than [`ANSWER_MAX`].
+    /// As [`Database::new`], with another time than [`ANSWER_MAX`].
     pub(super) fn with_limit(url: PostgresUrl, answer_max: Duration) -> Result<Arc<Self>, PostgresError> {
         let roots = url.roots.as_ref().map(std::fs::read).transpose();
         let roots =
@@ -145,7 +145,7 @@ impl Database {
         }))
     }
 
-    /// Where it is, without the password.
+    /// The address of the database, without the password.
     pub(super) fn place(&self) -> String {
         self.url.to_string()
     }
@@ -213,7 +213,7 @@ impl Database {
         self.change_until(self.deadline(), change)
     }
 
-    /// The same, until `deadline`.
+    /// As [`Database::change`], until `deadline`.
     pub(super) fn change_until<T, F>(self: &Arc<Self>, deadline: Instant, change: F) -> Result<T, LogError>
     where
         T: Send + 'static,
@@ -274,7 +274,7 @@ impl Database {
         self.read_until(self.deadline(), read)
     }
 
-    /// The same, until `deadline`.
+    /// As [`Database::read`], until `deadline`.
     pub(super) fn read_until<T, F>(self: &Arc<Self>, deadline: Instant, read: F) -> Result<T, LogError>
     where
         T: Send + 'static,

@@ -66,17 +66,17 @@ pub struct ModelLog {
 /// The connections between a hub and the database.
 #[derive(Debug, Default)]
 struct Line {
-    /// Nothing arrives.
+    /// The connections are cut: nothing arrives.
     is_cut: bool,
     /// The next change is made, and its answer is lost.
     loses_answer: bool,
 }
 
-/// What becomes of a change.
+/// The fate of a change and of its answer.
 enum Answer {
-    /// It is made, and answered.
+    /// The change is made, and answered.
     Comes,
-    /// It is made, and nobody here knows.
+    /// The change is made, and nobody here knows.
     Lost,
 }
 

@@ -12,7 +12,7 @@ use tokio_postgres::error::SqlState;
 pub(super) enum GroupFailure {
     /// The database refuses something in it.
     Refused(String),
-    /// It passes with time.
+    /// The failure passes with time.
     Passing { code: &'static str, what: String },
     /// The life is over.
     Over,

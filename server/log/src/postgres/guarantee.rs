@@ -31,7 +31,7 @@ macro_rules! settings {
 /// The settings, as [`CommitGuarantee::of`] reads them.
 pub(super) const SETTINGS: &str = settings!();
 
-/// The same under the name `settings`, for [`COMMIT`].
+/// Prepares [`SETTINGS`] under the name `settings`, for [`COMMIT`].
 pub(super) const NAMED_SETTINGS: &str = concat!("PREPARE settings AS ", settings!());
 
 /// Commits. The settings before come with it in one message; those after must be asked for in another, since
@@ -100,7 +100,7 @@ impl CommitGuarantee {
 /// What the log promises of a commit, as the settings were last read.
 #[derive(Debug)]
 pub(super) struct CommitPromise {
-    /// What counts.
+    /// The guarantee that counts now.
     now: CommitGuarantee,
     /// What promises more and was read first at that time.
     rising: Option<(CommitGuarantee, Instant)>,

@@ -11,14 +11,14 @@ use crate::ImportId;
 /// Most conversations that are known. Beyond, all are forgotten and asked for again.
 const KNOWN_MAX: usize = 20_000;
 
-/// Where a conversation stands in the database.
+/// The epoch and the head of a conversation in the database.
 #[derive(Debug, Clone)]
 pub(super) struct ConversationHead {
     /// The key of its row. A name that is removed and made again has another.
     pub(super) key: i64,
-    /// Its epoch.
+    /// The epoch of the conversation.
     pub(super) epoch: Epoch,
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(super) head: Seq,
     /// How many blocks were written since the last compaction.
     pub(super) loose: usize,
@@ -27,7 +27,7 @@ pub(super) struct ConversationHead {
 /// What the writer knows of the database. Owned by the writer, filled by `prefetch`, changed by each plan.
 #[derive(Debug, Default)]
 pub(super) struct WriterCache {
-    /// Where conversations stand, plans included.
+    /// The heads of conversations, plans included.
     places: HashMap<ConversationId, ConversationHead>,
     /// Names that were asked for and that no conversation has.
     absent: HashSet<ConversationId>,

@@ -40,7 +40,7 @@ pub(super) struct PostgresLife {
     pub(super) number: i64,
     /// The last one before it that did not end well, or after which a standby was promoted; 0 for none.
     pub(super) last_unsound: i64,
-    /// How many conversations there are.
+    /// The number of conversations in the log.
     pub(super) conversations: u64,
     pub(super) guarantee: CommitGuarantee,
     /// When its beginning was sent to the database.

@@ -193,7 +193,7 @@ impl Rows {
     }
 }
 
-/// Which metric a row is about. Fails for a number that stands for none that was asked for.
+/// The metric that a row is about. Fails for a number that stands for none that was asked for.
 fn metric_of(row: &Row, of: &[(Metric, Facet)]) -> Result<Metric, LogError> {
     let number: i16 = row.try_get(0).map_err(unreadable)?;
     let known = of.iter().find(|(metric, facet)| small(facet.number(*metric)) == number);

@@ -83,7 +83,7 @@ impl PostgresLog {
     }
 }
 
-/// Where the packer reads.
+/// The database that the packer reads from.
 pub(super) struct PostgresBlockSource {
     pub(super) database: Arc<Database>,
 }

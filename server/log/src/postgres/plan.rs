@@ -35,9 +35,9 @@ pub(super) use planner::{Planner, StatePacking};
 /// What a transaction does beside the rows that it writes. It is acted upon once the transaction is committed.
 #[derive(Debug, Default)]
 pub(super) struct PlanEffects {
-    /// How many conversations are new.
+    /// The number of conversations that are new.
     pub(super) made: u64,
-    /// How many conversations went.
+    /// The number of conversations that were removed.
     pub(super) removed: u64,
     /// Appends that do not continue what is written of their conversations, and where that ends.
     pub(super) misfits: Vec<(u64, Seq)>,
@@ -49,7 +49,7 @@ pub(super) struct PlanEffects {
     pub(super) to_pack: HashMap<u64, i64>,
 }
 
-/// How a conversation's row changes.
+/// A change of a conversation's row.
 #[derive(Debug)]
 pub(super) struct RowChange {
     /// The name of the conversation.

@@ -31,11 +31,11 @@ pub(super) struct ConversationRecord {
     pub(super) key: i64,
     /// The epoch in which it was written last.
     pub(super) epoch: Epoch,
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(super) head: Seq,
     /// When its newest event was taken, in milliseconds since 1970.
     pub(super) at: u64,
-    /// Which life wrote it last.
+    /// The life that wrote it last.
     pub(super) life: i64,
 }
 

@@ -17,7 +17,7 @@ use super::PostgresUrl;
 use crate::conformance::LogPlace;
 use crate::{EventLog, PostgresLog, PostgresOptions};
 
-/// How long a start may take.
+/// The time that a start may take.
 const START: Duration = Duration::from_mins(1);
 
 /// Starts the server, and ends it once the pipe closes.
@@ -267,14 +267,14 @@ impl Drop for TestPostgresServer {
 }
 
 impl PostgresPlace {
-    /// The same schema, on this server or on `other`, whichever can be written.
+    /// The schema on this server or on `other`, whichever can be written.
     #[must_use]
     pub fn on_either(&self, other: &TestPostgresServer) -> Self {
         let socket = other.folder.display().to_string().replace('/', "%2F");
         Self { url: self.url.replacen("/postgres?", &format!(",{socket}/postgres?"), 1) }
     }
 
-    /// As `--log` takes it.
+    /// The URL, as `--log` takes it.
     pub fn url(&self) -> &str {
         &self.url
     }

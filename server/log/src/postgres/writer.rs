@@ -66,7 +66,7 @@ pub(super) struct PostgresWriter {
     /// Drives the connection, on this thread, while the thread waits for the database: an answer that another
     /// thread reads costs two changes of threads.
     runtime: Arc<Runtime>,
-    /// Nothing while there is no connection.
+    /// The session; nothing while there is no connection.
     session: Option<Session>,
     /// What the database has, as far as it was asked or written.
     known: WriterCache,

@@ -22,7 +22,7 @@ impl Queue {
         std::mem::take(&mut state.unnamed).into_iter().collect()
     }
 
-    /// All conversations with a hole.
+    /// All conversations of which events are missing.
     pub(crate) fn holed(&self) -> Vec<ConversationId> {
         self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
     }
@@ -78,8 +78,8 @@ impl Queue {
         state.tails.put(conversation, Tail::at(head, 0))
     }
 
-    /// The same where a database may have lost what was written, as by the promotion of a standby that lacked something: less is read then than was
-    /// written, and the reader goes on in a new epoch as well. `head` must have been read after everything was written.
+    /// As [`Self::enter`], where a database may have lost what was written, as by the promotion of a standby that lacked something: less is read then
+    /// than was written, and the reader goes on in a new epoch as well. `head` must have been read after everything was written.
     pub(crate) fn enter_after_loss(&self, conversation: &ConversationId, head: Seq) -> bool {
         let is_lost = self.forget_lost(conversation, head);
         self.enter(conversation, head) || is_lost
@@ -105,7 +105,7 @@ impl Queue {
         }
     }
 
-    /// The same where a database may have lost all of it.
+    /// As [`Self::absent`], where a database may have lost all of the conversation.
     pub(crate) fn absent_after_loss(&self, conversation: &ConversationId) {
         self.forget_lost(conversation, 0);
         self.absent(conversation);
@@ -118,7 +118,7 @@ impl Queue {
         state.tails.remove(conversation);
     }
 
-    /// How many conversations it remembers.
+    /// The number of conversations that it remembers.
     #[cfg(test)]
     pub(crate) fn known(&self) -> usize {
         self.state.lock().tails.len()

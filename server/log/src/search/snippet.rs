@@ -57,7 +57,7 @@ struct Matches<'a> {
     terms: &'a [Term],
     /// The words that were read last, the newest at the end: as many as the longest term has.
     latest: VecDeque<(String, Range<usize>)>,
-    /// How many words the longest term has.
+    /// The number of words in the longest term.
     longest: usize,
 }
 

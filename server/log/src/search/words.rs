@@ -90,7 +90,7 @@ impl Term {
         (!all.is_empty()).then_some(Self { words: all, is_beginning })
     }
 
-    /// Its words, and whether each is only how a word begins.
+    /// The words of the term, and whether each is only how a word begins.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&str, bool)> {
         let last = self.words.len().saturating_sub(1);
         self.words
@@ -105,7 +105,7 @@ impl Term {
         self.words.len() > 1 || self.words.iter().any(|word| lexeme(word).len() < word.len())
     }
 
-    /// How many words it has.
+    /// The number of words in the term.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }

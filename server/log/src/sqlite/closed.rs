@@ -41,7 +41,7 @@ pub trait Rewrite {
     fn view(&mut self, view: &mut View);
     /// What stands in the place of a text; nothing where it stays.
     fn text(&mut self, text: &str) -> Option<String>;
-    /// The same for a text of JSON, which stays JSON.
+    /// What stands in the place of a text of JSON, which stays JSON; nothing where it stays.
     fn json(&mut self, json: &str) -> Option<String>;
 }
 
@@ -82,8 +82,7 @@ impl ClosedLog {
         self.events_of(self.key(conversation)?)
     }
 
-    /// Its newest folded state that was kept. It may be older than the newest event; the empty one if none
-    /// was kept.
+    /// The newest folded view of the conversation that was kept. It may be older than the newest event; the empty one if none was kept.
     pub fn view(&self, conversation: &ConversationId) -> Result<View, LogError> {
         views::read(&self.connection, self.key(conversation)?)
     }
@@ -212,7 +211,7 @@ const TEXTS: [(&str, &str, &str, &str); 3] = [
     ("document", "id", "item", "conversation"),
 ];
 
-/// The same of JSON.
+/// Columns with texts of JSON: the table, what names a row, the column, and what names its conversation.
 const JSON_TEXTS: [(&str, &str, &str, &str); 2] =
     [("attachment", "id", "json", "conversation"), ("conversation", "key", "row", "key")];
 

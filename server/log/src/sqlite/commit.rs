@@ -31,9 +31,9 @@ const LOOSE_MAX: usize = 64;
 /// committed.
 #[derive(Debug, Default)]
 pub(super) struct CommitEffects {
-    /// How many conversations are new.
+    /// The number of conversations that are new.
     pub(super) made: u64,
-    /// How many conversations were removed.
+    /// The number of conversations that were removed.
     pub(super) removed: u64,
     /// Tickets of appends that do not continue what is written of their conversations, each with the head
     /// that is written.

@@ -56,13 +56,13 @@ const APPEND: &str = "+";
 pub(super) struct Journal {
     /// The life that writes.
     life: i64,
-    /// Both files. Locked before the marker.
+    /// The two files. Locked before the marker.
     segments: Mutex<Segments>,
-    /// Numbers the entries.
+    /// The marker, which numbers the entries.
     marker: Arc<Mutex<WatermarkWriter>>,
 }
 
-/// Both files, and which of them is written.
+/// The two files of a journal, and which of them is written.
 #[derive(Debug)]
 struct Segments {
     both: [Segment; 2],
@@ -74,7 +74,7 @@ struct Segments {
     entry: Vec<u8>,
 }
 
-/// One of the two files.
+/// A file of the journal.
 #[derive(Debug)]
 struct Segment {
     /// Open for reading and writing, for its owner alone.
@@ -120,7 +120,7 @@ struct AppendHeader<'a> {
 /// An entry as it was read back.
 #[derive(Debug)]
 pub(super) struct JournalEntry {
-    /// Which life wrote it, and its number.
+    /// The header of the entry: the life that wrote it, and its number.
     pub(super) head: EntryHeader,
     /// The appends, each with its ticket.
     pub(super) appends: Vec<(u64, QueuedEvents)>,
@@ -221,7 +221,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Empties the file.
+    /// Empties the file of the segment.
     fn empty(&mut self) -> io::Result<()> {
         self.file.set_len(0)?;
         self.bytes = 0;

@@ -18,14 +18,14 @@ pub(super) struct ConversationCache {
     places: HashMap<ConversationId, ConversationHead>,
 }
 
-/// Where a conversation stands in the database.
+/// The epoch and the head of a conversation in the database.
 #[derive(Debug, Clone)]
 pub(super) struct ConversationHead {
     /// The key of its row.
     pub(super) key: i64,
-    /// Its epoch.
+    /// The epoch of the conversation.
     pub(super) epoch: Epoch,
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(super) head: Seq,
     /// How many blocks were written since the last packing.
     pub(super) loose: usize,

@@ -18,15 +18,15 @@ use model::weigh::weigh;
 /// The row of a conversation.
 #[derive(Debug)]
 pub(super) struct ConversationRecord {
-    /// Its key.
+    /// The key by which its other rows name it.
     pub(super) key: i64,
     /// The epoch in which it was written last.
     pub(super) epoch: Epoch,
-    /// Its newest seq.
+    /// The newest seq of the conversation.
     pub(super) head: Seq,
     /// When its newest event was taken, in milliseconds since 1970.
     pub(super) at: u64,
-    /// Which life wrote it last.
+    /// The life that wrote it last.
     pub(super) life: i64,
 }
 

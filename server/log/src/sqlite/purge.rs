@@ -46,13 +46,13 @@ pub(super) struct PendingPurge {
     stage: PurgeStep,
 }
 
-/// What is done next.
+/// The step that is done next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum PurgeStep {
     /// Begin to merge the index of words.
     #[default]
     Words,
-    /// Go on merging.
+    /// Go on merging the index of words.
     Merge,
     /// Write the file anew.
     Rewrite,
@@ -60,13 +60,13 @@ enum PurgeStep {
     Files,
 }
 
-/// What comes after a step.
+/// The outcome of a step.
 enum PurgeStepResult {
-    /// Another step.
+    /// Another step is due.
     Step(PurgeStep),
-    /// The same step, a little later: somebody reads.
+    /// The same step is due again, a little later: somebody reads.
     Again,
-    /// Nothing: it is done.
+    /// Nothing is left to do.
     Done,
 }
 

@@ -31,9 +31,9 @@ pub(super) struct Readers {
 /// The connections of a pool, under its lock.
 #[derive(Debug, Default)]
 struct ReaderPool {
-    /// Those that nobody uses. They stay open until the pool is closed.
+    /// Connections that nobody uses. They stay open until the pool is closed.
     idle: Vec<Connection>,
-    /// How many are lent.
+    /// The number of connections that are lent.
     busy: usize,
 }
 

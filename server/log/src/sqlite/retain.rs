@@ -64,7 +64,7 @@ pub(super) fn used(connection: &Connection) -> rusqlite::Result<u64> {
     Ok(natural(pages.saturating_mul(number("page_size")?)))
 }
 
-/// Which part of the file a conversation uses, by its share of the counted bytes.
+/// Divides the bytes of the file among conversations, by their shares of the counted bytes.
 struct FileShare {
     /// The bytes of the file.
     of: u64,

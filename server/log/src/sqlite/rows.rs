@@ -73,7 +73,7 @@ pub(super) fn loose(connection: &Connection) -> rusqlite::Result<Vec<(Conversati
     connection.prepare(select)?.query_map([], |found| Ok((conversation(found, 0)?, found.get(1)?)))?.collect()
 }
 
-/// How many conversations there are.
+/// The number of conversations in the database.
 pub(super) fn count(connection: &Connection) -> rusqlite::Result<u64> {
     connection.query_row("SELECT count(*) FROM conversation", [], |row| row.get(0)).map(natural)
 }

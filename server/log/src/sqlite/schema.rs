@@ -47,7 +47,7 @@ pub enum SqliteError {
         "{path} is in use by another process; stop that one, or choose another file with --log sqlite:PATH"
     )]
     InUse {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The file is something else than a log of Fanlight.
@@ -55,7 +55,7 @@ pub enum SqliteError {
         "{path} is not a log of Fanlight; choose another file with --log sqlite:PATH; this one was not changed"
     )]
     Foreign {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The write-ahead log exists, but the database that it belongs to does not.
@@ -63,11 +63,11 @@ pub enum SqliteError {
         "{path} {what}, and {wal} beside it holds {bytes} bytes that were written: opening would lose them; bring the database back (both files belong together), or move {wal} away to begin anew"
     )]
     Torn {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong with it: missing or empty.
         what: &'static str,
-        /// The write-ahead log.
+        /// The path of the write-ahead log.
         wal: PathBuf,
         /// The length of the write-ahead log, in bytes.
         bytes: u64,
@@ -77,7 +77,7 @@ pub enum SqliteError {
         "{path} was written by a later version (its schema is {found}, this version knows up to {known}); start that version, or choose another file with --log sqlite:PATH"
     )]
     Newer {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The version of its schema.
         found: usize,
@@ -87,7 +87,7 @@ pub enum SqliteError {
     /// The file or its directory cannot be used.
     #[error("{path} cannot be used as a log: {source}")]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the operating system.
         source: std::io::Error,
@@ -95,7 +95,7 @@ pub enum SqliteError {
     /// The database cannot be used.
     #[error("{path} cannot be used as a log: {source}")]
     Database {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The error of the database.
         source: rusqlite::Error,

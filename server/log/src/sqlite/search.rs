@@ -111,7 +111,7 @@ struct Search<'a> {
     hits: Vec<SearchHit>,
     /// All documents from this number on were searched.
     before: i64,
-    /// Most hits.
+    /// Most hits that are returned.
     limit: usize,
 }
 

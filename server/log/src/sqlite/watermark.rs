@@ -24,7 +24,7 @@ const SUFFIX: &str = ".mark";
 /// The file in which Linux names the current boot.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
-/// How far a log has come.
+/// The progress of a log, as its file notes it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Watermark {
     /// The life of the log.

@@ -409,10 +409,10 @@ fn full(queue: &Queue) -> rusqlite::Result<()> {
     Err(rusqlite::Error::SqliteFailure(error, Some(String::from("made up: the disk is full"))))
 }
 
-/// Which operations a transaction writes.
+/// The part of the queue that a transaction writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum GroupPart {
-    /// Those that come next.
+    /// The operations that come next.
     Next,
     /// Removals, before older operations.
     Ahead,

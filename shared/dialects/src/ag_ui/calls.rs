@@ -46,16 +46,16 @@ struct AgUiCall {
     stage: AgUiCallStage,
 }
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Debug, PartialEq, Eq)]
 enum AgUiCallStage {
-    /// Its arguments are being written.
+    /// The arguments are being written.
     Writing,
-    /// Its arguments are complete.
+    /// The arguments are complete.
     Written,
-    /// It is sent a second time; its arguments as they are now, up to [`PART_BYTES_MAX`].
+    /// The call is sent a second time; the value is its arguments as they are now, up to [`PART_BYTES_MAX`].
     Again(String),
-    /// It has its result.
+    /// The call has its result.
     Over,
 }
 
@@ -204,7 +204,7 @@ impl AgUiCalls {
         }
     }
 
-    /// Takes a result. That of a call in another stream becomes a message.
+    /// Takes a result. The result of a call in another stream becomes a message.
     fn result(&mut self, id: &str, event: &ForeignFields<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let output = event.any(&["content", "result", "output"]);
         if !self.is_known(id) {

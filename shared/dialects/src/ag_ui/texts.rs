@@ -23,9 +23,9 @@ const OPEN_MAX: usize = 256;
 /// What a streamed message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MessageVoice {
-    /// An answer.
+    /// Text of the answer.
     Text,
-    /// Reasoning.
+    /// Reasoning of the model.
     Thinking,
 }
 
@@ -65,9 +65,9 @@ struct OpenMessage {
 /// A message that has ended.
 #[derive(Debug)]
 struct EndedMessage {
-    /// Its text.
+    /// The length and hash of the text of the message.
     told: TextDigest,
-    /// Its last part, and whether it is the only one.
+    /// The last part of the message, and whether it is the only one.
     last: Option<(EndedPart, bool)>,
 }
 
@@ -195,7 +195,7 @@ impl AgUiTexts {
         }
     }
 
-    /// Ends a message. That of somebody else is written now, as a whole.
+    /// Ends a message. A message of somebody else is written now, as a whole.
     fn end(&mut self, key: &AgUiTextKey, w: &mut EventWriter, out: &mut Decoded) {
         if self.chunk.as_ref() == Some(key) {
             self.chunk = None;

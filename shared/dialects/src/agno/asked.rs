@@ -22,7 +22,7 @@ use model::ids::AgentId;
 /// Whether the run waits for a person, and what said so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PauseState {
-    /// It does not wait.
+    /// The run does not wait.
     #[default]
     No,
     /// An event. The output of the run, where it follows, says the same once more.

@@ -34,7 +34,7 @@ impl AgnoMeaning {
         self.close(Some(status), usage, out);
     }
 
-    /// Takes the failure of a run. That of a member ends only the member, since its team may go on.
+    /// Takes the failure of a run. A member's failure ends only the member, since its team may go on.
     pub(super) fn failed(&mut self, key: &str, it: &AgnoEvent<'_>, out: &mut Decoded) {
         let text = [it.content, it.error]
             .into_iter()

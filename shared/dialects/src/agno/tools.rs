@@ -56,31 +56,31 @@ pub(super) struct AgnoCallState {
     has_child: bool,
     /// What it waited for when its run paused.
     pub(super) wants: Option<AwaitedInput>,
-    /// How far it is.
+    /// The stage of the call.
     pub(super) stands: AgnoCallStage,
 }
 
 /// What a call of a paused run waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AwaitedInput {
-    /// A person's consent.
+    /// A person must consent to the call.
     Consent,
     /// Values for its arguments.
     Input,
-    /// Somebody who executes it.
+    /// Somebody who executes the call.
     Execution,
 }
 
-/// How far a call is.
+/// The stage of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgnoCallStage {
     /// Written, and not executed yet.
     Waiting,
-    /// It is executed.
+    /// The call is being executed.
     Running,
-    /// It has a result, or was rejected.
+    /// The call has a result, or was rejected.
     Over,
-    /// It has failed, and no later event changes that.
+    /// The call has failed, and no later event changes that.
     Failed,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct AgnoSpeaker {
     thought: TextDigest,
     /// Some reasoning was written.
     has_thought: bool,
-    /// Its end was written.
+    /// The end of the agent was written.
     pub(super) is_over: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct AgnoEvent<'a> {
     /// The name of the event; SSE repeats it.
     #[serde(borrow)]
     pub(super) event: ForeignField<'a>,
-    /// In seconds since 1970.
+    /// The time of the event, in seconds since 1970.
     #[serde(borrow)]
     pub(super) created_at: ForeignField<'a>,
     /// The number of the event in its run, in resumable streams.
@@ -50,7 +50,7 @@ pub(super) struct AgnoEvent<'a> {
     /// More reasoning, or in steps all of it so far.
     #[serde(borrow)]
     pub(super) reasoning_content: ForeignField<'a>,
-    /// The same in old versions.
+    /// The reasoning, in old versions.
     #[serde(borrow)]
     pub(super) thinking: ForeignField<'a>,
     #[serde(borrow)]
@@ -65,7 +65,7 @@ pub(super) struct AgnoEvent<'a> {
     pub(super) audio: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) files: ForeignField<'a>,
-    /// The call ([`ToolExecution`]).
+    /// The call that the event is about (a [`ToolExecution`]).
     #[serde(borrow)]
     pub(super) tool: ForeignField<'a>,
     /// Calls: of a pause, of the output of a run, and in old versions of any event about calls.
@@ -87,7 +87,7 @@ pub(super) struct AgnoEvent<'a> {
     /// Tokens and times ([`AgnoMetrics`]).
     #[serde(borrow)]
     pub(super) metrics: ForeignField<'a>,
-    /// How a run ended, in its output.
+    /// The status with which a run ended, in its output.
     #[serde(borrow)]
     pub(super) status: ForeignField<'a>,
     /// The messages of a run, in its output.
@@ -158,7 +158,7 @@ pub(super) struct ToolExecution<'a> {
     /// The names of those values.
     #[serde(borrow)]
     pub(super) user_input_schema: ForeignField<'a>,
-    /// Somebody else has to execute it.
+    /// Whether somebody else has to execute the call.
     #[serde(borrow)]
     pub(super) external_execution_required: ForeignField<'a>,
 }
@@ -167,10 +167,10 @@ pub(super) struct ToolExecution<'a> {
 #[derive(Debug, Default, Clone, Copy, Deserialize)]
 #[serde(default)]
 pub(super) struct AgnoMetrics<'a> {
-    /// In seconds.
+    /// The duration, in seconds.
     #[serde(borrow)]
     duration: ForeignField<'a>,
-    /// In seconds, in older versions.
+    /// The duration in older versions, in seconds.
     #[serde(borrow)]
     time: ForeignField<'a>,
     #[serde(borrow)]
@@ -186,7 +186,7 @@ pub(super) struct AgnoMetrics<'a> {
 }
 
 impl AgnoMetrics<'_> {
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     pub(super) fn millis(&self) -> Option<u64> {
         let seconds = if self.duration.is_some() { self.duration } else { self.time };
         let seconds: f64 = seconds.as_json_text().parse().ok()?;

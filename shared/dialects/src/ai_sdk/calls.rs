@@ -40,22 +40,22 @@ pub(super) struct AiSdkCalls {
 struct AiSdkCall {
     writing: OpenCall,
     stage: AiSdkCallStage,
-    /// Its input was wrong, so it was never executed. The error that follows says the same again.
+    /// The input was wrong, so the call was never executed. The error that follows says the same again.
     is_refused: bool,
-    /// Its preliminary output so far.
+    /// The preliminary output so far.
     printed: TextDigest,
 }
 
-/// How far a call is. The order is that of time.
+/// The stage of a call. The order is that of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum AiSdkCallStage {
-    /// Its input is being written.
+    /// The input is being written.
     Writing,
-    /// Its input is complete.
+    /// The input is complete.
     Written,
     /// A preliminary output shows that it is executed.
     Running,
-    /// It has a result, was denied, or was taken back.
+    /// The call has a result, was denied, or was taken back.
     Over,
 }
 
@@ -173,7 +173,7 @@ impl AiSdkCalls {
         Some(call)
     }
 
-    /// Writes the result of a call. That of a call in another stream becomes a message.
+    /// Writes the result of a call. The result of a call in another stream becomes a message.
     fn gave_back(&mut self, id: &str, outcome: CallOutcome, w: &mut EventWriter, out: &mut Decoded) {
         let Some(call) = self.ready(id, w, out) else {
             return w.message("tool", &outcome.output.to_text(), out);

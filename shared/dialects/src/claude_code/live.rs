@@ -31,11 +31,11 @@ const LIVES_MAX: usize = 256;
 pub(super) struct LiveMessage {
     /// The id of the message; empty if its start was not received.
     id: CompactString,
-    /// Its open content blocks.
+    /// The open content blocks of the message.
     blocks: OpenBlocks,
     /// Texts that stopped and may come once more as a whole.
     stopped: VecDeque<StoppedBlock>,
-    /// Its tokens so far.
+    /// The tokens of the message so far.
     counts: AnthropicTokens,
 }
 

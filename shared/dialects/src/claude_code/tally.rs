@@ -14,7 +14,7 @@ use model::event::Usage;
 pub(super) struct AgentTokens {
     /// The id of the message that is received.
     message: CompactString,
-    /// Its tokens so far.
+    /// The tokens of the agent so far.
     counts: AnthropicTokens,
     /// The tokens of the messages before it.
     before: Option<Usage>,

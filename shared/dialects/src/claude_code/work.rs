@@ -28,7 +28,7 @@ pub(super) const SYNTHETIC: &str = "<synthetic>";
 /// of the open one.
 #[derive(Debug)]
 pub(crate) struct ClaudeStream {
-    /// Where the events are written.
+    /// The writer of the events.
     pub(crate) writer: EventWriter,
     /// The calls of the open run that have no result yet.
     pub(crate) calls: IndexMap<CompactString, ClaudeCall>,
@@ -63,7 +63,7 @@ pub(crate) struct ClaudeCall {
     at: Option<u64>,
     /// How long it was executed, in milliseconds, if a task line said so before the result.
     pub(super) exec_ms: Option<u64>,
-    /// It was written that it is executed.
+    /// The event that the call is executing was written.
     pub(super) is_running: bool,
     /// The task of the sub-agent that it starts.
     pub(crate) prompt: Option<String>,
@@ -72,12 +72,12 @@ pub(crate) struct ClaudeCall {
 /// A sub-agent that a tool call has started.
 #[derive(Debug)]
 pub(super) struct ClaudeAgent {
-    /// Its id in the events.
+    /// The id of the sub-agent in the events.
     pub(super) id: AgentId,
     name: Option<CompactString>,
     /// The number of the run in which it began.
     pub(super) run: u64,
-    /// It has not ended.
+    /// The sub-agent has not ended.
     is_open: bool,
     /// The tokens that it used.
     pub(super) tally: AgentTokens,

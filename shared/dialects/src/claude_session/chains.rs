@@ -18,9 +18,9 @@ const REMEMBERED_MAX: usize = 16 << 10;
 /// half is forgotten at once when the newer one is full.
 #[derive(Debug, Default)]
 pub(super) struct SideChains {
-    /// The newest ids.
+    /// The newest ids, at most [`REMEMBERED_MAX`].
     now: HashMap<u64, CompactString>,
-    /// The ids before them.
+    /// The ids before the newest, at most [`REMEMBERED_MAX`].
     before: HashMap<u64, CompactString>,
 }
 

@@ -29,11 +29,11 @@ pub(super) const OPEN_ITEMS_MAX: usize = 1024;
 /// What a line says about an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemPhase {
-    /// It begins.
+    /// The item begins.
     Started,
-    /// More is known of it.
+    /// More is known of the item.
     Updated,
-    /// It is complete, and the line has all of it.
+    /// The item is complete, and the line has all of it.
     Completed,
 }
 
@@ -48,12 +48,12 @@ pub(super) struct CodexItems {
     asked: Option<CompactString>,
 }
 
-/// An open item.
+/// An item that has begun and is not complete.
 #[derive(Debug)]
 enum OpenCodexItem {
-    /// A text or reasoning.
+    /// A text or reasoning that is being written.
     Part(WholePart),
-    /// Something that is executed.
+    /// A call that is executed.
     Call(CodexCall),
     /// There was no room for it.
     Silent,

@@ -101,7 +101,7 @@ struct CohereUsage<'a> {
     cached_tokens: ForeignField<'a>,
 }
 
-/// Counts of tokens.
+/// The counts of tokens in a `usage`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_field_names, reason = "the names of the dialect")]

@@ -23,7 +23,7 @@ pub(super) struct CustomCalls {
 /// A call, or a piece of one, as the rule finds it.
 struct CustomCallPiece<'v> {
     id: &'v str,
-    /// Its index, as text.
+    /// The index of the call, as text.
     place: Option<String>,
     name: &'v str,
     /// A piece of the arguments as text, or all of them as an object.

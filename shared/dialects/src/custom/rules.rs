@@ -21,7 +21,7 @@ pub(super) struct DialectDescription {
     pub(super) rules: ExtractionRules,
 }
 
-/// How a stream is divided into objects.
+/// The format of a stream: how it is divided into objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum CustomFormat {

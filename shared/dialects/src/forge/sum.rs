@@ -20,12 +20,12 @@ pub(super) struct CumulativeText {
     is_too_long: bool,
     /// Where in `told` the last part begins, in bytes.
     last: usize,
-    /// The open part.
+    /// The part that is being written.
     open: Option<OpenPart>,
 }
 
 impl CumulativeText {
-    /// No text yet.
+    /// Makes a text of `kind` that is empty so far.
     pub(super) fn new(kind: PartKind) -> Self {
         Self { kind, told: String::new(), is_too_long: false, last: 0, open: None }
     }

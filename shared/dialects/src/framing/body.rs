@@ -18,9 +18,9 @@ pub struct BodyFraming {
 enum BodyFormat {
     /// Only white space so far, with the number of bytes of a byte order mark and the number of lines.
     Undecided { bom: usize, lines: u64 },
-    /// Server-sent events.
+    /// The body consists of server-sent events.
     Sse(SseSplitter),
-    /// JSON values.
+    /// The body consists of JSON values.
     Json(ValueSplitter),
 }
 

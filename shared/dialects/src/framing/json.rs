@@ -39,7 +39,7 @@ impl JsonNesting {
         nesting
     }
 
-    /// Continues with `text`.
+    /// Updates the nesting with the next `text`.
     pub fn scan(&mut self, text: &str) {
         for byte in text.bytes() {
             self.push(byte);
@@ -89,7 +89,7 @@ impl JsonNesting {
     }
 }
 
-/// Where the last byte was.
+/// The place of the last byte that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueState {
     /// Between two values, where white space and commas are skipped.

@@ -49,8 +49,7 @@ impl LineSplitter {
         Self { lone_cr: false, ..Self::sse() }
     }
 
-    /// The same splitter, after `lines` lines that another splitter read before. The next line has the number
-    /// `lines + 1`.
+    /// Starts the count of lines after `lines` lines that another splitter has read. The next line has the number `lines + 1`.
     #[must_use]
     pub fn after(mut self, lines: u64) -> Self {
         self.number = lines;

@@ -60,7 +60,7 @@ pub(super) struct GeminiCandidate<'a> {
     /// Why the model stopped: `STOP` (after calls too), `MAX_TOKENS`, `SAFETY`, `MALFORMED_FUNCTION_CALL`, …
     #[serde(borrow, alias = "finish_reason")]
     pub(super) finish_reason: ForeignField<'a>,
-    /// The same in words.
+    /// Why the model stopped, in words.
     #[serde(borrow, alias = "finish_message")]
     pub(super) finish_message: ForeignField<'a>,
     #[serde(borrow, alias = "grounding_metadata")]

@@ -29,7 +29,7 @@ pub(super) struct OpenStep {
     part: Option<OpenPart>,
     /// A signature was received: a thought without text is hidden, not empty.
     is_signed: bool,
-    /// Something of it was written.
+    /// Something of the step was written.
     has_told: bool,
     /// The call that it makes.
     call: Option<InteractionCall>,

@@ -27,7 +27,7 @@ pub(super) struct MessageMetadata<'a> {
     /// The namespace of the node that the message comes from.
     #[serde(borrow)]
     langgraph_checkpoint_ns: ForeignField<'a>,
-    /// The same in older versions.
+    /// The namespace, in older versions.
     #[serde(borrow)]
     checkpoint_ns: ForeignField<'a>,
     /// The name of the agent.
@@ -53,7 +53,7 @@ pub(super) struct MessageMetadata<'a> {
     pub(super) usage: ForeignField<'a>,
 }
 
-/// Where a message comes from.
+/// The source of a message: the agent, and a name for it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MessageSource {
     /// The sub-agent; nothing for the main agent.

@@ -33,7 +33,7 @@ struct ProtocolParams<'a> {
     /// The graph that it comes from, as a list of steps.
     #[serde(borrow)]
     namespace: ForeignField<'a>,
-    /// In milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     #[serde(borrow)]
     timestamp: ForeignField<'a>,
     #[serde(borrow)]

@@ -20,21 +20,21 @@ use model::print::Fingerprint;
 pub(super) struct StreamedMessage {
     /// The agent that writes it; nothing for the main one.
     pub(super) agent: Option<AgentId>,
-    /// Its own id, if the stream has another name for it; empty otherwise.
+    /// The id of the message, if the stream has another name for it; empty otherwise.
     pub(super) id: CompactString,
     /// A hash of the text that was written of it.
     text_hash: TextHash,
     /// The open parts, by their kind and their place in the message.
     parts: Vec<((PartKind, u64), WholePart)>,
-    /// Its calls that are not written yet.
+    /// The calls of the message that are not written yet.
     pub(super) calls: Vec<CallEntry>,
     /// The number of pieces that are no text and were written, of a message that is sent again and again.
     others: usize,
-    /// Its tokens so far.
+    /// The tokens of the message so far.
     pub(super) usage: Option<Usage>,
-    /// Its tokens as the graph says them beside it, for models that do not say them.
+    /// The tokens that the graph says beside the message, for models that do not say them.
     pub(super) usage_beside: Option<Usage>,
-    /// It has its calls itself: those that the graph says beside it are the same.
+    /// The message has its calls itself: those that the graph says beside it are the same.
     pub(super) has_calls: bool,
     /// The stream said that the model stopped.
     pub(super) is_stopped: bool,
@@ -56,7 +56,7 @@ impl TextHash {
 pub(super) struct CallEntry {
     /// The name by which the pieces of the message refer to it: an index or an id.
     pub(super) key: CompactString,
-    /// Its own id; empty if none was given.
+    /// The id of the call; empty if none was given.
     pub(super) id: CompactString,
     pub(super) call: WholeCall,
     /// The arguments, if they are not too long to be kept.

@@ -29,7 +29,7 @@ pub(super) const LOOKED_AT_MAX: usize = 256;
 /// Writes the events of a graph, and remembers its calls and sub-agents until the run ends.
 #[derive(Debug)]
 pub(super) struct LangGraphWriter {
-    /// Where the events are written.
+    /// The writer of the events.
     pub(super) w: EventWriter,
     /// The calls that are not over, oldest first.
     pub(super) open: BTreeMap<u64, LangGraphCall>,
@@ -54,13 +54,13 @@ pub(super) struct LangGraphWriter {
 pub(super) struct LangGraphCall {
     pub(super) id: CompactString,
     pub(super) name: CompactString,
-    /// Its arguments; empty if they are too long to be kept.
+    /// The arguments of the call; empty if they are too long to be kept.
     pub(super) args: String,
     /// The agent that calls; nothing for the main one.
     pub(super) agent: Option<AgentId>,
     /// A person was asked about it.
     is_asked: bool,
-    /// It is executed.
+    /// The call is being executed.
     is_running: bool,
     /// When it began by the stream's clock, in milliseconds.
     began: Option<u64>,

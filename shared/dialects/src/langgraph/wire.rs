@@ -62,7 +62,7 @@ pub(super) struct LangChainMessageFields<'a> {
     chunk_position: ForeignField<'a>,
 }
 
-/// Who wrote a message.
+/// The writer of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageSpeaker {
     /// The model: a piece of its message, or all of it.
@@ -279,7 +279,7 @@ struct LangChainTokens<'a> {
     input_tokens: ForeignField<'a>,
     #[serde(borrow)]
     output_tokens: ForeignField<'a>,
-    /// As models of the chat API count.
+    /// Input tokens, as the chat API names them.
     #[serde(borrow)]
     prompt_tokens: ForeignField<'a>,
     #[serde(borrow)]

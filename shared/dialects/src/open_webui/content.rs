@@ -8,9 +8,9 @@ use crate::Decoded;
 use crate::writer::EventWriter;
 use model::limits::LINE_BYTES_MAX;
 
-/// How a block begins.
+/// The beginning of a block's opening tag.
 const OPEN: &str = "<details";
-/// How a block ends.
+/// The closing tag of a block.
 const CLOSE: &str = "</details>";
 
 /// The text so far, and how much of it was written. It has at most [`LINE_BYTES_MAX`] bytes (I7); beyond that

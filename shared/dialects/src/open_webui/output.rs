@@ -23,7 +23,7 @@ pub(super) fn set(
     page.end_again(w, out);
 }
 
-/// Writes one item.
+/// Writes one item of the output.
 fn tell(item: ForeignField<'_>, page: &mut OpenWebUiMessage, w: &mut EventWriter, out: &mut Decoded) {
     let fields = ForeignFields::of(item);
     let status = fields.get("status").text();

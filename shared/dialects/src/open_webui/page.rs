@@ -13,11 +13,11 @@ use model::event::{PartKind, ToolState};
 /// What was written of a message: its texts, its reasoning and its calls.
 #[derive(Debug, Default)]
 pub(super) struct OpenWebUiMessage {
-    /// Its texts, in order.
+    /// The texts of the message, in order.
     texts: PartList,
-    /// Its reasoning, in order.
+    /// The reasoning of the message, in order.
     thoughts: PartList,
-    /// Its calls, by their ids, or by their places if they have none.
+    /// The calls of the message, by their ids, or by their places if they have none.
     calls: IndexMap<CompactString, OpenWebUiCall>,
     /// The number of calls without an id since the top.
     nameless: usize,
@@ -27,9 +27,9 @@ pub(super) struct OpenWebUiMessage {
 #[derive(Debug)]
 struct OpenWebUiCall {
     id: CompactString,
-    /// It has its result.
+    /// The call has its result.
     is_over: bool,
-    /// Its result is a failure.
+    /// The call has failed.
     has_failed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct MessageCall<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) name: Cow<'a, str>,
     pub(super) arguments: Cow<'a, str>,
-    /// Its outcome; nothing while it is executed.
+    /// The outcome of the call; nothing while it is executed.
     pub(super) outcome: Option<CallOutcome>,
 }
 

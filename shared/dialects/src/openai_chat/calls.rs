@@ -54,7 +54,7 @@ struct CallSlot {
     again: String,
     /// The run has no room for it: its fragments are dropped.
     is_refused: bool,
-    /// It takes any text, not JSON.
+    /// The tool takes any text, not JSON.
     is_custom: bool,
 }
 

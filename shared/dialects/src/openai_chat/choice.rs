@@ -34,7 +34,7 @@ pub(super) struct OpenChoice {
     has_thought: bool,
     /// The calls of the choice.
     calls: ChoiceCalls,
-    /// What vendors add.
+    /// Reads the fields that vendors add.
     extras: ChoiceExtras,
     /// The last finish reason.
     finish: Option<CompactString>,

@@ -37,12 +37,12 @@ pub(super) enum ThinkToken<'a> {
     Retract(&'a str),
 }
 
-/// Where in the answer the text is.
+/// The place of the text in the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ThinkState {
     /// Nothing but white space so far: an opening tag may come.
     Start,
-    /// Between the tags.
+    /// Reasoning, between the tags.
     Inside,
     /// The answer. Its beginning is kept in `lead` as long as a lone closing tag is possible.
     Answer,

@@ -93,7 +93,7 @@ pub(super) struct ChatDelta<'a> {
     /// Reasoning: Groq, Ollama, OpenRouter, newer vLLM.
     #[serde(borrow)]
     pub(super) reasoning: ForeignField<'a>,
-    /// The same reasoning in pieces with a type, some of them encrypted (OpenRouter).
+    /// The reasoning again, in pieces with a type, some of them encrypted (OpenRouter).
     #[serde(borrow)]
     pub(super) reasoning_details: ForeignField<'a>,
     /// A list of [`CallFragment`]s.

@@ -24,7 +24,7 @@ use model::anomaly::AnomalyCode;
 pub(super) enum OpenItem {
     /// A message, or reasoning.
     Prose(ProseItem),
-    /// A call.
+    /// A tool call.
     Call(ResponsesCall),
     /// The result of a call that another item began.
     Result(ResponsesResult),
@@ -34,7 +34,7 @@ pub(super) enum OpenItem {
         /// is passed on raw.
         is_known: bool,
     },
-    /// It is whole, or there was no room for it. Repetitions are ignored.
+    /// The item is whole, or there was no room for it. Repetitions are ignored.
     Done,
 }
 

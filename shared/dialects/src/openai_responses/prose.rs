@@ -16,7 +16,7 @@ use model::event::PartKind;
 /// What a part says. With its number it is the key of the part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SectionKind {
-    /// The answer (`output_text`).
+    /// Text of the answer (`output_text`).
     Text,
     /// The model declined (`refusal`).
     Refusal,
@@ -72,7 +72,7 @@ type SectionKey = (SectionKind, u64);
 /// A part of the item, open or over.
 #[derive(Debug, Default)]
 struct ProseSection {
-    /// It has begun; it may be over, or have had no room.
+    /// The part has begun; it may be over, or have had no room.
     has_begun: bool,
     /// Nothing before it began, once it is whole, and when there was no room for it.
     part: Option<WholePart>,
@@ -85,7 +85,7 @@ struct ProseSection {
 /// A message, or reasoning.
 #[derive(Debug, Default)]
 pub(super) struct ProseItem {
-    /// All parts so far, also those that are over.
+    /// All parts so far, including those that are over.
     sections: BTreeMap<SectionKey, ProseSection>,
     /// The part of reasoning that has no text yet. If it never gets one, the provider keeps the text to
     /// itself.

@@ -20,7 +20,7 @@ pub(super) struct OpenCodeMessages {
 }
 
 impl OpenCodeMessages {
-    /// Begins a run.
+    /// Begins a run: counts it, and forgets messages if there are too many.
     pub(super) fn begin(&mut self) {
         self.runs = self.runs.saturating_add(1);
         if self.told.len() > REMEMBERED_MAX {

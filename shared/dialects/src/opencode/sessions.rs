@@ -39,9 +39,9 @@ struct OpenCodeSession {
     task: Option<String>,
     /// The sub-agent that it is in the open run.
     agent: Option<AgentId>,
-    /// It works.
+    /// The session is working.
     is_busy: bool,
-    /// Its failure was written.
+    /// The failure of the session was written.
     has_failed: bool,
 }
 

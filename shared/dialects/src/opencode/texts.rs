@@ -27,18 +27,18 @@ struct OpenCodeText {
     message: CompactString,
     kind: PartKind,
     agent: Option<AgentId>,
-    /// How far it is.
+    /// The stage of the text.
     stage: TextStage,
 }
 
-/// How far a text is.
+/// The stage of a text.
 #[derive(Debug)]
 enum TextStage {
-    /// Nothing was written of it.
+    /// Nothing of the text was written.
     Silent,
-    /// It is being written.
+    /// The text is being written.
     Open(WholePart),
-    /// It has ended, and may still change.
+    /// The text has ended, and may still change.
     Ended(EndedPart),
 }
 

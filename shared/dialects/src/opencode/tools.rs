@@ -29,16 +29,16 @@ struct OpenCodeCall {
     output: WholeOutput,
 }
 
-/// How far a call is. The order is that of time.
+/// The stage of a call. The order is that of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum OpenCodeCallStage {
-    /// Its arguments are being written.
+    /// The arguments are being written.
     Writing,
-    /// Its arguments are complete.
+    /// The arguments are complete.
     Written,
-    /// It is executed.
+    /// The call is being executed.
     Running,
-    /// It has a result, or a person refused it.
+    /// The call has a result, or a person refused it.
     Over,
 }
 

@@ -14,9 +14,9 @@ use model::ids::AgentId;
 pub(super) struct RyeTurn {
     /// The number of the turn, if the lines have one.
     number: Option<u64>,
-    /// The open text.
+    /// The text that is being written.
     text: Option<WholePart>,
-    /// The open reasoning.
+    /// The reasoning that is being written.
     reasoning: Option<WholePart>,
     /// Calls of the thread that have no result yet, in their order, by the ids that they have here: as many as a run may
     /// have.
@@ -75,7 +75,7 @@ impl RyeTurn {
         }
     }
 
-    /// Ends the turn.
+    /// Ends the turn, with its open texts.
     pub(super) fn close(&mut self, w: &EventWriter, out: &mut Decoded) {
         for part in [self.reasoning.take(), self.text.take()].into_iter().flatten() {
             part.end(false, w, out);

@@ -12,7 +12,7 @@ use model::event::{ErrorFact, Usage};
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RyeLine<'a> {
-    /// In seconds since 1970, with a fraction.
+    /// The time of the line, in seconds since 1970, with a fraction.
     #[serde(borrow)]
     pub(super) timestamp: ForeignField<'a>,
     #[serde(borrow)]
@@ -20,7 +20,7 @@ pub(super) struct RyeLine<'a> {
     /// The name of the event.
     #[serde(borrow)]
     pub(super) event_type: ForeignField<'a>,
-    /// The same, in lines without `payload`.
+    /// The name of the event, in lines without `payload`.
     #[serde(borrow, rename = "type")]
     pub(super) kind: ForeignField<'a>,
     #[serde(borrow)]
@@ -56,7 +56,7 @@ pub(super) struct RyePayload<'a> {
     pub(super) is_partial: ForeignField<'a>,
     #[serde(borrow)]
     pub(super) was_interrupted: ForeignField<'a>,
-    /// The same, in a `cognition_out`.
+    /// The text of a `cognition_out` is not whole.
     #[serde(borrow)]
     pub(super) truncated: ForeignField<'a>,
     /// About how much of the answer there is.

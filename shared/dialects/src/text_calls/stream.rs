@@ -177,7 +177,7 @@ impl WithTextCalls {
 enum OwnedToken {
     /// Text outside of calls.
     Text(String),
-    /// A complete call.
+    /// A complete tool call.
     Call(TextCall),
     /// Why it is no call, and its text.
     Error(String, String),

@@ -37,7 +37,7 @@ pub(super) struct CallElements(Vec<CallElement>);
 struct CallElement {
     /// The beginning of the opening tag, up to the end of its name.
     open: String,
-    /// The closing tag.
+    /// The closing tag, as a whole.
     close: String,
 }
 
@@ -64,13 +64,12 @@ pub(super) struct XmlCall {
 /// What is known of the opening tag. `which` is the index of the element.
 #[derive(Debug, Default)]
 enum OpeningTag {
-    /// It is not known whether there is one.
+    /// It is not known whether there is an opening tag.
     #[default]
     Unknown,
-    /// Its name is complete, its end is not received yet. `quote` is the quote that is open, `before` the
-    /// byte before the next one.
+    /// The name of the tag is complete, its end is not received yet. `quote` is the quote that is open, `before` the byte before the next one.
     Open { which: usize, quote: Option<u8>, before: u8 },
-    /// It is complete and `len` bytes long.
+    /// The tag is complete and `len` bytes long.
     Whole { which: usize, len: usize },
 }
 
@@ -212,11 +211,11 @@ impl ElementBody {
 
 /// Whether a candidate begins with the tag of a call.
 enum TagMatch {
-    /// It is another tag, or no tag.
+    /// The text is another tag, or no tag.
     Other,
-    /// It is the beginning of such a tag.
+    /// The text is the beginning of such a tag.
     Maybe,
-    /// It is this element; the name ends there.
+    /// The text is the tag of this element; `len` is where its name ends.
     Is { which: usize, len: usize },
 }
 

@@ -17,7 +17,7 @@ pub(super) struct AgentUsage {
     usage: Option<Usage>,
     /// The model that answered for the agent.
     model: Option<CompactString>,
-    /// How the sub-agent ended, if it has.
+    /// The status with which the sub-agent ended, if it has.
     ended: Option<RunStatus>,
     /// The usage as it stands was written with an end.
     is_told: bool,

@@ -18,7 +18,7 @@ use super::{AgentId, Decoded, EventWriter, Kind, OpenCall, OpenPart, PartId, Run
 /// Length and hash of a text that was written, enough to see whether another text begins with it.
 #[derive(Debug, Clone)]
 pub(crate) struct TextDigest {
-    /// In bytes.
+    /// The length of the text, in bytes.
     len: usize,
     /// FNV-1a of the text. Its state is its value, so that it can be continued.
     hash: u64,
@@ -71,7 +71,7 @@ impl WholePart {
         Self { part, told: TextDigest::default() }
     }
 
-    /// Writes a delta.
+    /// Appends `text` to the part.
     pub(crate) fn delta(&mut self, text: &str, writer: &EventWriter, out: &mut Decoded) {
         self.told.add(text);
         self.part.delta(text, writer, out);
@@ -87,7 +87,7 @@ impl WholePart {
         self.part.replace(whole, writer, out);
     }
 
-    /// The part itself.
+    /// The open part.
     pub(crate) fn part(&self) -> &OpenPart {
         &self.part
     }
@@ -203,7 +203,7 @@ impl WholeCall {
         self.instead.as_deref().map_or_else(|| self.told.is(whole), |instead| instead == whole)
     }
 
-    /// The call itself.
+    /// The open call.
     pub(crate) fn call(&mut self) -> &mut OpenCall {
         &mut self.call
     }

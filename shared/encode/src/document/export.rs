@@ -35,7 +35,7 @@ pub struct DocumentOptions {
 pub struct DocumentFormat {
     /// The name by which it is requested.
     pub name: &'static str,
-    /// The media type.
+    /// The media type of the document.
     pub content_type: &'static str,
     /// The extension of file names, without the dot.
     pub extension: &'static str,

@@ -43,7 +43,7 @@ pub use chat::chat;
 pub use live::OpenWebUiStream;
 pub(crate) use live::encoder;
 
-/// Where the result of a call is written.
+/// The place where the result of a call is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultForm {
@@ -57,7 +57,7 @@ pub enum ResultForm {
 /// The options of the content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenWebUiOptions {
-    /// Where results are written.
+    /// The place where results are written.
     pub form: ResultForm,
     /// The size up to which results and arguments are shown completely, in bytes. Longer ones are cut.
     pub bytes_max: usize,

@@ -31,7 +31,7 @@ pub(super) enum OutlineSection<'a> {
 
 /// A run, or a section of it.
 pub(super) struct OutlineRun<'a> {
-    /// The run.
+    /// The view of the run.
     pub(super) run: &'a RunView,
     /// The steps that led to the answer.
     pub(super) steps: Vec<OutlineBlock<'a>>,
@@ -53,7 +53,7 @@ pub(super) enum OutlineBlock<'a> {
     Call(&'a ToolCallId, &'a ToolView, Option<OverlapGroup>),
     /// A sub-agent with all that it did.
     Agent(AgentBlock<'a>),
-    /// A failure.
+    /// A failure of the run.
     Error(&'a ErrorFact),
     /// An event with a name of the agent's own, or a foreign one.
     Event(&'a str, &'a Json),

@@ -16,9 +16,9 @@ pub(super) struct OpenAnswer {
     pub(super) id: String,
     pub(super) text: String,
     pub(super) thinking: String,
-    /// Its calls, in the order in which they began.
+    /// The calls of the answer, in the order in which they began.
     calls: IndexMap<ToolCallId, OpenAnswerCall>,
-    /// It ends as soon as its calls are written: one of them is being executed.
+    /// The answer ends as soon as its calls are written: one of them is being executed.
     pub(super) is_due: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct OpenAnswer {
 struct OpenAnswerCall {
     name: CompactString,
     arguments: String,
-    /// Its arguments are final.
+    /// The arguments are final.
     is_written: bool,
 }
 

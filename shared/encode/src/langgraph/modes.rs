@@ -14,7 +14,7 @@ use model::ids::ToolCallId;
 pub(super) enum StreamMode {
     /// Chunks of messages, each with the graph's metadata.
     Tuples,
-    /// The older form of the same: all of a message so far.
+    /// The older form of the messages: each time all of a message so far.
     Messages,
     /// What each step changed.
     Updates,
@@ -24,7 +24,7 @@ pub(super) enum StreamMode {
     Custom,
     /// The beginning and the end of each node.
     Tasks,
-    /// The same with the numbers of the steps.
+    /// The beginning and the end of each node, with the numbers of the steps.
     Debug,
     /// Nothing is written; the messages are kept.
     Kept,

@@ -7,21 +7,21 @@ use model::ids::{PartId, ToolCallId};
 use super::response::item_id;
 use crate::ObjectWriter;
 
-/// What of the run an item shows.
+/// The thing in the run that an item shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ItemSource {
     /// A text, a refusal or thinking.
     Part(PartId),
-    /// A call.
+    /// A tool call.
     Call(ToolCallId),
 }
 
-/// How far an item is.
+/// The status of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemStatus {
-    /// More may come.
+    /// The item is open: more may come.
     InProgress,
-    /// It has ended.
+    /// The item has ended.
     Completed,
 }
 
@@ -37,13 +37,13 @@ enum ItemKind {
 /// The names of the events about one kind of item.
 #[derive(Debug)]
 pub(super) struct EventNames {
-    /// Its content begins; nothing for kinds without parts of content.
+    /// The event with which the content begins; `None` for kinds without parts of content.
     pub(super) part_added: Option<&'static str>,
-    /// More of it.
+    /// The event with more of the content.
     pub(super) delta: &'static str,
-    /// The whole of it.
+    /// The event with the whole of the content.
     pub(super) done: &'static str,
-    /// Its content has ended; nothing for kinds without parts of content.
+    /// The event with which the content ends; `None` for kinds without parts of content.
     pub(super) part_done: Option<&'static str>,
 }
 
@@ -52,11 +52,11 @@ pub(super) struct EventNames {
 pub(super) struct OutputItem {
     /// What of the run it shows.
     pub(super) source: ItemSource,
-    /// Its id, see [`super::response::item_id`].
+    /// The id of the item, see [`super::response::item_id`].
     id: String,
     /// What was written of its text or of its arguments.
     pub(super) text: String,
-    /// How far it is.
+    /// The status of the item.
     pub(super) status: ItemStatus,
     /// What it is in the API.
     kind: ItemKind,
@@ -91,7 +91,7 @@ impl OutputItem {
         Self { source, name, kind: ItemKind::FunctionCall, status: ItemStatus::InProgress, ..Self::default() }
     }
 
-    /// The same as the item at `place` of the output of `response`, which gives it its id.
+    /// Sets the id, which follows from the item's `place` in the output of `response`.
     pub(super) fn at(self, place: usize, response: &str) -> Self {
         let prefix = match self.kind {
             ItemKind::FunctionCall => "fc",
@@ -101,7 +101,7 @@ impl OutputItem {
         Self { id: item_id(prefix, place, response), ..self }
     }
 
-    /// The same with this text.
+    /// Sets the text and the status.
     pub(super) fn filled(self, text: &str, status: ItemStatus) -> Self {
         Self { text: text.to_owned(), status, ..self }
     }

@@ -35,7 +35,7 @@ pub struct AnthropicRequest {
     /// The system prompt, with all system messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The messages.
+    /// The messages, oldest first.
     pub messages: Vec<AnthropicMessage>,
     /// Set if the newest response broke off. This is not a field of the API: remove it before sending.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +57,7 @@ pub struct AnthropicMessage {
 pub enum AnthropicRole {
     /// A person's words, and the results of calls.
     User,
-    /// The model.
+    /// The model that answers.
     Assistant,
 }
 
@@ -69,31 +69,31 @@ pub enum ContentBlock {
     Thinking {
         /// The text; empty if the provider hides it.
         thinking: String,
-        /// The signature, unchanged.
+        /// The signature of the provider, unchanged.
         signature: String,
     },
-    /// An image.
+    /// An image that the user sent.
     Image {
-        /// Its contents.
+        /// The contents of the image.
         source: FileSource,
     },
     /// A PDF or a text.
     Document {
-        /// Its contents.
+        /// The contents of the document.
         source: FileSource,
         /// What it is called.
         title: String,
     },
     /// A text that is not blank.
     Text {
-        /// The text.
+        /// The text itself.
         text: String,
     },
-    /// A tool call.
+    /// A tool call of the assistant.
     ToolUse {
         /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
         /// The arguments, an object.
         input: Json,
@@ -102,7 +102,7 @@ pub enum ContentBlock {
     ToolResult {
         /// The id of the call.
         tool_use_id: String,
-        /// The text.
+        /// The result as text.
         content: String,
         /// Whether the call failed.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -114,18 +114,18 @@ pub enum ContentBlock {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FileSource {
-    /// Anything, in base64.
+    /// A file of any kind, in base64.
     Base64 {
-        /// The media type.
+        /// The media type of the file.
         media_type: String,
-        /// The contents.
+        /// The contents in base64.
         data: String,
     },
-    /// A text.
+    /// A file of text.
     Text {
         /// Always `text/plain`, the only type that the API takes.
         media_type: &'static str,
-        /// The text.
+        /// The contents as text.
         data: String,
     },
 }

@@ -31,10 +31,10 @@ const RUNNER: &str = "runner";
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnfinishedCalls {
-    /// It is left out.
+    /// The call is left out.
     #[default]
     LeaveOut,
-    /// It is answered with what is known of it: interrupted, cancelled, or not executed.
+    /// The call is answered with what is known of it: interrupted, cancelled, or not executed.
     Answer,
 }
 
@@ -82,7 +82,7 @@ impl HistoryStep {
 pub struct SignedThinking {
     /// The text; empty if the provider hides it.
     pub text: String,
-    /// The signature.
+    /// The signature of the provider.
     pub signature: String,
 }
 
@@ -91,7 +91,7 @@ pub struct SignedThinking {
 pub struct HistoryCall {
     /// The id of the call, unique in the conversation.
     pub id: ToolCallId,
-    /// The tool.
+    /// The name of the tool.
     pub name: CompactString,
     /// The arguments, always a JSON object.
     pub arguments: Json,
@@ -129,7 +129,7 @@ pub fn history(view: &View, unfinished: UnfinishedCalls) -> (Vec<HistoryPiece>, 
 
 /// Collects the pieces of one view.
 struct HistoryWriter {
-    /// What becomes of calls without a result.
+    /// What is done about calls without a result.
     unfinished: UnfinishedCalls,
     /// The pieces so far, in order.
     said: Vec<HistoryPiece>,

@@ -27,7 +27,7 @@ pub struct OpenAiRequest {
     /// The model that answered last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The messages.
+    /// The messages, oldest first.
     pub messages: Vec<OpenAiMessage>,
     /// Set if the newest response broke off. This is not a field of the API: remove it before sending.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,12 +40,12 @@ pub struct OpenAiRequest {
 pub enum OpenAiMessage {
     /// Instructions of the operator.
     System {
-        /// The text.
+        /// The text of the instructions.
         content: String,
     },
     /// Instructions of the operator, for models that know this role.
     Developer {
-        /// The text.
+        /// The text of the instructions.
         content: String,
     },
     /// What a person says.
@@ -58,7 +58,7 @@ pub enum OpenAiMessage {
         /// The text; nothing if the message only has calls.
         #[serde(skip_serializing_if = "Option::is_none")]
         content: Option<String>,
-        /// The calls.
+        /// The tool calls of the message.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<OpenAiToolCall>,
     },
@@ -66,7 +66,7 @@ pub enum OpenAiMessage {
     Tool {
         /// The id of the call.
         tool_call_id: String,
-        /// The text.
+        /// The result as text.
         content: String,
     },
 }
@@ -76,7 +76,7 @@ pub enum OpenAiMessage {
 pub struct OpenAiToolCall {
     /// The id of the call.
     pub id: String,
-    /// Always `function`.
+    /// The type of the call, always `function`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The tool and its arguments.
@@ -96,9 +96,9 @@ pub struct FunctionCall {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum UserContent {
-    /// A text.
+    /// A text alone.
     Text(String),
-    /// Parts, never none.
+    /// A list of parts, never empty.
     Parts(Vec<ContentPart>),
 }
 
@@ -108,17 +108,17 @@ pub enum UserContent {
 pub enum ContentPart {
     /// A text: what was said, or what a file of text holds.
     Text {
-        /// The text.
+        /// The text itself.
         text: String,
     },
-    /// An image.
+    /// An image that the person sent.
     ImageUrl {
-        /// Where it is.
+        /// The address of the image.
         image_url: ImageUrl,
     },
-    /// A PDF.
+    /// A PDF that the person sent.
     File {
-        /// The file.
+        /// The contents of the file.
         file: InlineFile,
     },
 }
@@ -126,7 +126,7 @@ pub enum ContentPart {
 /// The address of an image.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ImageUrl {
-    /// A `data:` URL.
+    /// The image as a `data:` URL.
     pub url: String,
 }
 
@@ -135,7 +135,7 @@ pub struct ImageUrl {
 pub struct InlineFile {
     /// What it is called.
     pub filename: String,
-    /// A `data:` URL.
+    /// The contents as a `data:` URL.
     pub file_data: String,
 }
 

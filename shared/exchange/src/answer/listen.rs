@@ -39,7 +39,7 @@ struct AnswerCall {
     arguments: String,
     /// Whether the answer's own model made it, and no agent inside of the answer.
     is_main: bool,
-    /// Whose turn it is.
+    /// The stage of the call, which says who has to act.
     stage: AnswerCallStage,
 }
 

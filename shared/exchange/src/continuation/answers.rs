@@ -61,9 +61,9 @@ pub struct Telling<'a> {
 /// What a door does when a run fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Breaks {
-    /// It reports the failure in words.
+    /// The door reports the failure in words.
     Never,
-    /// It breaks the answer off without words.
+    /// The door breaks the answer off without words.
     Off,
 }
 

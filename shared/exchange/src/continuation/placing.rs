@@ -16,7 +16,7 @@ pub enum Extent {
     Perhaps,
 }
 
-/// Where the messages of a request belong.
+/// The place of a request's messages in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placing {
     /// The conversation goes on. The messages from this index on are new.

@@ -26,7 +26,7 @@ pub struct Trace {
     pub(super) meant: Meant,
 }
 
-/// By what a conversation is recognized.
+/// What a conversation is recognized by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Meant {
@@ -97,7 +97,7 @@ impl Trace {
 /// A run that a caller had begun, read back from its conversation.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// How the caller is recognized.
+    /// The trace by which the caller is recognized.
     pub trace: Trace,
     /// The run that it began.
     pub(super) run: RunId,

@@ -90,7 +90,7 @@ impl LoopSearch<'_> {
         Some(NamedAnswer { id: agent_loop, point: point.clone(), is_head: false })
     }
 
-    /// Where the request belongs.
+    /// The loop that the request belongs to, and why.
     pub(super) fn find(self, asked: &RequestDigest, named: Option<NamedAnswer>) -> LoopMatch {
         let again = |id| LoopMatch::Retry { id };
         if let Some(found) = self.retry(asked).map(again) {

@@ -60,9 +60,9 @@ pub(super) enum LoopState {
 /// Whether a loop has given its conversation a title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoopTitle {
-    /// It has not: another loop may.
+    /// The loop has given no title: another loop may.
     Untold,
-    /// It has, or the conversation had one before the loop was known.
+    /// The loop has given a title, or the conversation had one before the loop was known.
     Told,
 }
 
@@ -268,7 +268,7 @@ impl AgentLoop {
     }
 }
 
-/// All loops that are remembered.
+/// All loops that are remembered, and what finds them.
 #[derive(Debug, Default)]
 pub(super) struct LoopMemory {
     loops: BTreeMap<u64, AgentLoop>,

@@ -28,14 +28,13 @@ pub(super) struct OutputContract {
 /// Whether the calls of an answer are the answer itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputVerdict {
-    /// They are not: the caller executes them.
+    /// The calls are not the answer: the caller executes them.
     No,
-    /// They are: the request forced the model to call this tool.
+    /// The calls are the answer: the request forced the model to call this tool.
     Forced,
-    /// They are: one of them calls a tool that ends the loop.
+    /// The calls are the answer: one of them calls a tool that ends the loop.
     Ends,
-    /// They may be: the model had to call a tool, so nothing else could be the end, and the tool was never
-    /// seen to be executed.
+    /// The calls may be the answer: the model had to call a tool, so nothing else could be the end, and the tool was never seen to be executed.
     Perhaps,
 }
 

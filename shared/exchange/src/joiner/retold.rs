@@ -67,7 +67,7 @@ impl AnswerLetters {
 /// The text of a turn that may be an answer in other words.
 pub(super) struct RetoldText {
     text: String,
-    /// How many bytes may still be compared.
+    /// The number of bytes that may still be compared.
     left: Cell<usize>,
 }
 
@@ -133,7 +133,7 @@ pub(super) struct ToolFailure<'t> {
     pub(super) before: &'t str,
     /// The name of the tool.
     pub(super) tool: &'t str,
-    /// All that is told of the failure.
+    /// The text about the failure.
     pub(super) told: &'t str,
 }
 

@@ -45,7 +45,7 @@ pub(super) struct PlacementStep<'a> {
 /// Where the words with which the user begins a run stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunBeginning {
-    /// Before its start.
+    /// Before the start of the run.
     Before,
     /// Inside of it, after its start. Another run of the conversation goes on, in which they would stand if they named
     /// none that is there.
@@ -62,7 +62,7 @@ struct PlacementFields {
     fork_of: Option<ForkPoint>,
     /// The events that the request adds.
     events: Decoded,
-    /// Which of them are only history: the conversation may have them from elsewhere.
+    /// The range of `events` that are only history: the conversation may have them from elsewhere.
     history: Range<usize>,
     /// The run that ended because this request begins another one.
     ended: Option<RunId>,

@@ -31,9 +31,9 @@ use model::limits::{HISTORY_MESSAGES_MAX, NOTE_BYTES_MAX};
 /// Collects in `out` the events of what a request adds.
 #[derive(Debug)]
 pub(super) struct RequestRecorder<'a> {
-    /// The request.
+    /// The request whose events are collected.
     pub(super) request: &'a ModelRequest,
-    /// Its turns and their hashes.
+    /// The turns of the request and their hashes.
     pub(super) asked: &'a RequestDigest,
     /// The events so far.
     pub(super) out: Decoded,

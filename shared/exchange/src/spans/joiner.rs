@@ -35,7 +35,7 @@ use trace::SpanTrace;
 /// The events that spans add to one conversation.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConversationEvents {
-    /// The conversation.
+    /// The id of the conversation.
     pub conversation: ConversationId,
     /// The events, in order. Their seq and time are 0 until they are appended.
     pub envelopes: Vec<Envelope>,

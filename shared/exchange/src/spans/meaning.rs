@@ -18,7 +18,7 @@ pub(super) use said::{SpanMessage, SpanPiece};
 /// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpanRole {
-    /// A model call.
+    /// A call of a model.
     Model,
     /// The execution of a tool.
     Tool,
@@ -41,7 +41,7 @@ pub(super) struct SpanMeaning {
     pub(super) model: Option<String>,
     /// What was said before, system prompt first.
     pub(super) input: Vec<SpanMessage>,
-    /// What was answered.
+    /// What the model answered.
     pub(super) output: Vec<SpanMessage>,
     /// The tokens, as far as the span says.
     pub(super) usage: Option<Usage>,

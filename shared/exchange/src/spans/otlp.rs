@@ -15,16 +15,16 @@ mod protobuf;
 /// The encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OtlpEncoding {
-    /// `application/x-protobuf`.
+    /// Protocol buffers, `application/x-protobuf`.
     Protobuf,
-    /// `application/json`.
+    /// JSON, `application/json`.
     Json,
 }
 
 /// The content of a body.
 #[derive(Debug, Default, PartialEq)]
 pub struct OtlpExport {
-    /// The spans.
+    /// The spans of the body that have ended.
     pub spans: Vec<FinishedSpan>,
     /// The number of spans that were rejected.
     pub rejected: u64,

@@ -75,7 +75,7 @@ pub fn bound(event: &mut Event) -> Option<Event> {
 /// What was cut so far.
 #[derive(Default)]
 struct Truncation {
-    /// Which fields, how long they were, and the limits; `None` while nothing was cut.
+    /// The fields that were cut, how long they were, and the limits, in words; `None` while nothing was cut.
     said: Option<String>,
 }
 

@@ -43,13 +43,13 @@ pub struct Cost {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Cost"))]
 pub(crate) struct CostShape {
-    /// How much, in decimal digits: `"0.0123"`.
+    /// The amount in decimal digits: `"0.0123"`.
     amount: String,
     /// The code of the currency, three capital letters.
     currency: String,
 }
 
-/// It is no amount of money.
+/// The error for a text that is no amount of money.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{amount:?} of {currency:?} is no amount of money")]
 pub struct CostError {
@@ -82,24 +82,24 @@ impl Cost {
         Self::parse(&amount.to_string(), currency)
     }
 
-    /// How much, in 10⁻¹² of the currency.
+    /// The amount, in 10⁻¹² of the currency.
     pub fn picos(&self) -> u64 {
         self.picos
     }
 
-    /// In which currency.
+    /// The currency of the amount.
     pub fn currency(&self) -> Currency {
         self.currency
     }
 
-    /// How much, in decimal digits, without zeros that say nothing.
+    /// The amount in decimal digits, without trailing zeros.
     pub fn amount(&self) -> String {
         let (whole, places) = (self.picos / UNIT, self.picos % UNIT);
         let text = format!("{whole}.{places:012}");
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     }
 
-    /// Both together; in the currency of this one, where the other is in another and so cannot be added.
+    /// The sum, in the currency of `self`. An amount in another currency cannot be added and is left out.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let more = if other.currency == self.currency { other.picos } else { 0 };

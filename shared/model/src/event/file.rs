@@ -18,21 +18,21 @@ use crate::limits::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MessageFile {
-    /// What it is called.
+    /// The name of the file.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
-    /// Its media type, as `image/png`.
+    /// The media type of the file, such as `image/png`.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub mime: CompactString,
-    /// Its size in bytes; the hub fills it in.
+    /// The size of the file in bytes; the hub fills it in.
     #[serde(default)]
     pub bytes: u64,
     /// The name under which the hub has its contents; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub hash: Option<CompactString>,
-    /// Its contents in base64: on its way to the hub, and in exports. The hub keeps them apart.
+    /// The contents of the file in base64: on the way to the hub, and in exports. The hub keeps them apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
 }
@@ -43,14 +43,14 @@ pub struct MessageFile {
 pub enum FileKind {
     /// PNG, JPEG, GIF, WebP.
     Image,
-    /// PDF.
+    /// A PDF document.
     Pdf,
     /// Texts: plain, Markdown, CSV, JSON and others, in UTF-8.
     Text,
 }
 
 impl FileKind {
-    /// All kinds.
+    /// All kinds of files.
     pub const ALL: [Self; 3] = [Self::Image, Self::Pdf, Self::Text];
 
     /// The word for it in settings and lists.
@@ -93,19 +93,19 @@ pub enum FileError {
     /// No model takes files of this type.
     #[error("the file {0:?} is of the type {1:?}; PNG, JPEG, GIF, WebP, PDF and texts are taken")]
     Kind(String, String),
-    /// It is too large; the value is its size in bytes.
+    /// The file is too large; the values are its name and its size in bytes.
     #[error("the file {0:?} has {1} bytes, the limit is {FILE_BYTES_MAX}")]
     TooLarge(String, u64),
-    /// It is empty.
+    /// The file is empty; the value is its name.
     #[error("the file {0:?} is empty")]
     Empty(String),
-    /// Its contents are no base64.
+    /// The contents of the file are no base64; the value is its name.
     #[error("the contents of the file {0:?} are not base64 with the standard alphabet and padding")]
     NoBase64(String),
-    /// There are too many; the value is their number.
+    /// The message has too many files; the value is their number.
     #[error("{0} files come with the message, the limit is {FILES_PER_MESSAGE_MAX}")]
     TooMany(usize),
-    /// Together they are too large; the value is their size in bytes.
+    /// The files of the message are too large together; the value is their size in bytes.
     #[error("the files of the message have {0} bytes together, the limit is {FILES_BYTES_MAX}")]
     TooLargeTogether(u64),
 }
@@ -121,7 +121,7 @@ impl MessageFile {
         Self { name, mime: mime.into(), bytes, hash: None, data: Some(data) }
     }
 
-    /// Its kind; `None` for one that no model takes.
+    /// The kind of the file; `None` for one that no model takes.
     pub fn kind(&self) -> Option<FileKind> {
         FileKind::of(&self.mime)
     }
@@ -177,7 +177,7 @@ fn is_base64(text: &str) -> bool {
     is_padded && bare.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
 }
 
-/// How many bytes `base64` stands for.
+/// The number of bytes that `base64` stands for.
 fn decoded_bytes(base64: &str) -> u64 {
     let bare = base64.trim_end_matches('=').len() as u64;
     bare.saturating_mul(3) / 4

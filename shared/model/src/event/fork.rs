@@ -1,4 +1,4 @@
-//! Where a fork comes from.
+//! The origin of a fork.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::position::{Epoch, Seq};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Origin {
-    /// The other one.
+    /// The id of that conversation.
     pub conversation: ConversationId,
     /// The life of its log then.
     pub epoch: Epoch,

@@ -13,27 +13,27 @@ use crate::limits::{
     LABEL_NOTE_BYTES_MAX, LABEL_TAG_CHARS_MAX, LABEL_TAGS_MAX, LABEL_TITLE_BYTES_MAX, NAME_BYTES_MAX,
 };
 
-/// A change of what people made of a conversation. Fields that are absent stay as they are.
+/// A change of the labels of a conversation. Fields that are absent stay as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LabelChange {
     /// The title that somebody gives it; empty to go back to the title that its runs say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Whether it stands before the others in the list.
+    /// Whether the conversation is pinned: it stands before the others in the list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pinned: Option<bool>,
-    /// Whether the list leaves it out unless it is asked for.
+    /// Whether the conversation is archived: the list leaves it out unless it is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
-    /// All its tags, in order: single words, at most [`LABEL_TAGS_MAX`].
+    /// All tags of the conversation, in order: single words, at most [`LABEL_TAGS_MAX`].
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub tags: Option<Vec<CompactString>>,
-    /// A note about it; empty for none.
+    /// A note about the conversation; empty for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What somebody thinks of a run or a message.
+    /// A rating of a run or a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rating: Option<Rating>,
     /// The name of the principal who changed it, where the hub knows names.
@@ -45,26 +45,26 @@ pub struct LabelChange {
 /// Why a change is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
-    /// It changes nothing.
+    /// The change has no field that changes anything.
     #[error("it changes nothing: give at least one of `title`, `pinned`, `archived`, `tags` and `note`")]
     Nothing,
     /// A text is too long.
     #[error("`{field}` has {bytes} bytes, the limit is {max}")]
     TooLong {
-        /// Which text.
+        /// The name of the field that is too long.
         field: &'static str,
-        /// How long it is, in bytes.
+        /// The length of the text, in bytes.
         bytes: usize,
-        /// How long it may be, in bytes.
+        /// The limit of its length, in bytes.
         max: usize,
     },
     /// A rating names neither a run nor a message, or both.
     #[error("a rating needs `run` or `message`, and not both")]
     RatesNothing,
-    /// There are too many tags.
+    /// There are too many tags; the value is their number.
     #[error("`tags` has {0} tags, the limit is {LABEL_TAGS_MAX}")]
     TooManyTags(usize),
-    /// A tag is no single word.
+    /// A tag is not a single word; the value is its beginning.
     #[error(
         "`tags` has {0:?}, which is no tag: 1 to {LABEL_TAG_CHARS_MAX} characters without spaces and commas"
     )]
@@ -101,8 +101,8 @@ impl LabelChange {
         Ok(self)
     }
 
-    /// The same within the bounds, whoever made it: long texts are cut, and tags that are none are left out. `say` is told of each field
-    /// that was over its bound, in words.
+    /// Cuts texts that are too long, and drops tags that are not valid, whoever made the change. Calls `say` with a text for each field that was over
+    /// its bound.
     pub(crate) fn cut(&mut self, mut say: impl FnMut(String)) {
         let bytes =
             |field: &str, bytes: usize, max: usize| format!("{field}: {bytes} bytes, the limit is {max}");

@@ -12,23 +12,23 @@ use super::label::{LabelError, beginning, fits};
 use crate::ids::{MessageId, RunId};
 use crate::limits::{NAME_BYTES_MAX, RATING_WHY_BYTES_MAX};
 
-/// What somebody thinks of one run or one message. Of each the last rating counts.
+/// A rating of one run or one message. The last rating of each counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rating {
-    /// The run that is meant.
+    /// The id of the run that is rated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// The message that is meant, in the place of a run.
+    /// The id of the message that is rated, in the place of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessageId>,
     /// Whether it is good. Absent takes a rating back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good: Option<bool>,
-    /// Why, in a few words; absent for no reason.
+    /// The reason, in a few words; absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Who rated, where the hub knows names. In an event it stands beside the rating.
+    /// The name of who rated, where the hub knows names. In an event it stands beside the rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub by: Option<CompactString>,
@@ -50,7 +50,7 @@ impl Rating {
         self.why.as_deref().map_or(Ok(()), |why| fits("why", why, RATING_WHY_BYTES_MAX))
     }
 
-    /// The same within the bounds; `say` is told of each field that was over its own.
+    /// Cuts texts that are too long. Calls `say` with a text for a reason that was over its bound.
     pub(super) fn cut(&mut self, say: &mut impl FnMut(String)) {
         if let Some(why) = self.why.as_mut().filter(|why| why.len() > RATING_WHY_BYTES_MAX) {
             say(format!("why: {} bytes, the limit is {RATING_WHY_BYTES_MAX}", why.len()));

@@ -1,4 +1,4 @@
-//! Events about runs and agents.
+//! Payloads of events about runs and agents.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ pub const PUBLISHER_LOST: &str = "publisher_lost";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunStart {
-    /// The model that answers.
+    /// The name of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
-    /// The dialect that it came in.
+    /// The name of the dialect in which the run came.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub dialect: Option<CompactString>,
-    /// What the run, and so the conversation, is about.
+    /// The title of the run, and so of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The name of the main agent.
@@ -38,18 +38,18 @@ pub struct RunStart {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunUpdate {
-    /// The model that answers.
+    /// The name of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
-    /// What it is about.
+    /// The title of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Why the model stopped, in its own word.
+    /// The reason why the model stopped, in the provider's word.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
-    /// Tokens of one more model call, added to the run's, and to those of the sub-agent that the event names.
+    /// The tokens of one more model call, added to those of the run and of the sub-agent that the event names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
@@ -58,13 +58,13 @@ pub struct RunUpdate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunEnd {
-    /// How it ended.
+    /// The status with which the run ended.
     pub status: RunStatus,
-    /// Why the model stopped, in its own word.
+    /// The reason why the model stopped, in the provider's word.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub finish_reason: Option<CompactString>,
-    /// Tokens of the whole run; replaces what was added up.
+    /// The tokens of the whole run, which replace what was added up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Nobody said so but the hub, for a publisher that was lost. Whatever else comes of the run lets it go on with all
@@ -77,23 +77,23 @@ pub struct RunEnd {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentStart {
-    /// Its name.
+    /// The name of the sub-agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub name: Option<CompactString>,
-    /// The agent that called it; nothing for the main one.
+    /// The id of the sub-agent that called it; `None` for the main agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<AgentId>,
-    /// How deep it stands, 1 for a child of the main agent; computed from the parent where absent.
+    /// The depth of the sub-agent, 1 for a child of the main agent; computed from the parent where absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// The tool call that started it.
+    /// The id of the tool call that started it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolCallId>,
-    /// What it is to do.
+    /// The task of the sub-agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The model that answers; the one that was known where absent.
+    /// The name of the model; absent to keep the one that was known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
@@ -106,9 +106,9 @@ pub struct AgentStart {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentEnd {
-    /// How it ended.
+    /// The status with which the sub-agent ended.
     pub status: RunStatus,
-    /// The model that answered; the one that was known where absent.
+    /// The name of the model; absent to keep the one that was known.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub model: Option<CompactString>,
@@ -119,51 +119,51 @@ pub struct AgentEnd {
 }
 
 impl AgentEnd {
-    /// It ended with `status`; more is not known.
+    /// An end with `status` and no further fields.
     pub fn of(status: RunStatus) -> Self {
         Self { status, ..Self::default() }
     }
 }
 
-/// How a run or an agent stands.
+/// The status of a run or of a sub-agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It goes on.
+    /// The run or agent has not ended.
     #[default]
     Running,
-    /// It came to its end.
+    /// The run or agent completed.
     Complete,
-    /// It failed.
+    /// The run or agent failed.
     Error,
-    /// Somebody stopped it.
+    /// Somebody stopped the run or agent.
     Cancelled,
-    /// It broke off: the stream ended without its end, or the publisher was lost.
+    /// The run or agent broke off: the stream ended without its end, or the publisher was lost.
     Interrupted,
 }
 
-/// Tokens. All counts are whole tokens; absent means that nobody said.
+/// Counts of tokens. Absent means that nobody said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Usage {
-    /// Read by the model.
+    /// Input tokens, read by the model.
     pub input_tokens: u64,
-    /// Written by the model.
+    /// Output tokens, written by the model.
     pub output_tokens: u64,
-    /// Of those written, for reasoning.
+    /// Output tokens that were spent on reasoning.
     pub reasoning_tokens: u64,
-    /// Of those read, from a cache.
+    /// Input tokens that were read from a cache.
     pub cached_tokens: u64,
-    /// What they cost, as far as anybody knows.
+    /// The cost of the tokens, as far as anybody knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<super::CostShape>"))]
     pub cost: Option<Cost>,
 }
 
 impl Usage {
-    /// Read and written.
+    /// The sum of input and output tokens.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
@@ -174,7 +174,7 @@ impl Usage {
         Self { cost: self.cost.or_else(|| known.and_then(|known| known.cost)), ..self }
     }
 
-    /// The sum of two model calls.
+    /// The sum of the tokens of two model calls.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Events about tool calls.
+//! Payloads of events about tool calls.
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ use crate::json::Json;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolStart {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
     /// The name of the tool, as far as it is known.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
-    /// The provider executes it itself (web search and the like).
+    /// Whether the provider executes the call itself (web search and the like).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server: bool,
     /// The id that the source gives it, where another call of the run had that id before.
@@ -28,14 +28,14 @@ pub struct ToolStart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolStateChange {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
-    /// The new state.
+    /// The new state of the call.
     pub state: ToolState,
-    /// How long it waited before it was executed, in milliseconds, by the publisher.
+    /// The time that the call waited before it was executed, in milliseconds, by the publisher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_ms: Option<u64>,
-    /// How long it was executed, in milliseconds, by the publisher.
+    /// The time for which the call was executed, in milliseconds, by the publisher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec_ms: Option<u64>,
 }
@@ -44,23 +44,23 @@ pub struct ToolStateChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
-    /// What it gave back: a string or any JSON.
+    /// The result of the call: a string or any JSON.
     pub output: Json,
-    /// Whether it failed.
+    /// Whether the tool call failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// How long it waited before it was executed, in milliseconds, by the publisher.
+    /// The time that the call waited before it was executed, in milliseconds, by the publisher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queued_ms: Option<u64>,
-    /// How long it was executed, in milliseconds, by the publisher.
+    /// The time for which the call was executed, in milliseconds, by the publisher.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exec_ms: Option<u64>,
-    /// Files that came with it.
+    /// Files that came with the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Json>,
-    /// Things to embed that came with it.
+    /// Things to embed that came with the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embeds: Option<Json>,
     /// Where the whole output is, when this is only its beginning, as a string.
@@ -69,7 +69,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// What `tool` gave back, and nothing else that is known of it. `null` is an empty text: written as it is, readers would take
+    /// A result of `tool` with nothing else that is known of it. `null` becomes an empty text: written as it is, readers would take
     /// it for a result that is not said.
     pub fn new(tool: ToolCallId, output: Json, is_error: bool) -> Self {
         let output = if output.as_str() == "null" { Json::string("") } else { output };
@@ -90,7 +90,7 @@ impl ToolResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultRef {
-    /// Its bytes as JSON.
+    /// The size of the result as JSON, in bytes.
     pub bytes: u64,
     /// The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -101,18 +101,18 @@ pub struct ResultRef {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolProgress {
-    /// The call.
+    /// The id of the tool call.
     pub tool: ToolCallId,
-    /// What it does now.
+    /// The text of the report: what the tool does now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Units done.
+    /// The number of units that are done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<u64>,
-    /// Units in all.
+    /// The number of all units.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<u64>,
-    /// What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
+    /// The kind of the report, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
     /// tool's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
@@ -140,32 +140,32 @@ impl ToolProgress {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolState {
-    /// The model still writes the arguments.
+    /// The model is still writing the arguments.
     #[default]
     Writing,
-    /// Written, not yet executed.
+    /// The call is written, and not executed yet.
     Pending,
-    /// Waits for a person.
+    /// The call waits for a person.
     Approval,
-    /// Runs.
+    /// The tool is executing.
     Executing,
-    /// Gave a result.
+    /// The tool gave a result.
     Complete,
-    /// Failed.
+    /// The tool failed.
     Error,
-    /// Stopped by a person or the agent.
+    /// A person or the agent stopped the call.
     Cancelled,
-    /// No result was recorded before the run ended.
+    /// The run ended before a result was recorded.
     Interrupted,
 }
 
 impl ToolState {
-    /// Whether it stays so.
+    /// Whether the state is final.
     pub fn is_final(self) -> bool {
         self >= Self::Complete
     }
 
-    /// The word on the wire.
+    /// The word for it on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Writing => "writing",

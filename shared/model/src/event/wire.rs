@@ -28,23 +28,23 @@ use crate::limits::NUMBER_MAX;
 /// Why a piece of JSON is no event.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// It is not a JSON object, or a field has the wrong type.
+    /// The text is not a JSON object, or a field has the wrong type.
     #[error("not a valid event: {0}")]
     Json(#[from] serde_json::Error),
     /// The kind cannot do without a field.
     #[error("a {kind} event needs the field {field:?}")]
     Missing {
-        /// The kind.
+        /// The kind of the event.
         kind: String,
-        /// The field.
+        /// The name of the missing field.
         field: &'static str,
     },
     /// A number is larger than [`NUMBER_MAX`].
     #[error("the field {field:?} has the number {number}, the largest that is taken is {NUMBER_MAX}")]
     Number {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// What it has.
+        /// The number in the field.
         number: u64,
     },
 }
@@ -57,13 +57,13 @@ pub(crate) struct WireEvent<'a> {
     /// The kind, as `part.delta`.
     #[serde(borrow)]
     k: Cow<'a, str>,
-    /// Of the envelope; set by the hub.
+    /// Of the envelope: the seq, set by the hub.
     pub(crate) seq: Option<u64>,
     /// Of the envelope: when the hub took the event, in milliseconds since 1970.
     pub(crate) at: Option<u64>,
     /// Of the envelope: when it happened, by the publisher's clock.
     pub(crate) producer_at: Option<u64>,
-    /// Of the envelope: who published it.
+    /// Of the envelope: the id of the publisher.
     pub(crate) publisher: Option<crate::ids::PublisherId>,
     /// Of the envelope: whether the hub itself wrote it.
     #[serde(default)]
@@ -158,7 +158,7 @@ pub(crate) fn parse_wire(json: &str) -> Result<(Event, WireEvent<'_>), EventErro
     parse_checked(json, |_wire| Ok(()))
 }
 
-/// The same, of an event from outside: its numbers are within [`NUMBER_MAX`].
+/// Reads an event from outside the hub: refuses numbers over [`NUMBER_MAX`].
 pub(crate) fn parse_received(json: &str) -> Result<(Event, WireEvent<'_>), EventError> {
     let (event, wire) = parse_checked(json, WireEvent::check_numbers)?;
     if let Kind::Fork { from } = &event.kind
@@ -409,7 +409,7 @@ impl WireEvent<'_> {
         })
     }
 
-    /// All other kinds.
+    /// Takes the fields of the kinds that the other functions do not handle.
     fn take_other_kind(&mut self) -> Result<Kind, EventError> {
         Ok(match &*self.k {
             "message" => Kind::Message(Message {

@@ -22,11 +22,11 @@ pub enum ConversationSection<'a> {
 /// A run, or a stretch of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunSection<'a> {
-    /// The run's id.
+    /// The id of the run.
     pub id: &'a RunId,
-    /// The run.
+    /// The view of the run.
     pub run: &'a RunView,
-    /// Which of [`RunView::items`] it is about.
+    /// The stretch of [`RunView::items`] that this section covers.
     pub items: Range<usize>,
     /// Whether nothing of the run comes behind it.
     pub is_last: bool,

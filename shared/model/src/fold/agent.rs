@@ -1,4 +1,4 @@
-//! Events about sub-agents.
+//! Folds the events about sub-agents into the view of their run.
 
 use super::RunFold;
 use crate::anomaly::AnomalyCode;

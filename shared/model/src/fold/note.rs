@@ -23,7 +23,7 @@ pub(super) fn custom(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, val
     add(run, scene, NoteBody::Custom { name: name.into(), value: bounded(value, limit) });
 }
 
-/// A foreign event.
+/// Folds a foreign event ([`Kind::Raw`](crate::event::Kind::Raw)) into the notes of the run, within the bound of their bytes.
 pub(super) fn raw(run: &mut RunView, scene: &mut RunFold<'_>, name: &str, value: &Json) {
     add_raw(run, scene, name, value);
 }

@@ -7,7 +7,7 @@ use crate::ids::PartId;
 use crate::limits::SIGNATURE_BYTES_MAX;
 use crate::view::{DeltaOddities, Item, PartView, RunView, Streamed};
 
-/// A text begins.
+/// Folds the start of a part into its run.
 pub(super) fn start(run: &mut RunView, scene: &mut RunFold<'_>, id: &PartId, kind: PartKind) {
     if run.parts.contains_key(id) {
         scene.note(AnomalyCode::PartStartedTwice, || id.to_string());

@@ -30,10 +30,10 @@ use crate::view::View;
 /// Why a text is no frame of a client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientFrameError {
-    /// It is not a JSON object, or a field has the wrong type.
+    /// The text is not a JSON object, or a field has the wrong type.
     #[error("not a valid frame: {0}")]
     Json(#[from] serde_json::Error),
-    /// Its type is not one of the protocol's.
+    /// The frame's type is not one of the protocol's.
     #[error("no frame has the type {0:?}")]
     UnknownType(String),
     /// A field is missing.
@@ -41,15 +41,15 @@ pub enum ClientFrameError {
     Missing {
         /// The type of the frame.
         frame: String,
-        /// The field.
+        /// The name of the missing field.
         field: &'static str,
     },
     /// The conversation's name is none. The number is that of the subscription or the `pub`.
     #[error("{error}")]
     Conversation {
-        /// The subscription.
+        /// The number of the subscription, if the frame was one for a subscription.
         sub: Option<SubscriptionId>,
-        /// The `pub`.
+        /// The id of the `pub`, if the frame was one.
         id: Option<u64>,
         /// What is wrong with it.
         error: ConversationIdError,
@@ -57,7 +57,7 @@ pub enum ClientFrameError {
     /// What a `sub` asks for cannot be had.
     #[error("{why}")]
     Wish {
-        /// The subscription.
+        /// The number of the subscription.
         sub: Option<SubscriptionId>,
         /// What is wrong with it.
         why: String,
@@ -65,9 +65,9 @@ pub enum ClientFrameError {
     /// An event of a `pub` is none.
     #[error("event {index} of the frame: {error}")]
     Event {
-        /// The `pub`.
+        /// The id of the `pub`.
         id: u64,
-        /// Which, from 0.
+        /// The index of the event in the frame, from 0.
         index: usize,
         /// What is wrong with it.
         error: EventError,
@@ -75,9 +75,9 @@ pub enum ClientFrameError {
     /// A `pub` with more than [`EVENTS_PER_PUBLISH_MAX`] events.
     #[error("the frame has {count} events, the limit is {EVENTS_PER_PUBLISH_MAX}")]
     TooManyEvents {
-        /// The `pub`.
+        /// The id of the `pub`.
         id: u64,
-        /// How many.
+        /// The number of events in the frame.
         count: usize,
     },
     /// What is to be done cannot be read.
@@ -93,13 +93,13 @@ pub enum ClientFrameError {
     /// A `pub` whose numbers do not fit its events.
     #[error("the frame has {count} events, which cannot be numbered from {first} to {last}")]
     Numbering {
-        /// The `pub`.
+        /// The id of the `pub`.
         id: u64,
-        /// `pfirst`.
+        /// The frame's `pfirst`.
         first: u64,
-        /// `pseq`.
+        /// The frame's `pseq`.
         last: u64,
-        /// How many events it has.
+        /// The number of events in the frame.
         count: usize,
     },
 }
@@ -292,7 +292,7 @@ fn id_of(raw: &str) -> CompactString {
 /// Why a text is no frame of a hub.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerFrameError {
-    /// It is not a JSON object, or a field has the wrong type.
+    /// The text is not a JSON object, or a field has the wrong type.
     #[error("not a valid frame: {0}")]
     Json(#[from] serde_json::Error),
     /// A field is missing.
@@ -301,7 +301,7 @@ pub enum ServerFrameError {
     /// An event is none.
     #[error("event {index} of the frame: {error}")]
     Event {
-        /// Which, from 0.
+        /// The index of the event in the frame, from 0.
         index: usize,
         /// What is wrong with it.
         error: EventError,

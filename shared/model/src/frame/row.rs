@@ -11,47 +11,47 @@ use crate::position::{Epoch, Seq};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ConversationRow {
-    /// Its name.
+    /// The id of the conversation.
     pub conversation: ConversationId,
-    /// What it is about.
+    /// The title of the conversation.
     pub title: Option<String>,
-    /// Where it was taken from, when it is a fork.
+    /// The place that it was taken from, when it is a fork.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Origin>,
-    /// How its newest run stands; nothing before the first.
+    /// The status of the newest run; nothing before the first.
     pub state: Option<RunStatus>,
     /// Whether that run goes on but nobody has spoken for it for a while.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stalled: bool,
-    /// What it does now, or how it ended, in a few words.
+    /// What the newest run does now, or how it ended, in a few words.
     pub activity: Option<String>,
     /// Why its newest run did not complete, as figures over time name it: the code of its error, else `error`, `interrupted` or
     /// `cancelled`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The life of its log.
+    /// The epoch: the life of the log.
     pub epoch: Epoch,
-    /// The newest seq.
+    /// The newest seq of the conversation.
     pub head: Seq,
-    /// When its newest run began.
+    /// When the newest run began, in milliseconds since 1970.
     pub started_at: u64,
-    /// When its newest run ended.
+    /// When the newest run ended, in milliseconds since 1970.
     pub ended_at: Option<u64>,
-    /// When the newest event was taken.
+    /// When the newest event was taken, in milliseconds since 1970.
     pub at: u64,
-    /// Runs in all.
+    /// The number of runs in the conversation.
     pub runs: u64,
-    /// Calls of the newest run.
+    /// The number of calls of the newest run.
     pub tools: u64,
-    /// Calls of the newest run that failed.
+    /// The number of calls of the newest run that failed.
     pub failed: u64,
-    /// Calls of the newest run that wait for a person.
+    /// The number of calls of the newest run that wait for a person.
     pub approvals: u64,
-    /// Sub-agents of the newest run.
+    /// The number of sub-agents of the newest run.
     pub agents: u64,
-    /// How many anomalies there were, in all.
+    /// The number of all anomalies of the conversation.
     pub anomalies: u64,
-    /// How many watch.
+    /// The number of viewers of the conversation.
     #[serde(default)]
     pub viewers: u64,
     /// The call of the newest run that executes longest.
@@ -66,7 +66,7 @@ pub struct ConversationRow {
     /// The tool of the first call of the newest run that waits for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks: Option<String>,
-    /// The model of the newest run.
+    /// The name of the newest run's model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The name of the main agent of the newest run.
@@ -75,7 +75,7 @@ pub struct ConversationRow {
     /// The name of the machine that the agent of the newest run runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// What all runs used together, as far as anybody said.
+    /// The tokens and costs of all runs together, as far as anybody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// The end of the last text of the newest run, while that goes on.
@@ -88,10 +88,10 @@ pub struct ConversationRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub used: Vec<CompactString>,
-    /// How many of its runs and messages people rated good.
+    /// The number of its runs and messages that people rated good.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub good: u64,
-    /// How many they rated bad.
+    /// The number of its runs and messages that people rated bad.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bad: u64,
     /// Whether somebody pinned it: it stands before the others.
@@ -106,14 +106,14 @@ pub struct ConversationRow {
     pub tags: Vec<CompactString>,
 }
 
-/// A call that executes, as the list tells of it.
+/// A call that is executing, in a row of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowCall {
-    /// The tool.
+    /// The name of the tool.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub name: CompactString,
-    /// Since when, by the hub's clock, in milliseconds since 1970.
+    /// When the call began to execute by the hub's clock, in milliseconds since 1970.
     pub since: u64,
 }
 

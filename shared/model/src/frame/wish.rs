@@ -1,4 +1,4 @@
-//! How a viewer wants to be told.
+//! The options of a subscription: its lens and its pace.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use crate::lens::Lens;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SubscriptionOptions {
-    /// What is seen.
+    /// The lens: which part of the conversation is sent.
     #[serde(flatten)]
     pub lens: Lens,
     /// The shortest time between two frames with events, in milliseconds: for who shows less often than that.
@@ -22,7 +22,7 @@ fn is_zero(number: &u16) -> bool {
 }
 
 impl SubscriptionOptions {
-    /// To see through `lens`, at once.
+    /// Options with this lens, without a least time between frames.
     pub fn of(lens: Lens) -> Self {
         Self { lens, min_interval_ms: 0 }
     }

@@ -6,21 +6,21 @@ use crate::event::{Class, Event, Kind, RunEnd, RunUpdate, ToolState};
 use crate::ids::{PartId, ToolCallId};
 use crate::view::{Item, RunView, ToolView, View};
 
-/// It makes its run.
+/// Flag: the event makes its run.
 pub(super) const RUN: u8 = 1;
-/// It makes its agent.
+/// Flag: the event makes its agent.
 pub(crate) const AGENT: u8 = 1 << 1;
-/// A piece of text makes its part or call, or tells that its call is executed.
+/// Flag: the event is a piece of text that makes its part or call, or tells that its call is executed.
 pub(super) const THING: u8 = 1 << 2;
-/// It changes a text that was whole already.
+/// Flag: the event changes a text that was whole already.
 pub(crate) const LATE: u8 = 1 << 3;
-/// The arguments of its call are whole with it, and it is not what usually says so.
+/// Flag: the arguments of the event's call are whole with it, and it is not of the kind that usually says so.
 pub(super) const WRITTEN: u8 = 1 << 4;
-/// It moves its agent below another one.
+/// Flag: the event moves its agent below another one.
 pub(super) const MOVES: u8 = 1 << 5;
-/// Its run is stalled no more.
+/// Flag: the event ends the stall of its run.
 pub(crate) const HEARD: u8 = 1 << 6;
-/// It takes back the loss of its run, and with that what the loss had closed.
+/// Flag: the event takes back the loss of its run, and with that what the loss had closed.
 pub(super) const REOPENS: u8 = 1 << 7;
 
 /// The effects of one event that its own fields do not show. The hub keeps them beside the event for as long as it is

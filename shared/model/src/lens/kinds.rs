@@ -16,7 +16,7 @@ pub(super) enum KindFamily {
     Tool,
     /// What a run says that it does.
     Status,
-    /// Failures.
+    /// Failures: `error`.
     Error,
     /// Events of a name that a publisher chose.
     Custom,
@@ -24,7 +24,7 @@ pub(super) enum KindFamily {
     Raw,
     /// What the stream did that it should not have done.
     Anomaly,
-    /// Tokens per second.
+    /// Tokens per second: `rate`.
     Rate,
 }
 
@@ -82,7 +82,7 @@ impl Kinds {
         Self(WORDS.iter().fold(0, |bits, (_, family)| bits | bit(*family)))
     }
 
-    /// This choice without what `words` name.
+    /// The choice without the kinds that `words` name.
     pub(crate) fn without(self, words: &[&str]) -> Self {
         let named = WORDS.iter().filter(|(word, _)| words.contains(word));
         Self(named.fold(self.0, |bits, (_, family)| bits & !bit(*family)))

@@ -1,4 +1,4 @@
-//! Which agents a viewer sees.
+//! Decides which agents a viewer sees.
 
 use super::{Agents, Lens};
 use crate::ids::AgentId;

@@ -24,13 +24,13 @@ use crate::mask::Mask;
 use crate::position::Seq;
 use crate::view::{Item, RunView, View};
 
-/// How an event is seen.
+/// Whether, and how, a viewer sees an event.
 enum Visibility {
-    /// Not at all.
+    /// The event is left out.
     No,
-    /// As it is, as far as the level allows.
+    /// The event is passed on, as far as the level allows.
     Yes,
-    /// As one of the run, since its agent is not seen.
+    /// The event is passed on as one of the run's main agent, since its own agent is not seen.
     OfTheRun,
 }
 
@@ -46,7 +46,7 @@ impl Lens {
         self.pass_below(None, events, marks, now)
     }
 
-    /// The same below a mask, which takes contents out of what passes. It is asked here, since whether a text is told once it is
+    /// As [`Self::pass`], below a mask, which takes contents out of what passes. The mask is applied here, since whether a text is told once it is
     /// whole must not depend on what a hidden one holds.
     pub(crate) fn pass_below(
         &self,
@@ -117,16 +117,16 @@ impl Lens {
 
 /// Passes events on, one after the other, as they are seen.
 struct LensFilter<'a> {
-    /// Through which lens.
+    /// The lens of the viewer.
     lens: &'a Lens,
-    /// Below which mask, if there is one.
+    /// The mask of the viewer's role, if there is one.
     mask: Option<&'a Mask>,
-    /// What has passed.
+    /// The events that have passed so far.
     out: Vec<Arc<Envelope>>,
 }
 
 impl LensFilter<'_> {
-    /// Takes one event.
+    /// Passes one event on, changes it, or leaves it out.
     fn event(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
         match self.lens.seen(&envelope.event, run) {
             Visibility::No => self.trace(envelope, mark, run),
@@ -171,7 +171,7 @@ impl LensFilter<'_> {
         self.out.push(Arc::new(Envelope { event, ..envelope.clone() }));
     }
 
-    /// At levels without deltas.
+    /// Passes an event on at a level without deltas.
     fn reduced(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
         let whole = self.lens.level == Level::Parts;
         let is_late = whole && mark.has(LATE);

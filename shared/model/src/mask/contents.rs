@@ -21,11 +21,11 @@ use crate::lens::{AGENT, EventEffects, HEARD, LATE, Lens};
 use crate::position::Seq;
 use crate::view::{RunView, View};
 
-/// What becomes of one event.
+/// The outcome for one event below a mask.
 enum MaskedEvent {
-    /// It is told as it is.
+    /// The event passes unchanged.
     Whole,
-    /// This is told in its place.
+    /// Another event is told in its place.
     Instead(Kind),
     /// Nothing is told but that its run goes on, where that is news.
     Trace,

@@ -4,9 +4,9 @@
 /// A piece of JSON that is painted in one colour.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonToken {
-    /// What it is.
+    /// The kind of the token, which decides its colour.
     pub kind: TokenKind,
-    /// Its text.
+    /// The text of the token.
     pub text: String,
 }
 
@@ -17,7 +17,7 @@ pub enum TokenKind {
     Plain,
     /// The name of a field.
     Key,
-    /// A string.
+    /// A JSON string.
     Text,
     /// A number, `true`, `false`, `null`.
     Word,

@@ -18,7 +18,7 @@ pub(super) struct RunUnfolder<'a> {
     pub(super) id: &'a RunId,
     /// How it stands; before its loss, if it was lost.
     run: &'a RunView,
-    /// The next item.
+    /// The index of the next item to write.
     next: usize,
     /// The item before which the run has ended; all of them when it goes on, or nothing came after its end.
     end: usize,

@@ -20,7 +20,7 @@ pub struct Label {
     /// Whether the list leaves it out unless it is asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
-    /// Its tags, at most [`crate::limits::LABEL_TAGS_MAX`].
+    /// The tags of the conversation, at most [`crate::limits::LABEL_TAGS_MAX`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub tags: Vec<CompactString>,
@@ -42,7 +42,7 @@ impl Label {
         *self == Self::default()
     }
 
-    /// The same within the bounds; for a state that comes from elsewhere.
+    /// A copy within the bounds, for a state that comes from elsewhere.
     #[must_use]
     pub fn bounded(&self) -> Self {
         let mut bounded = Self::default();

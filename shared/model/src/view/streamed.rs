@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::PART_BYTES_MAX;
 use crate::text::SharedText;
 
-/// FNV-1a's start value.
+/// The start value of FNV-1a with 64 bits.
 const HASH_START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// A text that grows. [`Streamed::len`] and [`Streamed::hash`] are those of the whole text, even where
@@ -29,7 +29,7 @@ pub struct Streamed {
     pub cut: u64,
     /// Bytes that never came.
     pub missing: u64,
-    /// Whether deltas overlapped.
+    /// Whether a delta overlapped with the text before it.
     pub overlapped: bool,
     /// Whether text came after the end.
     pub late: bool,
@@ -54,7 +54,7 @@ impl Default for Streamed {
 pub struct DeltaOddities {
     /// Bytes are missing before it.
     pub hole: bool,
-    /// It began before the end.
+    /// The delta began before the end of the text.
     pub overlap: bool,
 }
 

@@ -32,7 +32,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Enters a member.
+    /// Enters three bytes as a member.
     pub(super) fn enter(&mut self, [a, b, c]: [u8; 3]) {
         let [firsts, lasts] = &mut self.counts;
         let first = Self::class(&mut self.firsts, firsts, a, 0);

@@ -11,17 +11,17 @@ use crate::highlight::{cuts, tokens};
 use crate::kinds::{self, Change, Line, Numbered, Piece};
 use crate::store::use_store;
 
-/// How many lines each click adds.
+/// The number of lines that each click adds.
 const STEP: usize = 500;
 
 /// A line as it is drawn.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
-    /// Its CSS class; empty for none.
+    /// The CSS class of the line; empty for none.
     class: &'static str,
-    /// Its number.
+    /// The number of the line, if it has one.
     number: Option<usize>,
-    /// Its text with its line feed, in stretches that each have a class.
+    /// The text with its line feed, in stretches that each have a class.
     stretches: Vec<(String, String)>,
 }
 

@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use super::super::copy::Copy;
 use crate::kinds::{Node, glance, index_path, key_path, node};
 
-/// How many levels are unfolded at first.
+/// The number of levels that are unfolded at first.
 const OPEN_LEVELS: usize = 2;
 
 /// The most fields or items of a second level that is unfolded at first.
@@ -26,9 +26,9 @@ const TEXT_MAX: usize = 500;
 /// The value that the reader chose.
 #[derive(Debug, Clone, PartialEq)]
 struct Chosen {
-    /// Where it is, as `$.rows[3].name`.
+    /// The path of the value, as `$.rows[3].name`.
     path: String,
-    /// Its JSON as written.
+    /// The JSON of the value, as written.
     raw: Arc<str>,
 }
 
@@ -69,9 +69,9 @@ fn exact(raw: &str) -> String {
 struct Entry {
     /// The name of the field, or the index of the item.
     key: String,
-    /// Its path from the root.
+    /// The path of the entry from the root.
     path: String,
-    /// Its JSON as written.
+    /// The JSON of the value, as written.
     raw: Arc<str>,
 }
 

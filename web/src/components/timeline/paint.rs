@@ -39,7 +39,7 @@ pub(super) fn fit_canvas(
 /// Paints what the timeline has computed.
 pub(super) struct Brush<'a> {
     context: &'a CanvasRenderingContext2d,
-    /// Where the colours are.
+    /// The style from which the colours are read.
     style: Option<CssStyleDeclaration>,
     /// The colours that were looked up, by their names.
     known: Vec<(&'static str, String)>,

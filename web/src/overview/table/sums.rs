@@ -8,11 +8,11 @@ use crate::format;
 /// Sums over some rows. Nothing in them depends on the time, so they are right until one of the rows changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RowSums {
-    /// How many rows.
+    /// The number of rows.
     count: u64,
-    /// How many of them run.
+    /// The number of rows whose newest run goes on.
     running: u64,
-    /// How many of them wait for a person's approval or are stalled.
+    /// The number of rows that wait for a person's approval or are stalled.
     needy: u64,
     /// The tokens of all runs.
     tokens: u64,
@@ -42,7 +42,7 @@ impl RowSums {
         }
     }
 
-    /// Adds other sums.
+    /// Adds the sums of other rows.
     pub(super) fn plus(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
         self.running = self.running.saturating_add(other.running);

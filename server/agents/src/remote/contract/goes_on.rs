@@ -149,7 +149,7 @@ enum Form<'a> {
     Decision,
     /// About calls in the form of the agent inbox.
     Inbox(Vec<&'a Value>),
-    /// In any other form.
+    /// A form that is none of these.
     Anything,
 }
 

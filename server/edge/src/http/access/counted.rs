@@ -29,9 +29,9 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 /// What becomes of a body whose principal or address owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owing {
-    /// It waits.
+    /// The body waits.
     Waits,
-    /// It goes on.
+    /// The body goes on.
     GoesOn,
 }
 

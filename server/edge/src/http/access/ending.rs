@@ -112,7 +112,7 @@ impl HttpBody for Ending {
     }
 }
 
-/// All of a body.
+/// Reads all of a body into memory.
 #[cfg(test)]
 async fn collected(body: Body) -> Result<Bytes, axum::Error> {
     use http_body_util::BodyExt as _;

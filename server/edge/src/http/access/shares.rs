@@ -70,7 +70,7 @@ pub(crate) struct Made {
     /// The path with the secret.
     url: String,
     conversation: ConversationId,
-    /// When it expires, in milliseconds since 1970.
+    /// When the link expires, in milliseconds since 1970.
     expires: u64,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Row {
     role: Option<CompactString>,
     /// When it was made, in milliseconds since 1970.
     created: u64,
-    /// When it expires, in milliseconds since 1970.
+    /// When the link expires, in milliseconds since 1970.
     expires: u64,
     /// How often it may still be opened; absent if unbounded.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -52,7 +52,7 @@ struct Chat {
     tools: Vec<OfferedTool>,
     /// Answers in the last message to calls that wait for consent. None if an answer is regenerated.
     consents: Vec<Consent>,
-    /// Files, by name.
+    /// The names of files that are left out.
     left_out: Vec<String>,
     /// The id of the last message if it is an answer that goes on, with results of its calls.
     answer: Option<CompactString>,

@@ -45,7 +45,7 @@ impl DoorRequest {
     }
 }
 
-/// How a door writes its answer.
+/// The style in which a door writes its answer.
 #[derive(Debug, Default)]
 pub(super) struct AnswerStyle {
     /// What the encoder needs to know of the caller.

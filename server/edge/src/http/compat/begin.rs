@@ -54,7 +54,7 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(2);
 /// How long a caller waits at most for what another hub has told it to be seen here.
 const CAUGHT_UP_WITHIN: Duration = Duration::from_millis(500);
 
-/// How often it is looked for meanwhile.
+/// The time between two looks meanwhile.
 const CAUGHT_UP_LOOK: Duration = Duration::from_millis(10);
 
 /// Begins what a caller asks for. Only one begins at a time in the whole hub, because a caller that sends the

@@ -63,7 +63,7 @@ async fn chat(
     Ok(answer(&shared, wish(&shared, &headers, request).await?).await?)
 }
 
-/// Reads the request.
+/// Reads the request, and fails if it is not one of the dialect.
 async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<DoorRequest, Refusal> {
     let fields = object(&read(headers, request).await?)?;
     let (messages, left_out) = said(&fields)?;

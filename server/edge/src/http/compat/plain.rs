@@ -78,9 +78,9 @@ async fn wish(
 /// A chat of one user, as Ralph's clients name it. Agents elsewhere of the kind `ralph` are told both names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Chat {
-    /// `user_id`, never empty.
+    /// The name of the user: `user_id`, never empty.
     user: CompactString,
-    /// `chat_id`, never empty.
+    /// The name of the chat: `chat_id`, never empty.
     chat: CompactString,
 }
 
@@ -95,8 +95,8 @@ impl Chat {
         Ok(Self { user: field("user_id")?, chat: field("chat_id")? })
     }
 
-    /// Its conversation's name. A user name with a `-` that is not a UUID could be read as another user with
-    /// another chat; then a hash of both is appended.
+    /// The name of the chat's conversation. A user name with a `-` that is not a UUID could be read as another user with another chat; then a hash of
+    /// both is appended.
     fn name(&self) -> CompactString {
         let Self { user, chat } = self;
         if !user.contains('-') || is_uuid(user) {

@@ -56,7 +56,7 @@ pub(super) fn is_all(place: Option<&Value>) -> bool {
     place.and_then(Value::as_object).is_some_and(|fields| fields.keys().all(is_known))
 }
 
-/// Which of `given` the agent cannot pass on to its model, by name. Fails with `bad_request` for a form of the answer: its absence would be
+/// The names of fields in `given` that the agent cannot pass on to its model. Fails with `bad_request` for a form of the answer: its absence would be
 /// missed.
 pub(super) fn left_out(
     shared: &Shared,

@@ -8,7 +8,7 @@ use serde::Serialize;
 /// A figure over time, by the name in [`NAMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Figure {
-    /// Runs that began.
+    /// Runs that began in the time.
     Runs,
     /// Runs that ended, in whatever way.
     Ended,
@@ -16,7 +16,7 @@ pub(super) enum Figure {
     Failures,
     /// Tool calls that ended with a result.
     Calls,
-    /// Those of them that failed.
+    /// Tool calls that ended with a result and failed.
     CallFailures,
     /// A percentile of a latency: what took the time, and which percentile.
     Latency(Latency, u64),
@@ -36,16 +36,16 @@ pub(super) enum Figure {
     Cost,
     /// Calls for which a person was asked and answered.
     Waits,
-    /// How long those waited together.
+    /// How long those calls waited for a person, together, in milliseconds.
     WaitMs,
 }
 
-/// What takes time.
+/// The kinds of latency that are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Latency {
     /// A call of a tool.
     Tool,
-    /// A run.
+    /// A whole run.
     Run,
     /// A model, until it gives out the first of anything.
     First,
@@ -57,15 +57,15 @@ pub(super) enum Latency {
 pub(super) enum Unit {
     /// Things, such as runs.
     Count,
-    /// Milliseconds.
+    /// Milliseconds of time.
     Ms,
-    /// Tokens of models.
+    /// Tokens of a model.
     Tokens,
     /// Millionths of a currency.
     Micros,
 }
 
-/// All, by name.
+/// All figures with their names.
 const NAMES: [(&str, Figure); 23] = [
     ("runs", Figure::Runs),
     ("ended", Figure::Ended),

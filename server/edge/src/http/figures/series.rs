@@ -40,7 +40,7 @@ struct MetricSeries {
     series: Vec<Line>,
 }
 
-/// One line: a number for each step.
+/// A line: a number for each step.
 #[derive(Debug, Serialize)]
 struct Line {
     #[serde(flatten)]

@@ -25,7 +25,7 @@ use crate::state::Shared;
 /// What this hub does once it knows in which conversation another one has begun a run for its caller.
 pub(crate) type Learn = Box<dyn FnOnce(&ConversationId, &RunId) + Send>;
 
-/// Another hub must serve the request.
+/// The answer that another hub must serve the request.
 pub(super) struct Elsewhere {
     /// The conversation whose owner serves it.
     pub(super) conversation: ConversationId,
@@ -49,10 +49,10 @@ tokio::task_local! {
     static ASKED: Asked;
 }
 
-/// Who asks this hub.
+/// The sender of a request to this hub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asker {
-    /// A client.
+    /// A client of the hub.
     Client,
     /// Another hub, which has passed the request on.
     Hub,

@@ -26,7 +26,7 @@ struct RefusedThere {
     detail: String,
 }
 
-/// Where a command is carried out.
+/// The place where a command is carried out.
 #[derive(Debug)]
 pub(crate) enum Carried {
     /// This hub has the conversation, and gets the command back.

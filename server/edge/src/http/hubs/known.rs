@@ -44,7 +44,7 @@ pub(crate) const ORIGIN: HeaderName = HeaderName::from_static("fanlight-origin")
 /// can.
 #[derive(Debug, Clone)]
 pub(super) struct PassedFor {
-    /// This hub has it, or refuses the request.
+    /// The conversation: this hub has it, or refuses the request.
     pub(super) conversation: ConversationId,
     /// Whether the caller goes on in it, so that nothing is to be decided here.
     pub(super) is_decided: bool,
@@ -74,7 +74,7 @@ struct OnBehalf {
     /// The name of the role, which the receiving hub must have too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     role: Option<CompactString>,
-    /// Its token, for a call through the proxy.
+    /// The token of the principal, for a call through the proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token: Option<PassedToken>,
 }

@@ -47,7 +47,7 @@ pub(crate) struct MoveQuery {
     to: String,
 }
 
-/// Where a conversation is now.
+/// The answer that says where a conversation is now.
 #[derive(Debug, Serialize)]
 pub(crate) struct Moved {
     conversation: ConversationId,

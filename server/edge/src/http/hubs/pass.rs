@@ -200,11 +200,11 @@ fn purpose(parts: &Parts) -> Purpose {
     if is_found && !parts.uri.path().starts_with("/proxy/") { Purpose::Find } else { Purpose::Make }
 }
 
-/// Where a request went.
+/// The outcome of passing a request on.
 pub(super) enum Passed {
     /// This hub has the conversation.
     Here(Box<Parts>, Body),
-    /// Another one has answered.
+    /// Another hub has answered.
     There(Response),
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// Where references lead.
+/// The prefix of references in the document.
 const PLACE: &str = "#/components/schemas/";
 
-/// Where references lead in the files of `schema/`.
+/// The prefix of references in the files of `schema/`.
 const DEFINED: &str = "#/$defs/";
 
 /// The files with schemas of the wire. What both define is the same in both.

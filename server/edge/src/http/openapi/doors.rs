@@ -48,7 +48,7 @@ const STREAMED: &[Answer] = &[Answer::new(
     &[STREAM, Content::new("text/plain", r#"{"type":"string"}"#)],
 )];
 
-/// A chat completion.
+/// The answer to a chat completion.
 const COMPLETED: &[Answer] = &[Answer::new(
     200,
     "The answer, as a stream where `stream` is true.",
@@ -72,7 +72,7 @@ const fn told(path: &'static str, summary: &'static str) -> Operation {
     Operation::new("GET", path, "clients", summary).answers(OBJECT)
 }
 
-/// OpenAI's chat completions.
+/// The operation of OpenAI's chat completions at `path`.
 const fn completions(path: &'static str) -> Operation {
     Operation::new("POST", path, "clients", "Chat completions in OpenAI's form: the model is an agent")
         .headers(&[CONVERSATION])
@@ -89,12 +89,12 @@ const RESPONSE: &[Answer] = &[Answer::new(
     &[Content::json(r#"{"type":"object","required":["id","object","output"]}"#), STREAM],
 )];
 
-/// OpenAI's list of models.
+/// The operation of OpenAI's list of models at `path`.
 const fn models(path: &'static str) -> Operation {
     told(path, "The agents, as models in OpenAI's form").form(FailureForm::OpenAi)
 }
 
-/// One of them.
+/// The operation that shows one agent as a model at `path`.
 const fn model(path: &'static str) -> Operation {
     told(path, "One agent, as a model in OpenAI's form").fails(&[NotFound]).form(FailureForm::OpenAi)
 }
@@ -109,7 +109,7 @@ const fn set(
     Operation::new(method, path, "clients", summary).takes(body).answers(OBJECT).fails(SETTING)
 }
 
-/// All of them.
+/// All operations of the doors.
 pub(super) const OPERATIONS: &[Operation] = &[
     completions("/v1/chat/completions"),
     Operation::new("POST", "/v1/responses", "clients", "Responses in OpenAI's form: the model is an agent")

@@ -20,11 +20,11 @@ pub(super) const TAGS: [(&str, &str); 7] = [
 /// What the document says of one line of the table of access.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
-    /// As in the table of access: upper case, or `*`.
+    /// The method as in the table of access: upper case, or `*`.
     pub(super) method: &'static str,
-    /// As in the table of access; below a prefix for LangGraph's platform.
+    /// The path as in the table of access; below a prefix for LangGraph's platform.
     pub(super) path: &'static str,
-    /// One of [`TAGS`].
+    /// The tag, one of [`TAGS`].
     pub(super) tag: &'static str,
     /// What it does, in one line without a full stop.
     pub(super) summary: &'static str,
@@ -40,7 +40,7 @@ pub(super) struct Operation {
     pub(super) answers: &'static [Answer],
     /// The codes of failures, besides those that every request may get.
     pub(super) fails: &'static [ErrorCode],
-    /// How failures are written.
+    /// The form in which failures are written.
     pub(super) form: FailureForm,
 }
 
@@ -57,50 +57,50 @@ impl Operation {
         Self { method, path, tag, summary, about, query, headers, body, answers, fails, form }
     }
 
-    /// The same, with more about it.
+    /// Adds sentences that say more about the operation.
     pub(super) const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
 
-    /// The same, with parameters in the query.
+    /// Sets the parameters of the query.
     pub(super) const fn query(self, query: &'static [Parameter]) -> Self {
         Self { query, ..self }
     }
 
-    /// The same, with headers.
+    /// Sets the headers of the request that mean something.
     pub(super) const fn headers(self, headers: &'static [Parameter]) -> Self {
         Self { headers, ..self }
     }
 
-    /// The same, with a body.
+    /// Sets what the body of the request may be.
     pub(super) const fn takes(self, body: &'static [Content]) -> Self {
         Self { body, ..self }
     }
 
-    /// The same, with answers.
+    /// Sets the answers that are no failures.
     pub(super) const fn answers(self, answers: &'static [Answer]) -> Self {
         Self { answers, ..self }
     }
 
-    /// The same, with codes of failures.
+    /// Sets the codes of failures, besides those that every request may get.
     pub(super) const fn fails(self, fails: &'static [ErrorCode]) -> Self {
         Self { fails, ..self }
     }
 
-    /// The same, with failures in another form.
+    /// Sets the form in which failures are written.
     pub(super) const fn form(self, form: FailureForm) -> Self {
         Self { form, ..self }
     }
 }
 
-/// How the failures of an operation are written.
+/// The form in which the failures of an operation are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailureForm {
     /// `application/problem+json` with a code.
     Problem,
-    /// The same, or OpenAI's form from the handler.
+    /// `application/problem+json`, or OpenAI's form from the handler.
     OpenAi,
-    /// The same, or `{"detail": …}` from the handler.
+    /// `application/problem+json`, or `{"detail": …}` from the handler.
     Platform,
     /// A login form for browsers, or a problem.
     Page,
@@ -130,11 +130,11 @@ impl FailureForm {
 /// A parameter in the path, the query or a header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter {
-    /// Its name on the wire.
+    /// The name of the parameter on the wire.
     pub(super) name: &'static str,
     /// What it means, in a sentence.
     pub(super) about: &'static str,
-    /// Which values there are.
+    /// The values that it may have.
     pub(super) shape: Shape,
     /// Whether a request without it is refused.
     pub(super) is_needed: bool,
@@ -146,7 +146,7 @@ impl Parameter {
         Self { name, about, shape, is_needed: false }
     }
 
-    /// The same, which may not be left out.
+    /// Makes it a parameter that may not be left out.
     pub(super) const fn needed(self) -> Self {
         Self { is_needed: true, ..self }
     }
@@ -155,7 +155,7 @@ impl Parameter {
 /// The values of a parameter.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape {
-    /// Any text.
+    /// A text of any kind.
     Text,
     /// The name of a conversation. Its limit is in bytes, which a schema cannot say.
     Name,
@@ -194,7 +194,7 @@ impl Shape {
 /// A type of body, and what is in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Content {
-    /// The media type.
+    /// The media type of the body.
     pub(super) kind: &'static str,
     /// The name of a schema among the components, JSON that is one, or nothing for any body.
     pub(super) schema: &'static str,
@@ -213,7 +213,7 @@ impl Content {
         Self::new("application/json", schema)
     }
 
-    /// The same, which may be left out.
+    /// Makes it a body that may be left out.
     pub(super) const fn optional(self) -> Self {
         Self { is_needed: false, ..self }
     }
@@ -222,7 +222,7 @@ impl Content {
 /// An answer with a status.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Answer {
-    /// The status.
+    /// The HTTP status of the answer.
     pub(super) status: u16,
     /// What it means, in a sentence.
     pub(super) about: &'static str,

@@ -12,7 +12,7 @@ use super::parameters::{CONVERSATION, IF_NONE_MATCH};
 /// A document for a browser.
 const HTML: Content = Content::new("text/html", r#"{"type":"string"}"#);
 
-/// The page.
+/// The answer with the page as HTML.
 const PAGE: &[Answer] =
     &[Answer::new(200, "The page.", &[HTML]), Answer::new(304, "The client has it.", &[])];
 
@@ -27,7 +27,7 @@ const fn page(path: &'static str, summary: &'static str) -> Operation {
 /// A redirection to a path of the hub.
 const ELSEWHERE: Answer = Answer::new(303, "Go to Location.", &[]);
 
-/// Where a login leads.
+/// The parameter that says where a login leads.
 const NEXT: Parameter = Parameter::new("next", "The path of the hub to go to afterwards.", Shape::Text);
 
 /// Headers of the hub in calls through the proxy.
@@ -60,7 +60,7 @@ const fn proxied(path: &'static str) -> Operation {
         .form(FailureForm::Foreign)
 }
 
-/// All of them.
+/// All operations of the page.
 pub(super) const OPERATIONS: &[Operation] = &[
     page("/", "The page"),
     page("/c/{conversation}", "The page with one conversation"),

@@ -2,24 +2,24 @@
 
 use super::operation::{Parameter, Shape};
 
-/// The level of detail, agents and kinds of events that a reader wants.
+/// The level of detail that a reader wants.
 pub(super) const LEVEL: Parameter = Parameter::new(
     "level",
     "How much detail: states and results, whole texts too, or everything as it comes.",
     Shape::OneOf(&["critical", "parts", "deltas"]),
 );
-/// Kinds of events.
+/// The kinds of events that a reader wants.
 pub(super) const KINDS: Parameter =
     Parameter::new("kinds", "Kinds of events between commas; others are left out.", Shape::Text);
-/// An agent.
+/// The agent that a reader wants, with those below it.
 pub(super) const ROOT: Parameter = Parameter::new("root", "Only this agent and those below it.", Shape::Text);
-/// Levels of agents.
+/// The number of levels of agents that a reader wants.
 pub(super) const DEPTH: Parameter =
     Parameter::new("depth", "Only that many levels of agents.", Shape::Whole(0, Some(u32::MAX as u64)));
 /// The position after which events are wanted.
 pub(super) const AFTER: Parameter =
     Parameter::new("after", "A position, EPOCH:SEQ: only events after it. `-` is none.", Shape::Text);
-/// The same as browsers send it.
+/// The position after which events are wanted, as browsers send it.
 pub(super) const LAST_EVENT_ID: Parameter = Parameter::new(
     "Last-Event-ID",
     "As browsers send it when they connect again; it comes before `after`.",

@@ -41,23 +41,23 @@ const LIST: Answer = Answer::new(
     &[Content::json(r#"{"type":"array","items":{"type":"object"}}"#)],
 );
 
-/// A number.
+/// The answer with a number.
 const COUNT: Answer = Answer::new(200, "How many.", &[Content::json(r#"{"type":"integer","minimum":0}"#)]);
 
-/// A run as it goes on.
+/// The answer with a run, as a stream.
 const STREAM: Answer =
     Answer::new(200, "The run, as it goes on.", &[Content::new("text/event-stream", r#"{"type":"string"}"#)]);
 
-/// Nothing.
+/// The answer without a body.
 const NONE: Answer = Answer::new(204, "It was done.", &[]);
 
-/// Any object, or none.
+/// A body with any object, which may be left out.
 const SOMETHING: &[Content] = &[Content::json(r#"{"type":"object"}"#).optional()];
 
-/// A checkpoint.
+/// The body with a checkpoint.
 const AT: &[Content] = &[Content::json("PlatformCheckpoint")];
 
-/// The request of a run.
+/// The body that asks for a run.
 const WANTED: &[Content] = &[Content::json("PlatformRun")];
 
 const fn read(path: &'static str, summary: &'static str, answers: &'static [Answer]) -> Operation {
@@ -81,7 +81,7 @@ const fn change(
         .form(FailureForm::Platform)
 }
 
-/// How many are wanted.
+/// The parameter that limits the number of results.
 const LIMIT: Parameter = Parameter::new("limit", "How many at most.", Shape::Whole(0, None));
 
 /// All of them, below a prefix.

@@ -37,14 +37,14 @@ tokio::task_local! {
 /// What is known of the reader of one stream.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// How often a piece was asked for.
+    /// The number of times that a piece was asked for.
     asked: AtomicU64,
     /// Whether the last piece may not be taken yet.
     is_waiting: AtomicBool,
 }
 
 impl ConnectionInfo {
-    /// One stream of this connection.
+    /// Makes one stream of this connection.
     fn stream(&self) -> Self {
         Self { written: Arc::clone(&self.written), pace: Some(Pace::default()), ..Self::default() }
     }
@@ -156,7 +156,7 @@ impl HttpBody for PacedBody {
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
     tasks: TaskTracker,
-    /// How long a reader may take nothing.
+    /// The time for which a reader may take nothing.
     limit: Duration,
     connection: Arc<ConnectionInfo>,
     open: Arc<watch::Sender<usize>>,

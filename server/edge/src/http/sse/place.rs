@@ -18,7 +18,7 @@ use hub::{FrameCache, Snapshot, SnapshotNeed};
 pub(super) struct Event(&'static str, Vec<Bytes>);
 
 impl Event {
-    /// Its bytes on the wire. Without an id the position of the client does not change.
+    /// The event as bytes on the wire. Without an id the position of the client does not change.
     pub(super) fn with_id(self, id: Option<&str>) -> impl Iterator<Item = Bytes> {
         let Self(name, json) = self;
         let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();

@@ -46,7 +46,7 @@ pub(in crate::http) struct Answering {
 /// The runs that are encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All runs.
+    /// All runs of the conversation.
     All,
     /// The newest run, or the first that begins if there is none yet.
     Latest,

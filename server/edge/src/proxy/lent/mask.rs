@@ -47,12 +47,12 @@ impl KeyMask {
         (!held.is_empty()).then(|| held.into())
     }
 
-    /// Whether something waits.
+    /// Whether some bytes wait for the next ones.
     pub(in crate::proxy) fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Where the key begins in `bytes`.
+    /// The index at which the key begins in `bytes`.
     fn place(&self, bytes: &[u8]) -> Option<usize> {
         let first = *self.key.first()?;
         let starts = bytes.iter().enumerate().filter(|(_, byte)| **byte == first);

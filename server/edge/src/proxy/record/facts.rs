@@ -19,7 +19,7 @@ use event_log::clock;
 pub(in crate::proxy) struct Facts {
     /// The model API that it speaks.
     pub(in crate::proxy) api: ModelApi,
-    /// Its path at the upstream, without the query.
+    /// The path at the upstream, without the query.
     pub(in crate::proxy) path: String,
     /// The name of the upstream.
     pub(in crate::proxy) upstream: CompactString,
@@ -29,13 +29,13 @@ pub(in crate::proxy) struct Facts {
     pub(in crate::proxy) conversation: Option<ConversationId>,
     /// The session that a header names, if any.
     pub(in crate::proxy) session: Option<String>,
-    /// How often it was tried before.
+    /// The number of times that the call was tried before.
     pub(in crate::proxy) attempts_before: Option<u32>,
     /// The id of the tool call for which its agent works, if it says so.
     pub(in crate::proxy) parent: Option<String>,
     /// How its body is compressed; `None` if that is unknown here.
     pub(in crate::proxy) encodings: Option<Vec<Encoding>>,
-    /// Its keys, to remove them from what is recorded. They are dropped with the recording.
+    /// The keys of the caller, to remove them from what is recorded. They are dropped with the recording.
     pub(in crate::proxy) secrets: Arc<Secrets>,
 }
 

@@ -14,7 +14,7 @@ const HEAD_BYTES_MAX: usize = 14;
 /// A whole text message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Message {
-    /// Its bytes, compressed if `is_packed`.
+    /// The bytes of the message, compressed if `is_packed`.
     pub(super) bytes: Vec<u8>,
     /// Whether it is compressed (RFC 7692).
     pub(super) is_packed: bool,

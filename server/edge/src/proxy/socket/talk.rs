@@ -68,7 +68,7 @@ impl Talk {
         }
     }
 
-    /// How many calls are on their way.
+    /// The number of calls that are on their way.
     pub(super) fn answers(&self) -> usize {
         self.calls.len()
     }

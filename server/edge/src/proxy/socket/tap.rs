@@ -28,7 +28,7 @@ pub(super) enum Side {
 /// What the relay and the recorder share.
 #[derive(Debug, Default)]
 pub(super) struct Between {
-    /// How many answers are on their way.
+    /// The number of answers that are on their way.
     answers: AtomicUsize,
     /// Whether the copy has a hole.
     is_lost: AtomicBool,
@@ -166,8 +166,7 @@ impl Sink {
     }
 }
 
-/// Which sides compress each message independently (RFC 7692). Otherwise a message may refer to those before
-/// it.
+/// Says for each side whether it compresses each message independently (RFC 7692). Otherwise a message may refer to those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packing {
     caller_forgets: bool,

@@ -7,7 +7,7 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Bytes in the order in which they were added.
 #[derive(Debug, Default)]
 pub(in crate::proxy) struct BlockBuffer {
-    /// None is empty.
+    /// The blocks in order; none is empty.
     blocks: Vec<Vec<u8>>,
     /// The length of all together.
     bytes: usize,

@@ -116,7 +116,7 @@ impl World {
         }
     }
 
-    /// A link ends.
+    /// Ends the link between two machines.
     pub(super) fn lose(&mut self, (from, to): (usize, usize)) {
         let Some(link) = self.links.remove(&(from, to)) else { return };
         let (mine, theirs) = link.lives;
@@ -127,7 +127,7 @@ impl World {
         self.machines[to].rig = other;
     }
 
-    /// Everything is mended.
+    /// Mends every fault of the world.
     pub(super) fn mend(&mut self) {
         self.partitions.clear();
         self.database.recover();

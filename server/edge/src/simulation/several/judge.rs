@@ -61,7 +61,7 @@ impl World {
             })
     }
 
-    /// What must hold.
+    /// Asserts what must hold for all conversations.
     pub(super) fn judge(&mut self) {
         assert_eq!(self.database.broken(), Vec::<String>::new());
         let mut seen = Vec::new();

@@ -23,9 +23,9 @@ const ROOM: usize = 16 << 10;
 pub(super) struct Link {
     /// The lives of the two hubs.
     pub(super) lives: (i64, i64),
-    /// Counts the links of the world.
+    /// The number of the link among all links of the world.
     pub(super) number: u64,
-    /// What is followed.
+    /// The conversations that are followed over the link.
     pub(super) follows: Follows,
     /// Frames on their way to the other hub.
     frames: VecDeque<ClientFrame>,

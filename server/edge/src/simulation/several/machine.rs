@@ -18,9 +18,9 @@ const QUEUE_BYTES: usize = 32 << 10;
 /// A machine, and the hub that runs on it.
 #[derive(Debug)]
 pub(super) struct Machine {
-    /// How other hubs reach it.
+    /// The address under which other hubs reach it.
     pub(super) address: String,
-    /// Its hub; nothing while that is dead.
+    /// The hub on the machine; `None` while it is dead.
     pub(super) rig: Option<HubRig>,
     /// Until when it is paused, by the time of the world in milliseconds.
     pub(super) paused_until: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Machine {
     pub(super) is_cut: bool,
 }
 
-/// One life of a hub.
+/// A life of a hub.
 #[derive(Debug)]
 pub(super) struct HubRig {
     pub(super) hub: Arc<Hub>,
@@ -107,7 +107,7 @@ impl Machine {
         }
     }
 
-    /// It reaches the database again.
+    /// Connects the machine with the database again.
     pub(super) fn reconnect(&mut self) {
         self.is_cut = false;
         if let Some(rig) = &self.rig {
@@ -117,12 +117,12 @@ impl Machine {
 }
 
 impl HubRig {
-    /// How far its log has come.
+    /// The progress of its log.
     pub(super) fn progress(&self) -> Progress {
         self.log.progress().borrow().clone()
     }
 
-    /// Its upkeep, at this time of day.
+    /// Does the upkeep of the hub at the time `now`.
     pub(super) fn keep_up(&self, now: u64) {
         let idle = Duration::from_secs(30);
         self.hub.keep_up(now, MemoryBounds { conversations: 1_000, bytes: 1 << 30, idle });

@@ -16,7 +16,7 @@ pub(super) struct Speaker {
     pub(super) publisher: Publisher,
     /// The machine that it is connected with, and the life of the hub there.
     pub(super) at: (usize, Option<i64>),
-    /// Counts its connections.
+    /// The number of its connection, from the first on.
     pub(super) session: u64,
     /// What it was not told yet.
     owed: Vec<Owed>,
@@ -72,7 +72,7 @@ impl Speaker {
         &self.publisher.conversation
     }
 
-    /// Its connection ends: what was not acked is said again at the hub on another machine.
+    /// Ends the connection: what was not acked is said again at the hub on another machine.
     pub(super) fn hop(&mut self, machine: usize) {
         self.session += 1;
         self.at = (machine, None);

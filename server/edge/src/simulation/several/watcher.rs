@@ -13,7 +13,7 @@ use crate::peers;
 use crate::simulation::network::{Fate, MadeUp};
 use crate::ws::Feed;
 
-/// Its one subscription.
+/// The number of its one subscription.
 const SUB: u32 = 1;
 
 /// A viewer, and its socket.
@@ -44,11 +44,11 @@ struct Wire {
     is_prepared: bool,
 }
 
-/// What a socket waits for.
+/// What a socket waits for before it can begin.
 pub(super) enum Wanted {
-    /// Nothing.
+    /// The socket waits for nothing.
     Nothing,
-    /// That the hub follows its conversation at this address, with the events after this position.
+    /// The hub must follow its conversation at this address, with the events after this position.
     Follow(Arc<str>, Option<Position>),
 }
 
@@ -131,7 +131,7 @@ impl Watcher {
         }
     }
 
-    /// Its socket ends; the hub notices, if it lives.
+    /// Ends the socket; the hub notices, if it lives.
     pub(super) fn cut(&mut self, rig: Option<&HubRig>) {
         let Some(wire) = self.wire.take() else { return };
         wire.line.meet(Fate::Break);
@@ -148,7 +148,7 @@ impl Watcher {
         self.wire.as_ref().is_some_and(|wire| Some(wire.life) != life)
     }
 
-    /// It sees what the hub has, to the last byte.
+    /// Asserts that the viewer sees what the hub has, to the last byte.
     pub(super) fn must_see(&self, hub: &View) {
         assert_eq!(
             snapshot::hash(self.tracker.view()),
@@ -158,7 +158,7 @@ impl Watcher {
         );
     }
 
-    /// Where it is.
+    /// The machine that it goes to, and its position.
     pub(super) fn stands(&self) -> (usize, Option<Position>) {
         (self.machine, self.tracker.position())
     }

@@ -22,7 +22,7 @@ const STEPS: usize = 400;
 /// Machines with a hub.
 pub(super) const MACHINES: usize = 3;
 
-/// How often things happened in a world.
+/// The counts of what happened in a world.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Tally {
     /// Events that publishers made up.
@@ -45,7 +45,7 @@ pub(super) struct Tally {
     pub(super) resumes: u64,
 }
 
-/// One simulated history.
+/// The state of one simulated history.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) dice: Dice,
@@ -55,7 +55,7 @@ pub(super) struct World {
     pub(super) machines: Vec<Machine>,
     /// The links, by the machines of the hub that follows and of the one that is followed.
     pub(super) links: BTreeMap<(usize, usize), Link>,
-    /// How many links were asked for.
+    /// The number of links that were asked for.
     made_links: u64,
     /// Pairs of machines between which nothing arrives, the lower first.
     pub(super) partitions: BTreeSet<(usize, usize)>,

@@ -25,13 +25,13 @@ use sinks::{FileSink, FileSinkSettings};
 /// The part of the file that concerns calls of the provider.
 #[derive(Debug, Deserialize)]
 struct ProviderFile {
-    /// Where the provider is.
+    /// The table `provider`: its address and key.
     provider: ProviderEntry,
     /// How its answers are read and who else gets them.
     stream: Option<ProviderStream>,
 }
 
-/// The table `provider`.
+/// The table `provider` of the file.
 #[derive(Debug, Deserialize)]
 struct ProviderEntry {
     /// A known provider's name, or one of the user's own.
@@ -42,7 +42,7 @@ struct ProviderEntry {
     key_env: Option<String>,
 }
 
-/// The table `stream`.
+/// The table `stream` of the file.
 #[derive(Debug, Deserialize)]
 struct ProviderStream {
     /// Must not be false: the hub takes streams alone.
@@ -56,9 +56,9 @@ struct ProviderStream {
 
 /// What the file describes.
 pub(super) struct ReadProviderFile {
-    /// The provider.
+    /// The provider that answers.
     pub(super) provider: Provider,
-    /// Its dialect, if it is not a known one.
+    /// The dialect of the provider, if it is not a known one.
     pub(super) dialect: Option<UserDialect>,
     /// Further targets of its raw events.
     pub(super) sinks: Vec<StreamSink>,

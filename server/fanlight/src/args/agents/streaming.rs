@@ -47,7 +47,7 @@ pub(super) struct StreamingSettings {
     batch_ms: Option<u64>,
     /// Most bytes of text of one answer.
     text_bytes_max: Option<usize>,
-    /// How calls are found in texts.
+    /// The rules by which calls are found in texts.
     pub(super) text_rules: TextRules,
 }
 

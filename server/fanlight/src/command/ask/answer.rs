@@ -10,7 +10,7 @@ use model::{PartId, ToolCallId};
 /// What was shown of an answer.
 #[derive(Debug, Default)]
 pub(super) struct ShownAnswer {
-    /// How many bytes of each text.
+    /// The number of bytes that were shown of each text.
     texts: HashMap<PartId, usize>,
     /// The calls whose wait for approval was told.
     told: Vec<ToolCallId>,

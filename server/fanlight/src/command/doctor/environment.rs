@@ -33,9 +33,9 @@ const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"
 pub(super) enum There {
     /// Nothing answers, for this reason.
     Nobody(String),
-    /// A hub.
+    /// A hub answers.
     Hub,
-    /// Another program.
+    /// Another program answers.
     Other,
 }
 

@@ -28,14 +28,14 @@ struct UpstreamRow {
     name: String,
     /// The API, by its name in settings.
     api: String,
-    /// Where the hub sends calls.
+    /// The URL to which the hub sends calls.
     url: String,
 }
 
 /// The API of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ModelEndpoint {
-    /// How it is asked.
+    /// The API that the upstream speaks.
     pub(super) api: Api,
     /// Whether it is on this machine, so that it may need no key.
     pub(super) is_near: bool,

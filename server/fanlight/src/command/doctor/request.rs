@@ -26,7 +26,7 @@ pub(super) struct CheckRequest {
 /// The answer to a request.
 #[derive(Debug)]
 pub(super) struct HttpAnswer {
-    /// The status code.
+    /// The HTTP status of the answer.
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     /// The whole body; empty after an upgrade, or if it broke off.
@@ -44,7 +44,7 @@ impl CheckRequest {
         Self { url, head: Request::builder().method(Method::POST), body: body.into() }
     }
 
-    /// Adds a header.
+    /// Adds a header to the request.
     pub(super) fn header(self, name: HeaderName, value: &str) -> Self {
         Self { head: self.head.header(name, value), ..self }
     }

@@ -19,10 +19,10 @@ use super::hub::detail;
 use super::model::{ModelEndpoint, UpstreamList};
 use super::request::{CheckRequest, HttpAnswer, in_time, next_piece};
 
-/// What to check.
+/// An upstream that is to be checked, and how.
 #[derive(Debug)]
 pub(super) struct UpstreamProbe<'a> {
-    /// The upstream.
+    /// The name of the upstream.
     pub(super) name: &'a str,
     /// The base URL that an agent has, if not the default.
     pub(super) base_url: Option<&'a str>,
@@ -255,7 +255,7 @@ async fn streams(request: CheckRequest, model: ModelEndpoint) -> StreamCheck {
 
 /// What came of the request for an answer.
 struct StreamCheck {
-    /// Whether it streams.
+    /// The result of the check whether it streams.
     result: CheckResult,
     /// Whether the whole answer came.
     is_answered: bool,

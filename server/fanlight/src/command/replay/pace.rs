@@ -18,7 +18,7 @@ pub(super) struct RecordingPacer {
     at: Option<u64>,
 }
 
-/// How events are separated.
+/// The framing of a recording: what separates its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RecordingFraming {
     /// Each line is an event.

@@ -5,17 +5,17 @@ use crate::command::terminal::harmless;
 /// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextStyle {
-    /// Plain text.
+    /// Text without a style.
     Plain,
     /// The name of a speaker.
     Strong,
-    /// Thinking and notes.
+    /// Something less important: thinking and notes.
     Dim,
     /// A call that waits to be executed.
     Pending,
     /// A call that is being executed.
     Running,
-    /// Something successful.
+    /// Something that succeeded.
     Good,
     /// Something that failed.
     Bad,

@@ -51,7 +51,7 @@ enum OpenLine {
 /// Formats events as lines.
 #[derive(Debug)]
 pub(super) struct PrettyPrinter {
-    /// Colours, or none.
+    /// The colours, or none.
     paint: Palette,
     /// The text that was written last and may go on; `None` after a line of a step.
     open: Option<OpenLine>,
@@ -255,7 +255,7 @@ impl PrettyPrinter {
         out.push('\n');
     }
 
-    /// Appends a message.
+    /// Appends a message of the history.
     fn message(&mut self, role: &str, text: &str, out: &mut String) {
         self.break_line(out);
         out.push('\n');
@@ -324,7 +324,7 @@ impl PrettyPrinter {
         self.line(depth(run, agent), TextStyle::Strong, &format!("⤷ {name}{task}"), out);
     }
 
-    /// Appends a failure.
+    /// Appends a failure at this depth.
     fn error(&mut self, depth: usize, error: &ErrorFact, out: &mut String) {
         let retry = match (error.retryable, error.retry_after_ms) {
             (Some(true), Some(wait)) => format!(" (try again in {})", duration(wait)),

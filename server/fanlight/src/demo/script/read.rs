@@ -14,7 +14,7 @@ use super::{
 pub(in crate::demo) struct ScriptError {
     /// The line, counted from 1.
     line: usize,
-    /// The message.
+    /// What is wrong with the line.
     what: String,
 }
 
@@ -22,9 +22,9 @@ pub(in crate::demo) struct ScriptError {
 struct ScriptDirective<'a> {
     /// The line, counted from 1.
     line: usize,
-    /// How many `@` it begins with.
+    /// The number of `@` that it begins with.
     level: usize,
-    /// The first word.
+    /// The first word, without the `@`.
     verb: &'a str,
     /// The other words of the line.
     words: Vec<&'a str>,
@@ -49,13 +49,13 @@ impl ScriptDirective<'_> {
         self.words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
     }
 
-    /// The same as a number.
+    /// The value of `key=value` as a number.
     fn number(&self, key: &str) -> Result<Option<u32>, ScriptError> {
         let wrong = |_not_a_number| self.error(format!("{key} is no number"));
         self.value(key).map(|value| value.parse().map_err(wrong)).transpose()
     }
 
-    /// The same as a time in milliseconds, `otherwise` if the key is not there.
+    /// The value of `key=value` as a time in milliseconds, `otherwise` if the key is not there.
     fn span(&self, key: &str, otherwise: u64) -> Result<Duration, ScriptError> {
         let ms = self.number(key)?.map_or(otherwise, u64::from);
         Ok(Duration::from_millis(ms))
@@ -77,7 +77,7 @@ const WAIT_MS: u64 = 4_000;
 const LEVELS_MAX: usize = 4;
 
 impl DemoScript {
-    /// Parses a script.
+    /// Parses the text of a script.
     pub(in crate::demo) fn parse(text: &str) -> Result<Self, ScriptError> {
         let mut reader = ScriptReader { directions: directions(text) };
         let head = reader.need(1, "play")?;
@@ -129,7 +129,7 @@ fn directions(text: &str) -> VecDeque<ScriptDirective<'_>> {
 
 /// Reads directions in order.
 struct ScriptReader<'a> {
-    /// Those that are left.
+    /// The directions that are left to read.
     directions: VecDeque<ScriptDirective<'a>>,
 }
 

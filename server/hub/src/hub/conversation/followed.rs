@@ -33,7 +33,7 @@ pub struct Discontinuity {
 /// Why a conversation is not given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotGivenUp {
-    /// Another hub has it.
+    /// Another hub has the conversation.
     #[error("another hub has it")]
     Elsewhere,
     /// Nothing was ever said in it, or it has left memory.
@@ -42,7 +42,7 @@ pub enum NotGivenUp {
     /// A run of this hub's own agents goes on in it.
     #[error("a run of an agent of this hub goes on in it")]
     OwnRun,
-    /// It is being imported, the log has no room for its state, or something that was said is withheld.
+    /// The conversation is being imported, the log has no room for its state, or something that was said is withheld.
     #[error("it cannot be given up at this moment")]
     Busy,
 }

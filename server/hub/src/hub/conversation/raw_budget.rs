@@ -32,18 +32,18 @@ pub(super) struct RawBudgets {
 struct RawSpending {
     /// Bytes of their values that went to the log.
     logged_bytes: u64,
-    /// How many were left out.
+    /// The number of raw events that were left out.
     left_out: u64,
     /// Bytes of the values of those.
     left_out_bytes: u64,
 }
 
-/// What becomes of an event.
+/// The decision about a raw event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RawVerdict {
-    /// It is taken, perhaps after an anomaly that says what was cut or left out.
+    /// The event is taken, perhaps after an anomaly that says what was cut or left out.
     Take(Option<Box<Event>>),
-    /// It is counted and left out.
+    /// The event is counted and left out.
     LeaveOut,
 }
 

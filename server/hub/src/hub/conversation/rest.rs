@@ -21,7 +21,7 @@ pub(in crate::hub) struct ConversationUse {
 }
 
 impl Conversation {
-    /// How it is used now.
+    /// The present use of the conversation, which decides whether it may leave memory.
     pub(in crate::hub) fn usage(&self) -> ConversationUse {
         let state = self.state.lock();
         // One that is followed leaves when whoever follows it says so.

@@ -30,7 +30,7 @@ const WITHHELD_MAX: usize = 256;
 pub(super) struct WithheldPublication {
     /// The events, redacted so far, with the mark of their publisher.
     publication: Publication,
-    /// When it came, in milliseconds since 1970.
+    /// When the publication came, in milliseconds since 1970.
     since: u64,
     /// What those who wait for the publication hold.
     ticket: PendingTicket,
@@ -163,12 +163,12 @@ impl Conversation {
     }
 }
 
-/// Which of what is withheld is to go on.
+/// The part of what is withheld that is to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::hub) enum WithheldScope {
-    /// What waits since long.
+    /// What has waited for too long.
     Overdue,
-    /// All of it.
+    /// All that is withheld.
     All,
 }
 

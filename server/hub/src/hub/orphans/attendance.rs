@@ -65,7 +65,7 @@ pub(crate) struct Attendance {
     wants_look: bool,
 }
 
-/// How one run is attended.
+/// The attendance of one run: who publishes to it.
 #[derive(Debug, Default)]
 struct RunAttendance {
     /// The numbers of the connections that attend it.
@@ -104,7 +104,7 @@ pub(crate) struct OrphanVerdict {
     pub(crate) events: Vec<Event>,
     /// How many runs are called stalled by them.
     pub(crate) stalled: u64,
-    /// How many runs are ended by them.
+    /// The number of runs that they end.
     pub(crate) interrupted: u64,
     /// When to look again, in milliseconds since 1970; `None` if nothing is left to wait for.
     pub(crate) next: Option<u64>,

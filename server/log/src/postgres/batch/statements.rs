@@ -9,7 +9,7 @@ pub(super) const NAMED_FENCE: &str = concat!(
     keep_steady!("$4"),
     " WHERE number = $1 AND NOT over AND commits = $2::bigint - 1"
 );
-/// Which of these conversations the life has.
+/// Selects a row for each of these conversations that the life has.
 pub(super) const OWNED: &str = "SELECT 1 FROM owner WHERE conversation = ANY($1) AND life = $2";
 /// Gives conversations of life $2 to the life $3, which nobody lives, and notes on which timeline.
 pub(super) const RELEASE: &str = "UPDATE owner SET life = $3, epoch = epoch + 1, claimed_at = clock_timestamp(), timeline = fanlight_timeline() \
@@ -23,7 +23,7 @@ pub(super) const ABANDON: &str = "UPDATE gone SET import = NULL WHERE key = ANY(
 /// Makes conversations invisible, and leaves their other rows to the sweep.
 pub(super) const REMOVE: &str = "WITH went AS (DELETE FROM conversation WHERE key = ANY($1) RETURNING key, bytes + view_bytes AS bytes) \
                       INSERT INTO gone (key, bytes) SELECT key, bytes FROM went";
-/// New conversations.
+/// Inserts new conversations.
 pub(super) const MAKE: &str = "INSERT INTO conversation (key, id, epoch, head, at, life, loose, bytes) \
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::int[], $8::bigint[])";
 /// How conversations change, each only at the head that it had. A life of 0 leaves the life as it is.
@@ -46,7 +46,7 @@ pub(super) const DOCUMENTS: &str = "INSERT INTO document (conversation, run, kin
                          FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[], $9::text[]) \
                          WITH ORDINALITY AS u (conversation, run, kind, item, name, seq, at, text, words, place) ORDER BY place";
 pub(super) const UNMARK: &str = "DELETE FROM mark WHERE conversation = ANY($1)";
-/// How far publishers have come (invariant I10).
+/// Stores how far publishers have come (invariant I10).
 pub(super) const MARKS: &str = "INSERT INTO mark (conversation, publisher, epoch, seq, turn) \
                      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) \
                      ON CONFLICT (conversation, publisher) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, turn = excluded.turn";

@@ -51,7 +51,7 @@ pub(super) struct ModelServer {
     numbers: i64,
     /// Conversations of which a promotion has lost events.
     lost: BTreeSet<ConversationId>,
-    /// How many promotions have lost something.
+    /// The number of promotions that have lost something.
     losses: u64,
     /// How many promotions there were: each ends all connections.
     pub(super) promotions: u64,
@@ -66,7 +66,7 @@ pub(super) enum ModelRefusal {
     Fenced,
     /// The life does not have what it changes.
     NotOwned,
-    /// This statement found other rows than it names.
+    /// The statement with this name found other rows than it expected.
     Stale(&'static str),
     /// There is no room.
     Full,

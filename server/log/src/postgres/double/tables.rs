@@ -20,7 +20,7 @@ use crate::{LogError, PublisherMark, views};
 pub(super) struct ModelTables {
     /// The lives of hubs, by number.
     pub(super) lives: BTreeMap<i64, ModelLife>,
-    /// Who has which conversation.
+    /// The owner of each conversation.
     pub(super) owners: BTreeMap<ConversationId, ModelOwner>,
     /// The conversations by name.
     pub(super) conversations: BTreeMap<ConversationId, ModelConversation>,
@@ -40,11 +40,11 @@ pub(super) struct ModelOwner {
 /// A row of `life`. Times are those of the database, in milliseconds.
 #[derive(Debug, Clone)]
 pub(super) struct ModelLife {
-    /// How other hubs reach it.
+    /// The address under which other hubs reach it.
     pub(super) address: Arc<str>,
-    /// Its transactions.
+    /// The number of its transactions.
     pub(super) commits: i64,
-    /// When its lease runs out.
+    /// When the lease runs out.
     pub(super) expires_at: u64,
     /// Since when it has renewed its lease in time.
     pub(super) steady_since: u64,

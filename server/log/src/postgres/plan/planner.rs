@@ -38,12 +38,12 @@ pub(in crate::postgres) struct Planner<'a> {
     plan: Plan,
 }
 
-/// Who packs states.
+/// The thread that packs states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::postgres) enum StatePacking {
-    /// The packer, later.
+    /// The packer packs them later.
     Later,
-    /// The writer, at once: the log is about to end.
+    /// The writer packs them at once: the log is about to end.
     Now,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Planner<'a> {
         Self { known, life, packs, keeps_all: false, plan: Plan::default() }
     }
 
-    /// The same, which gives no conversation up: those who asked for it are told.
+    /// Keeps every conversation: none is given up, and those who asked for it are told.
     pub(in crate::postgres) fn keeping_all(self) -> Self {
         Self { keeps_all: true, ..self }
     }

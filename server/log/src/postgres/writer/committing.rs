@@ -1,4 +1,4 @@
-//! One group as one transaction.
+//! Commits one group as one transaction.
 
 use std::sync::Arc;
 use std::time::Duration;

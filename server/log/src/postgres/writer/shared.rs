@@ -24,7 +24,7 @@ pub(in crate::postgres) struct WriterShared {
     pub(in crate::postgres) queue: Arc<Queue>,
     /// States and blocks that wait to be packed.
     pub(in crate::postgres) packer: Arc<Packer>,
-    /// How many conversations there are.
+    /// The number of conversations in the log.
     pub(in crate::postgres) conversation_count: Arc<ConversationCount>,
     /// What the log promises of a commit.
     pub(in crate::postgres) promise: Arc<Mutex<CommitPromise>>,

@@ -51,7 +51,7 @@ pub(super) fn open_link(url: &str, out: &mut String) {
 /// The parser sends a start and an end for each element, properly nested. Each start pushes exactly one end
 /// tag, if need be an empty one, and each end pops one, so all elements are balanced whatever the text is.
 struct ProseWriter<'a> {
-    /// Where the HTML is appended.
+    /// The text that the HTML is appended to.
     out: &'a mut String,
     /// The end tags of the elements that are open, the innermost last.
     open: Vec<&'static str>,

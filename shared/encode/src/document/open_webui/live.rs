@@ -90,7 +90,7 @@ fn put(told: &[Value], out: &mut Vec<u8>) {
 /// reader.
 #[derive(Debug, Default)]
 pub struct OpenWebUiStream {
-    /// Where the results of calls are written.
+    /// The place where results of calls are written.
     form: ResultForm,
     /// What the events so far fold to.
     view: View,

@@ -22,14 +22,14 @@ use model::ids::AgentId;
 /// ancestors.
 const ANCESTORS_MAX: usize = 256;
 
-/// Whose step a span is.
+/// The agent that a span is a step of.
 #[derive(Debug)]
 pub(super) enum StepOwner {
-    /// It is not known yet.
+    /// The agent is not known yet.
     Open,
-    /// It is a step of the main agent.
+    /// The span is a step of the main agent.
     Main,
-    /// It is a step of this sub-agent.
+    /// The span is a step of this sub-agent.
     Of(AgentId),
 }
 

@@ -47,7 +47,7 @@ pub(super) struct SpanTrace {
     held: Vec<HeldSpan>,
     /// When the last span was taken, in milliseconds since 1970.
     pub(super) heard_at: u64,
-    /// Which spans are agents.
+    /// The spans that are agents.
     pub(super) agents: SpanAgents,
     /// The calls of tools, and results whose calls are not known.
     pub(super) calls: SpanCalls,
@@ -114,7 +114,7 @@ impl SpanTrace {
         }
     }
 
-    /// How many spans are known.
+    /// The number of spans that are known.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }

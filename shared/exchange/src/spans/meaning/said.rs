@@ -29,7 +29,7 @@ pub(in crate::spans) struct SpanMessage {
     /// `user`, `assistant`, `system`, `tool`, or what the span says; the words of other conventions are read
     /// as these.
     pub(in crate::spans) role: String,
-    /// Its pieces in order, at least one.
+    /// The pieces of the message in order, at least one.
     pub(in crate::spans) pieces: Vec<SpanPiece>,
 }
 

@@ -34,7 +34,7 @@ enum FieldValue<'a> {
     Number(u64),
     /// A text, bytes, or a message inside, still encoded.
     Bytes(&'a [u8]),
-    /// Four bytes.
+    /// A value of four bytes.
     Short(u32),
 }
 

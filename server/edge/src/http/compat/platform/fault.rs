@@ -25,7 +25,7 @@ impl Fault {
         Self { status, detail: detail.into() }
     }
 
-    /// Nothing has that name: 404.
+    /// 404: nothing has that name.
     pub(super) fn unknown(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
     }

@@ -202,7 +202,7 @@ async fn make_way(
     }
 }
 
-/// Where the item of a message is.
+/// The index of the item of a message; `None` if it has none.
 fn place(view: &View, spoken: &Spoken) -> Option<usize> {
     let id = spoken.id.as_ref()?;
     view.items.iter().position(|item| matches!(item, TopItem::Message(it) if it == id))
@@ -217,7 +217,7 @@ fn known(view: &View, count: usize, messages: &[Spoken]) -> usize {
     changed.fold(count, usize::min)
 }
 
-/// Which of `messages` are new after the first `count` items. Messages without an id are always new.
+/// The `messages` that are new after the first `count` items. Messages without an id are always new.
 fn news(view: &View, count: usize, messages: Vec<Spoken>) -> Vec<Spoken> {
     let is_new = |spoken: &Spoken| place(view, spoken).is_none_or(|at| at >= count);
     messages.into_iter().filter(is_new).collect()

@@ -43,7 +43,7 @@ const STATES_MAX: usize = 100;
 /// How many states an answer has if the request does not say.
 const STATES_USUAL: usize = 10;
 
-/// One state of a thread.
+/// A state of a thread.
 #[derive(Debug, Clone)]
 pub(super) struct ThreadState {
     /// The id of its checkpoint, a UUID of its time in milliseconds and a hash of everything that was said.
@@ -62,7 +62,7 @@ pub(super) struct Branch {
     pub(super) conversation: Arc<Conversation>,
     /// What had been said in it. Shares its texts with the conversation.
     pub(super) view: View,
-    /// Its states, from the empty beginning on.
+    /// The states of the thread, from the empty beginning on.
     pub(super) states: Vec<ThreadState>,
     /// The messages of each item, in the platform's form.
     messages: Vec<Vec<Value>>,

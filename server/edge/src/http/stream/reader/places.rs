@@ -20,7 +20,7 @@ pub(in crate::http) enum StartAt {
     Now,
     /// After the `told`-th item that was made of the event `seq`.
     Behind {
-        /// The event.
+        /// The seq of the event.
         seq: Seq,
         /// How many items of it the client has.
         told: usize,

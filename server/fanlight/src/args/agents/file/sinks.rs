@@ -47,7 +47,7 @@ pub(super) struct FileSinkSettings {
     /// The size at which the file is renamed; never without it.
     #[serde(alias = "max_bytes")]
     max_size: Option<Spanned<ByteSize>>,
-    /// How many older files are kept.
+    /// The number of older files that are kept.
     rotation: Option<Spanned<usize>>,
     /// How many events may wait for the sink.
     buffer_size: Option<Spanned<usize>>,

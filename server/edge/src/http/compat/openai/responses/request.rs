@@ -43,7 +43,7 @@ pub(super) struct ResponsesRequest {
     pub(super) conversation: Option<CompactString>,
     /// What was said, in order, the instructions first.
     pub(super) messages: Vec<Spoken>,
-    /// The items `function_call_output`.
+    /// The results of tool calls: items `function_call_output`.
     pub(super) results: Vec<CallResult>,
     /// The functions that the caller can execute; none with `tool_choice: "none"`.
     pub(super) tools: Vec<OfferedTool>,
