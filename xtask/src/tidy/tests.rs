@@ -1,5 +1,7 @@
 //! Each rule against a sample that keeps it and one that breaks it.
 
+use super::bools::LEFT;
+use super::manifests::{OWNED, SEES};
 use super::source::{SourceFile, names};
 use super::{RuleViolation, SourceTree, check};
 
@@ -103,7 +105,7 @@ fn sleep_in_a_test_is_found_outside_the_waits() {
 
 #[test]
 fn shared_crate_with_a_clock_or_async_is_found() {
-    for home in ["model", "dialects", "encode", "exchange"] {
+    for home in ["model", "dialects", "encode", "exchange", "redact"] {
         assert_eq!(broken(&format!("shared/{home}/src/a.rs"), "use std::time::Instant;\n"), [("layers", 2)]);
         assert_eq!(broken(&format!("shared/{home}/src/a.rs"), "use tokio::sync::Notify;\n"), [("layers", 2)]);
     }
@@ -126,6 +128,7 @@ fn shared_crate_that_is_named_in_the_wrong_place_is_found() {
     assert_eq!(broken("web/src/control/turns.rs", document), []);
     assert_eq!(broken("xtask/src/a.rs", "use model::View;\n"), [("layers", 2)]);
     assert_eq!(broken("xtask/src/a.rs", "use client::Session;\n"), [("layers", 2)]);
+    assert_eq!(broken("xtask/src/a.rs", "use redact::Redactor;\n"), [("layers", 2)]);
 }
 
 #[test]
@@ -178,6 +181,14 @@ fn function_that_takes_a_bool_is_found() {
         assert_eq!(broken("server/client/src/a.rs", &format!("{other}\n")), [], "{other}");
     }
     assert_eq!(broken("server/client/src/a/tests.rs", "fn a(b: bool) {}\n"), []);
+    assert_eq!(broken("server/access/src/a.rs", "fn a(b: bool) {}\n"), [("bool", 2)]);
+    assert_eq!(broken("shared/redact/src/a.rs", &"fn a(b: bool) {}\n".repeat(3)).len(), 3, "two may stay");
+    for (home, _sees) in SEES {
+        assert!(
+            LEFT.iter().any(|(counted, _)| format!("{home}/").starts_with(counted)),
+            "{home} is not counted"
+        );
+    }
 }
 
 #[test]
@@ -188,26 +199,33 @@ fn manifest_that_names_a_crate_above_it_is_found() {
         let rules: Vec<_> = check(&tree(&[(&path, &text)])).iter().map(|it| (it.rule, it.line)).collect();
         rules
     };
-    for (home, above) in [
+    let above_of = [
         ("shared/model", "dialects"),
         ("shared/dialects", "encode"),
         ("shared/encode", "exchange"),
         ("shared/exchange", "event-log"),
+        ("shared/redact", "dialects"),
         ("server/log", "hub"),
         ("server/upstream", "event-log"),
+        ("server/access", "hub"),
         ("server/client", "hub"),
         ("server/hub", "agents"),
         ("server/agents", "edge"),
         ("server/edge", "fanlight"),
+        ("server/fanlight", "exchange"),
         ("web", "dialects"),
         ("web/decoder", "encode"),
         ("xtask", "model"),
-    ] {
+    ];
+    for (home, above) in above_of {
         assert_eq!(
             found(home, &format!("[dependencies]\n{above}.workspace = true")),
             [("manifests", 3)],
             "{home}"
         );
+    }
+    for (home, _sees) in SEES {
+        assert!(above_of.iter().any(|(broken, _)| *broken == home), "nothing breaks the row of {home}");
     }
     assert_eq!(found("server/agents", "[dependencies]\nhub.workspace = true"), []);
     assert_eq!(found("shared/dialects", "[dev-dependencies]\nencode.workspace = true"), [], "tests may");
@@ -223,10 +241,27 @@ fn manifest_that_names_what_another_crate_owns_is_found() {
         let path = format!("{home}/Cargo.toml");
         check(&tree(&[(&path, &text)])).len()
     };
-    for name in ["rusqlite", "axum", "rmcp", "hyper-rustls", "rustls", "leptos", "reqwest"] {
+    let owned = [
+        "rusqlite",
+        "tokio-postgres",
+        "axum",
+        "rmcp",
+        "hyper-rustls",
+        "rustls",
+        "tokio-rustls",
+        "leptos",
+        "reqwest",
+    ];
+    for name in owned {
         assert_eq!(found("server/hub", name), 1, "{name}");
     }
+    for (name, _owners, _what) in OWNED {
+        assert!(owned.contains(&name), "nothing breaks the row of {name}");
+    }
     assert_eq!(found("server/edge", "axum"), 0);
+    assert_eq!(found("server/edge", "tokio-rustls"), 0);
+    assert_eq!(found("server/edge", "tokio-postgres"), 1);
+    assert_eq!(found("server/log", "tokio-postgres"), 0);
 }
 
 #[test]
