@@ -155,6 +155,19 @@ fn server_layer_that_knows_too_much_is_found() {
 }
 
 #[test]
+fn time_of_day_that_is_read_elsewhere_is_found() {
+    for read in ["let now = SystemTime::now();\n", "let since = SystemTime::UNIX_EPOCH.elapsed();\n"] {
+        assert_eq!(broken("server/fanlight/src/demo/stage.rs", read), [("layers", 2)], "{read}");
+        assert_eq!(broken("server/log/src/clock.rs", read), []);
+        assert_eq!(broken("server/edge/src/tls/tests.rs", read), []);
+    }
+    // The time of a file is another thing.
+    assert_eq!(broken("server/edge/src/tls.rs", "type FileMark = Option<SystemTime>;\n"), []);
+    assert_eq!(broken("web/src/store.rs", "let now = js_sys::Date::now();\n"), [("layers", 2)]);
+    assert_eq!(broken("web/src/browser.rs", "let now = js_sys::Date::now();\n"), []);
+}
+
+#[test]
 fn page_that_knows_too_much_is_found() {
     assert_eq!(broken("web/src/components/a.rs", "use crate::session::Session;\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/pages/a.rs", "web_sys::WebSocket::new(url);\n"), [("layers", 2)]);
