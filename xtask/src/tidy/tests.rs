@@ -3,7 +3,7 @@
 use super::bools::LEFT;
 use super::manifests::{OWNED, SEES};
 use super::source::{SourceFile, names};
-use super::{RuleViolation, SourceTree, check};
+use super::{RuleViolation, SourceTree, check, whole_state};
 
 fn tree(files: &[(&str, &str)]) -> SourceTree {
     let mut tree = SourceTree::default();
@@ -202,6 +202,19 @@ fn function_that_takes_a_bool_is_found() {
             "{home} is not counted"
         );
     }
+}
+
+#[test]
+fn one_more_file_that_takes_the_whole_state_is_found() {
+    let takers = |count: usize, name: &str| -> Vec<&'static str> {
+        let text = "//! A file.\nfn a(shared: &Shared) {}\n";
+        let paths: Vec<String> = (0..count).map(|n| format!("server/edge/src/{name}{n}.rs")).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), text)).collect();
+        check(&tree(&files)).into_iter().map(|found| found.rule).collect()
+    };
+    assert_eq!(takers(whole_state::LEFT, "a").len(), 0);
+    assert_eq!(takers(whole_state::LEFT + 1, "a"), ["state"]);
+    assert_eq!(takers(whole_state::LEFT + 1, "a/tests/").len(), 0, "tests may");
 }
 
 #[test]
