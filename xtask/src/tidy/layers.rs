@@ -21,7 +21,7 @@ struct LayerRule {
 /// Whether a line of the table holds for test code too.
 #[derive(PartialEq, Eq)]
 enum TestCode {
-    /// It does.
+    /// Tests keep the rule like the rest.
     Bound,
     /// Tests may do what the rest may not.
     Free,

@@ -335,6 +335,12 @@ fn doc_comment_that_says_nothing_is_found() {
     );
     assert_eq!(broken("a/src/a.rs", "    /// Its name.\n    pub const fn name(&self) {}\n"), [("doc", 2)]);
     assert_eq!(broken("a/src/a.rs", "/// The call of a tool\n/// that waits.\nstruct Call;\n"), []);
+    assert_eq!(broken("a/src/a.rs", "struct A {\n    /// What.\n    call: u8,\n}\n"), [("doc", 3)]);
+    assert_eq!(
+        broken("a/src/a.rs", "enum A {\n    /// It does.\n    #[default]\n    Yes,\n}\n"),
+        [("doc", 3)]
+    );
+    assert_eq!(broken("a/src/a.rs", "struct A {\n    /// What the call is.\n    call: u8,\n}\n"), []);
     // Fields, routes, and structs that a variant explains.
     assert_eq!(broken("a/src/a.rs", "struct A {\n    /// The call.\n    call: u8,\n}\n"), []);
     assert_eq!(broken("a/src/a.rs", "/// `GET /v1/agents`.\nfn agents() {}\n"), []);
