@@ -1,5 +1,13 @@
 //! The harness: a real hub in a process of its own, viewers and publishers over real sockets, a network that can be
 //! cut. Every wait has a deadline and says what it waited for; nothing sleeps.
+//!
+//! It must never look into the hub: it names neither `hub` nor `agents` nor `edge`, starts the binary, and sees what a client, the system or
+//! the log's file shows.
+//!
+//! Reading order: [`wait`] (the only place that lets time pass) → [`hub`], [`process`] (the hub and what the system says of it) → [`wire`], [`raw`]
+//! (one socket, one connection) → [`publisher`], [`bulk`] → [`viewer`], [`watcher`] → [`relay`], [`network`], [`tampering_proxy`] (what lies
+//! between) → [`stand_in`], [`origin`], [`upstream`], [`secure`], [`model`], [`actor`], [`replayer`] (servers in place of a model's) → [`jwt`] (tokens
+//! of others) → [`browser`], `firefox` → [`recordings`], [`installed`] (streams and packages of others) → [`scale`] (how far several hubs go).
 
 pub mod actor;
 pub mod browser;

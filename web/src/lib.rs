@@ -1,5 +1,7 @@
-//! The page. The first modules are pure (compiled and tested natively); the others use the browser (compiled
-//! for it alone).
+//! The page: it folds what the hub sends and shows what agents do, live.
+//!
+//! It must never make HTML of what a stream says (it builds nodes), decode a dialect (the program `decoder` does), or let a component
+//! see the session. Of the workspace it names `model`, and `encode` where a document is made.
 //!
 //! ```text
 //! session ──▶ store ──▶ pages ──▶ components
@@ -12,6 +14,19 @@
 //! A module that is declared without `cfg` decides something and is tested natively; the component, store or
 //! session that uses it only carries that out. So `compare`, `find`, `forms`, `replay`, `timeline` and `wall`
 //! exist twice: here, and below `components` or `store`.
+//!
+//! Reading order, by what it is about:
+//!
+//! * the way of a frame: `session` (one socket), [`link`] (when it connects), [`model`] (the state), `store` (signals), `app`, `pages`,
+//!   `components`, `dom` (texts that grow)
+//! * a conversation: [`pieces`]; its texts [`markdown`], [`plain`], [`highlight`], [`mathematics`], [`diagrams`], [`images`]; its calls
+//!   [`calls`], [`kinds`], [`whole`], [`failed`], [`latency`], [`spinners`]; who did it [`agents`], [`leading`], [`signed`]; all of it in short
+//!   [`outline`], [`details`], [`context`], [`since`], [`timeline`]; numbers [`span`], [`number`]
+//! * reading it: [`window`], [`follow`], `scroll`, [`open`], [`find`], [`matching`], [`seen`], [`replay`], [`compare`], `drop` and `decoder`
+//!   (recordings), [`reread`]
+//! * all conversations: [`fleet`], [`wall`], [`search`], and the operator's pages, [`overview`]
+//! * acting: [`control`], [`forms`], [`attaching`], [`rights`], [`sharing`], [`exports`], [`deleting`], [`feedback`]
+//! * around it: [`route`], `navigation`, [`faces`], [`panes`], [`keyboard`], `keys`, [`speech`], [`starts`], `settings`, `browser`, `modules`
 
 pub mod agents;
 pub mod attaching;

@@ -180,8 +180,8 @@ fn clippy(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     run_command(&mut ws.cargo("clippy --workspace --all-targets --locked -- -D warnings"))
 }
 
-/// Lints for the browser, of the crates that run there; code behind `cfg(target_arch = "wasm32")` is seen by
-/// this alone.
+/// Lints for the browser, of the crates that run there and of `exchange`, which could; code behind
+/// `cfg(target_arch = "wasm32")` is seen by this alone.
 fn clippy_wasm(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     crate::tools::wasm_target(ws)?;
     let mut lints =
@@ -192,7 +192,7 @@ fn clippy_wasm(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome>
 /// Licences, banned crates and sources of all dependencies, by `deny.toml`.
 fn deny(ws: &Workspace, _: &mut TestCounts) -> CommandResult<StepOutcome> {
     let deny = ToolCache::find()?.cargo_deny(ws)?;
-    // No advisories: they need a database from outside, and the gate must answer the same twice.
+    say("advisories are not checked: their database is outside, and the gate must answer the same twice");
     run_command(ws.command(deny).args(["--locked", "check", "bans", "licenses", "sources"]))
 }
 

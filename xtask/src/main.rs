@@ -1,11 +1,15 @@
 //! `cargo xtask`: everything a developer or the gate does with this workspace, with nothing but cargo at hand.
 //!
-//! One command, one module: [`gate`] runs the checks, [`product`] builds and starts the hub, [`page`] builds what the
-//! browser loads, [`tools`] fetches the pinned helpers, [`tidy`] holds the rules that no compiler knows.
+//! It must never depend on a crate of the workspace, or it would not build when the rest does not. Tools come from [`tools`] alone, output goes
+//! through [`console`] alone.
 //!
 //! ```text
 //! main ─▶ one of the commands ─▶ CommandResult ─▶ exit code: 0 done, 1 failed, 2 wrong command line (USAGE follows)
 //! ```
+//!
+//! Reading order: [`workspace`], [`process`], [`failure`], [`console`] (what all commands use) → [`gate`] (the checks) → [`tidy`] (the rules that no
+//! compiler knows) → [`product`] (building and starting the hub) → [`page`] (what the browser loads) → [`tools`], [`packages`], [`browser`],
+//! [`database`], [`debian`] (what is installed) → [`fields`] (the bounds of the wire) → [`fuzz`], [`chaos`], [`repeat`], [`pictures`], `cluster`.
 
 mod browser;
 mod chaos;

@@ -9,6 +9,7 @@
 //! | `layers` | which words may not stand where |
 //! | `words` | what doc comments say; the types of the vocabulary |
 //! | `bools` | how many functions with a `bool` each crate still has |
+//! | `whole_state` | how many files of `edge` still take the whole state |
 //! | `circles` | no circle of imports of more than six files |
 //! | `documents` | invariants have tests, codes are documented, lints are inherited |
 //! | `manifests` | which crate may name which |
@@ -24,6 +25,7 @@ mod layers;
 mod manifests;
 mod rust_files;
 mod source;
+mod whole_state;
 mod words;
 
 use crate::console::say;
@@ -103,6 +105,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<RuleViolation> {
     documents::check(tree, &mut findings);
     manifests::check(tree, &mut findings);
     fields::check(tree, &mut findings);
+    whole_state::check(tree, &mut findings);
     words::vocabulary(tree, &mut findings);
     findings.sort_by(|a, b| (&a.file, a.line, a.rule).cmp(&(&b.file, b.line, b.rule)));
     findings

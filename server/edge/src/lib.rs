@@ -8,11 +8,11 @@
 //! and `agents`. It decodes nothing by hand (`dialects`), contains no SQL, and names no HTTP client
 //! (`upstream`, `client`).
 //!
-//! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → `http` (the
-//! API, and in `http/compat` the doors for clients of other servers, with `door`, `threads` and `shelf`) and
-//! `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links show) → `proxy` (recorded calls)
-//! → `sink`, `traces`, `retention` → `sharing`, `peers`, `balance` (several hubs on one log) → `work` and `priority` (how much is done at once, and at which priority) →
-//! `metrics`.
+//! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → [`tls`], [`access`], [`redaction`] (who comes in, and
+//! what of it is struck) → `http` (the API, and in `http/compat` the doors for clients of other servers, with `door`, `threads`, `shelf` and `failures`;
+//! `page_files` has the page) and `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links
+//! show) → `proxy` (recorded calls) → `sink`, `traces`, `retention` → `sharing`, `peers`, `balance` (several hubs on one log) → `work` and
+//! `priority` (how much is done at once, and at which priority) → `metrics`. `simulation` is a test of most of them.
 
 use std::future::Future;
 use std::sync::Arc;

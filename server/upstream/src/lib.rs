@@ -6,8 +6,9 @@
 //! answer, whose body arrives as the upstream sends it, or a [`SendError`].
 //!
 //! The crate does not know who calls: no axum, no hub, no log, no endpoints, no settings of the server. It
-//! records nothing and stores no key. It depends on `model` (limits) and no other crate of the workspace, and
-//! no other crate of the server uses hyper's client or TLS.
+//! records nothing and stores no key. It depends on `model` (limits) and no other crate of the workspace. No
+//! other crate of the server uses hyper's client. Of TLS, `edge` has the accepting side and `event-log` the
+//! connections to its database.
 //!
 //! Reading order: `config` (where upstreams are) → `egress` (what all requests share) → `machine`
 //! (certificates and proxies of the machine) → `send` (one request, and when it is sent again) → `replay`

@@ -5,11 +5,12 @@
 //! place equals the one made in another (invariant I6).
 //!
 //! It must never know how a foreign stream is written: of the dialects it has the names alone ([`dialect`]). The crates
-//! `dialects`, `encode` and `exchange` stand on it, and it on none of the workspace.
+//! `dialects`, `encode`, `exchange` and `redact` stand on it, and it on none of the workspace.
 //!
-//! Reading order: [`limits`] → [`ids`] → [`position`] → [`event`] → [`envelope`] → [`view`] → [`fold`] → [`unfold`] →
-//! [`conflate`] → [`weigh`] → [`lens`] → [`frame`] → [`tracker`]; what is shown of a view is in [`flow`], [`preview`] and
-//! [`format`](mod@format), what is told of a recorded stream in [`recording`].
+//! Reading order: [`limits`], [`code`] → [`ids`], [`position`], [`text`], [`json`] → [`event`], [`envelope`], [`anomaly`] → [`view`] → [`fold`] →
+//! [`unfold`] → [`snapshot`] → [`conflate`], [`weigh`] → [`lens`], [`mask`] → [`frame`], [`command`] → [`tracker`], [`backoff`], [`until`] (the viewer's
+//! side). Then what is told of a view: [`flow`], [`preview`], [`format`](mod@format), [`instructions`], [`retry`], [`price`], [`summary`], [`recording`]; and what
+//! several crates need: [`dialect`], [`print`](mod@print), [`digest`], [`wildcard`], `schema` and `testkit` (behind features).
 
 pub mod limits;
 

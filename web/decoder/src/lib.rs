@@ -5,13 +5,17 @@
 //! loaded on demand, because the dialects and the pattern engine would make the page much larger and few
 //! readers need them.
 //!
+//! It must never know how events are folded or drawn, who reads, or a hub: of the workspace it names `dialects` and `model`, and
+//! no Leptos. It neither waits nor reads a clock; `main` passes one to the search for a pattern.
+//!
 //! ```text
 //! Reader::of("anthropic") ─▶ feed(bytes), as often as there are bytes ─▶ end()
 //!        feed and end return lines such as {"k":"run.start","run":"r1",…}
 //! ```
 //!
-//! The bytes may be divided anywhere. The module neither waits nor reads a clock; `main` passes one to the
-//! search for a pattern.
+//! The bytes may be divided anywhere.
+//!
+//! Reading order: [`Reader`] here → `pattern` (patterns of Find) → `main` (the functions that the page calls).
 
 use dialects::{Decode, DecodeOptions, Decoded, decoder};
 

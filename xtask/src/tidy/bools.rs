@@ -8,13 +8,15 @@ use super::{RuleViolation, SourceTree};
 const TABLE: &str = "xtask/src/tidy/bools.rs";
 
 /// How many functions outside tests still have one, by the folder of the crate.
-const LEFT: [(&str, usize); 13] = [
+pub(super) const LEFT: [(&str, usize); 15] = [
     ("shared/model/", 10),
     ("shared/dialects/", 53),
     ("shared/encode/", 7),
     ("shared/exchange/", 14),
+    ("shared/redact/", 2),
     ("server/log/", 7),
     ("server/upstream/", 1),
+    ("server/access/", 0),
     ("server/client/", 0),
     ("server/hub/", 10),
     ("server/agents/", 6),

@@ -11,7 +11,7 @@
 use super::{RuleViolation, SourceTree};
 
 /// The crates of the product, each with the others that it may name outside its tests.
-const SEES: [(&str, &[&str]); 15] = [
+pub(super) const SEES: [(&str, &[&str]); 15] = [
     ("shared/model", &[]),
     ("shared/dialects", &["model"]),
     ("shared/encode", &["model"]),
@@ -61,7 +61,7 @@ const SEES: [(&str, &[&str]); 15] = [
 
 /// Packages from elsewhere that few crates have alone, since they own what they are for. TLS has two sides: `upstream` makes connections,
 /// `edge` accepts them; those to the log's database are the log's.
-const OWNED: [(&str, &[&str], &str); 9] = [
+pub(super) const OWNED: [(&str, &[&str], &str); 9] = [
     ("rusqlite", &["server/log"], "SQL"),
     ("tokio-postgres", &["server/log"], "SQL"),
     ("axum", &["server/edge"], "serving"),

@@ -1,7 +1,9 @@
 //! Each rule against a sample that keeps it and one that breaks it.
 
+use super::bools::LEFT;
+use super::manifests::{OWNED, SEES};
 use super::source::{SourceFile, names};
-use super::{RuleViolation, SourceTree, check};
+use super::{RuleViolation, SourceTree, check, whole_state};
 
 fn tree(files: &[(&str, &str)]) -> SourceTree {
     let mut tree = SourceTree::default();
@@ -103,7 +105,7 @@ fn sleep_in_a_test_is_found_outside_the_waits() {
 
 #[test]
 fn shared_crate_with_a_clock_or_async_is_found() {
-    for home in ["model", "dialects", "encode", "exchange"] {
+    for home in ["model", "dialects", "encode", "exchange", "redact"] {
         assert_eq!(broken(&format!("shared/{home}/src/a.rs"), "use std::time::Instant;\n"), [("layers", 2)]);
         assert_eq!(broken(&format!("shared/{home}/src/a.rs"), "use tokio::sync::Notify;\n"), [("layers", 2)]);
     }
@@ -126,6 +128,7 @@ fn shared_crate_that_is_named_in_the_wrong_place_is_found() {
     assert_eq!(broken("web/src/control/turns.rs", document), []);
     assert_eq!(broken("xtask/src/a.rs", "use model::View;\n"), [("layers", 2)]);
     assert_eq!(broken("xtask/src/a.rs", "use client::Session;\n"), [("layers", 2)]);
+    assert_eq!(broken("xtask/src/a.rs", "use redact::Redactor;\n"), [("layers", 2)]);
 }
 
 #[test]
@@ -149,6 +152,19 @@ fn server_layer_that_knows_too_much_is_found() {
     }
     assert_eq!(broken("server/edge/src/http/pages.rs", "use axum::Router;\n"), []);
     assert_eq!(broken("server/edge/src/hubris.rs", "use serde_json::Value;\n"), []);
+}
+
+#[test]
+fn time_of_day_that_is_read_elsewhere_is_found() {
+    for read in ["let now = SystemTime::now();\n", "let since = SystemTime::UNIX_EPOCH.elapsed();\n"] {
+        assert_eq!(broken("server/fanlight/src/demo/stage.rs", read), [("layers", 2)], "{read}");
+        assert_eq!(broken("server/log/src/clock.rs", read), []);
+        assert_eq!(broken("server/edge/src/tls/tests.rs", read), []);
+    }
+    // The time of a file is another thing.
+    assert_eq!(broken("server/edge/src/tls.rs", "type FileMark = Option<SystemTime>;\n"), []);
+    assert_eq!(broken("web/src/store.rs", "let now = js_sys::Date::now();\n"), [("layers", 2)]);
+    assert_eq!(broken("web/src/browser.rs", "let now = js_sys::Date::now();\n"), []);
 }
 
 #[test]
@@ -178,6 +194,27 @@ fn function_that_takes_a_bool_is_found() {
         assert_eq!(broken("server/client/src/a.rs", &format!("{other}\n")), [], "{other}");
     }
     assert_eq!(broken("server/client/src/a/tests.rs", "fn a(b: bool) {}\n"), []);
+    assert_eq!(broken("server/access/src/a.rs", "fn a(b: bool) {}\n"), [("bool", 2)]);
+    assert_eq!(broken("shared/redact/src/a.rs", &"fn a(b: bool) {}\n".repeat(3)).len(), 3, "two may stay");
+    for (home, _sees) in SEES {
+        assert!(
+            LEFT.iter().any(|(counted, _)| format!("{home}/").starts_with(counted)),
+            "{home} is not counted"
+        );
+    }
+}
+
+#[test]
+fn one_more_file_that_takes_the_whole_state_is_found() {
+    let takers = |count: usize, name: &str| -> Vec<&'static str> {
+        let text = "//! A file.\nfn a(shared: &Shared) {}\n";
+        let paths: Vec<String> = (0..count).map(|n| format!("server/edge/src/{name}{n}.rs")).collect();
+        let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), text)).collect();
+        check(&tree(&files)).into_iter().map(|found| found.rule).collect()
+    };
+    assert_eq!(takers(whole_state::LEFT, "a").len(), 0);
+    assert_eq!(takers(whole_state::LEFT + 1, "a"), ["state"]);
+    assert_eq!(takers(whole_state::LEFT + 1, "a/tests/").len(), 0, "tests may");
 }
 
 #[test]
@@ -188,26 +225,33 @@ fn manifest_that_names_a_crate_above_it_is_found() {
         let rules: Vec<_> = check(&tree(&[(&path, &text)])).iter().map(|it| (it.rule, it.line)).collect();
         rules
     };
-    for (home, above) in [
+    let above_of = [
         ("shared/model", "dialects"),
         ("shared/dialects", "encode"),
         ("shared/encode", "exchange"),
         ("shared/exchange", "event-log"),
+        ("shared/redact", "dialects"),
         ("server/log", "hub"),
         ("server/upstream", "event-log"),
+        ("server/access", "hub"),
         ("server/client", "hub"),
         ("server/hub", "agents"),
         ("server/agents", "edge"),
         ("server/edge", "fanlight"),
+        ("server/fanlight", "exchange"),
         ("web", "dialects"),
         ("web/decoder", "encode"),
         ("xtask", "model"),
-    ] {
+    ];
+    for (home, above) in above_of {
         assert_eq!(
             found(home, &format!("[dependencies]\n{above}.workspace = true")),
             [("manifests", 3)],
             "{home}"
         );
+    }
+    for (home, _sees) in SEES {
+        assert!(above_of.iter().any(|(broken, _)| *broken == home), "nothing breaks the row of {home}");
     }
     assert_eq!(found("server/agents", "[dependencies]\nhub.workspace = true"), []);
     assert_eq!(found("shared/dialects", "[dev-dependencies]\nencode.workspace = true"), [], "tests may");
@@ -223,10 +267,27 @@ fn manifest_that_names_what_another_crate_owns_is_found() {
         let path = format!("{home}/Cargo.toml");
         check(&tree(&[(&path, &text)])).len()
     };
-    for name in ["rusqlite", "axum", "rmcp", "hyper-rustls", "rustls", "leptos", "reqwest"] {
+    let owned = [
+        "rusqlite",
+        "tokio-postgres",
+        "axum",
+        "rmcp",
+        "hyper-rustls",
+        "rustls",
+        "tokio-rustls",
+        "leptos",
+        "reqwest",
+    ];
+    for name in owned {
         assert_eq!(found("server/hub", name), 1, "{name}");
     }
+    for (name, _owners, _what) in OWNED {
+        assert!(owned.contains(&name), "nothing breaks the row of {name}");
+    }
     assert_eq!(found("server/edge", "axum"), 0);
+    assert_eq!(found("server/edge", "tokio-rustls"), 0);
+    assert_eq!(found("server/edge", "tokio-postgres"), 1);
+    assert_eq!(found("server/log", "tokio-postgres"), 0);
 }
 
 #[test]
@@ -274,6 +335,12 @@ fn doc_comment_that_says_nothing_is_found() {
     );
     assert_eq!(broken("a/src/a.rs", "    /// Its name.\n    pub const fn name(&self) {}\n"), [("doc", 2)]);
     assert_eq!(broken("a/src/a.rs", "/// The call of a tool\n/// that waits.\nstruct Call;\n"), []);
+    assert_eq!(broken("a/src/a.rs", "struct A {\n    /// What.\n    call: u8,\n}\n"), [("doc", 3)]);
+    assert_eq!(
+        broken("a/src/a.rs", "enum A {\n    /// It does.\n    #[default]\n    Yes,\n}\n"),
+        [("doc", 3)]
+    );
+    assert_eq!(broken("a/src/a.rs", "struct A {\n    /// What the call is.\n    call: u8,\n}\n"), []);
     // Fields, routes, and structs that a variant explains.
     assert_eq!(broken("a/src/a.rs", "struct A {\n    /// The call.\n    call: u8,\n}\n"), []);
     assert_eq!(broken("a/src/a.rs", "/// `GET /v1/agents`.\nfn agents() {}\n"), []);

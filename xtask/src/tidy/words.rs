@@ -13,6 +13,9 @@ const WORDS_MIN: usize = 3;
 /// What no doc comment says: it sends the reader away.
 const POINTERS: [&str; 2] = ["See the module", "See the head of"];
 
+/// Doc comments that say nothing of what they stand at, also at a field or a variant.
+const EMPTY: [&str; 7] = ["What.", "How many.", "All.", "It does.", "It is.", "The same.", "Which."];
+
 /// What begins the line of an item whose doc comment is held to [`WORDS_MIN`]. Fields and variants may be shorter: their names
 /// and types stand beside them.
 const ITEMS: [&str; 5] = ["struct ", "enum ", "trait ", "type ", "fn "];
@@ -41,8 +44,8 @@ pub(crate) fn check(source: &SourceFile, findings: &mut Vec<RuleViolation>) {
         // The doc comment of a type in the schemas is its description there, which clients have.
         let is_published = std::mem::take(&mut is_published);
         if let Some((first, text)) = doc.take()
-            && let Some(message) = problem(text.trim(), code)
-                .filter(|_| !is_published || POINTERS.iter().any(|pointer| text.contains(pointer)))
+            && let Some(message) =
+                problem(text.trim(), code).filter(|_| !is_published || is_refused_anywhere(text.trim()))
         {
             let file = source.path.clone();
             findings.push(RuleViolation { file, line: first, rule: "doc", message: message.to_owned() });
@@ -71,13 +74,20 @@ pub(crate) fn vocabulary(tree: &SourceTree, findings: &mut Vec<RuleViolation>) {
 
 /// What is wrong with the doc comment `text` of the item that begins with `code`.
 fn problem(text: &str, code: &str) -> Option<&'static str> {
-    if POINTERS.iter().any(|pointer| text.contains(pointer)) {
-        return Some("say what the item is: its meaning, unit, bound or owner, not that the module says it");
+    if is_refused_anywhere(text) {
+        return Some(
+            "say what the item is: its meaning, unit, bound or owner, and not that it is something or where to look",
+        );
     }
     // The name of a route or of a foreign event, or the variant that says what its struct is: those are whole.
     let is_name = text.starts_with('`') || text.starts_with("See [");
     let is_short = text.split_whitespace().count() < WORDS_MIN;
     (is_item(code) && is_short && !is_name).then_some("say in a sentence what the item is or does")
+}
+
+/// Whether the doc comment says nothing wherever it stands: it points elsewhere, or is one of [`EMPTY`].
+fn is_refused_anywhere(text: &str) -> bool {
+    EMPTY.contains(&text) || POINTERS.iter().any(|pointer| text.contains(pointer))
 }
 
 /// Whether the line of code begins a type or a function.

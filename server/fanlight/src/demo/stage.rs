@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
+use event_log::clock;
 use futures_util::stream::{self, Stream};
 use model::event::{Event, Kind, Message, RunEnd, RunStart, RunStatus, Usage};
 use model::{ConversationId, Envelope, MessageId, RunId};
@@ -186,7 +187,7 @@ impl DemoPublisher {
             run: &current.run,
             name: format!("{}-{}", current.run, current.step),
             model: &self.play.model,
-            created: SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
+            created: clock::now_ms() / 1_000,
             input_tokens: current.context,
             rate,
         };
