@@ -5,60 +5,60 @@
 /** What an ack means (invariant I9). */
 export type Durability = "memory" | "stored" | "synced" | "replicated";
 
-/** How a run or an agent stands. */
+/** The status of a run or of a sub-agent. */
 export type RunStatus = "running" | "complete" | "error" | "cancelled" | "interrupted";
 
 /** A cost as it is written. */
 export interface Cost {
-  /** How much, in decimal digits: `"0.0123"`. */
+  /** The amount in decimal digits: `"0.0123"`. */
   amount: string;
   /** The code of the currency, three capital letters. */
   currency: string;
 }
 
-/** Tokens. All counts are whole tokens; absent means that nobody said. */
+/** Counts of tokens. Absent means that nobody said. */
 export interface Usage {
-  /** Of those read, from a cache. */
+  /** Input tokens that were read from a cache. */
   cached_tokens: number;
-  /** What they cost, as far as anybody knows. */
+  /** The cost of the tokens, as far as anybody knows. */
   cost?: Cost;
-  /** Read by the model. */
+  /** Input tokens, read by the model. */
   input_tokens: number;
-  /** Written by the model. */
+  /** Output tokens, written by the model. */
   output_tokens: number;
-  /** Of those written, for reasoning. */
+  /** Output tokens that were spent on reasoning. */
   reasoning_tokens: number;
 }
 
-/** A sub-agent. */
+/** A sub-agent of a run. */
 export interface AgentView {
-  /** How deep it stands; 1 for a child of the main agent. */
+  /** The depth of the sub-agent; 1 for a child of the main agent. */
   depth: number;
-  /** When it ended. */
+  /** When the sub-agent ended, in milliseconds since 1970. */
   ended_at: number | null;
   /** The model that answers, when anybody said. */
   model?: string;
-  /** Its name. */
+  /** The name of the sub-agent. */
   name: string | null;
-  /** The agent that called it. */
+  /** The id of the sub-agent that called it; `None` for the main agent. */
   parent: string | null;
-  /** When it began. */
+  /** When the sub-agent began, in milliseconds since 1970. */
   started_at: number;
-  /** How it stands. */
+  /** The status of the sub-agent. */
   status: RunStatus;
-  /** What it is to do. */
+  /** The task of the sub-agent. */
   task: string | null;
-  /** The tool call that started it. */
+  /** The id of the tool call that started it. */
   tool: string | null;
   /** Tokens that it used itself, without the agents that it called, when anybody said. */
   usage?: Usage;
 }
 
-/** Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice. */
+/** A choice of agents of each run. Events about the run as a whole, errors among them, belong to every choice. */
 export interface Agents {
-  /** How many levels below it; nothing for all of them, 0 for itself alone. */
+  /** The number of levels below it; `None` for all levels, 0 for that agent alone. */
   depth?: number;
-  /** The topmost one; nothing for the main agent. */
+  /** The id of the topmost agent; `None` for the main agent. */
   root?: string;
 }
 
@@ -67,7 +67,7 @@ export type AnomalyCode = "malformed" | "wrong_dialect" | "run_without_start" | 
 
 /** One thing that a stream did and should not have done. People are told of it as a warning. */
 export interface Anomaly {
-  /** What. */
+  /** The code of the anomaly. */
   code: AnomalyCode;
   /** Where and which: an id, a line, a piece of the input. */
   detail: string;
@@ -77,16 +77,16 @@ export interface Anomaly {
 export interface Anomalies {
   /** The first of them. */
   first: Anomaly[];
-  /** How many there were. */
+  /** The number of all anomalies, also of those that are not kept. */
   total: number;
 }
 
-/** The first frame. */
+/** The first frame of a client. */
 export interface HelloFrame {
   t: "hello";
-  /** Who it is, for the hub's trace. */
+  /** The name of the client, for the hub's trace. */
   client?: string;
-  /** Who calls, where the request of the socket does not say so. */
+  /** The token of the caller, where the request of the socket does not have one. */
   token?: string;
   /** Versions that the client speaks. */
   versions: string[];
@@ -94,54 +94,54 @@ export interface HelloFrame {
 
 /** A point in a conversation: after the event `seq` of `epoch`. Written `EPOCH:SEQ`. */
 export interface Position {
-  /** The life of the log. */
+  /** The epoch: the life of the log. */
   epoch: string;
   /** The last event that this point includes; 0 for none. */
   seq: number;
 }
 
-/** How deep a viewer looks. */
+/** The level of detail that a viewer gets. */
 export type Level = "critical" | "parts" | "deltas";
 
-/** View a conversation. */
+/** Subscribes to a conversation. */
 export interface SubFrame {
   t: "sub";
-  /** Which agents; nothing for all. */
+  /** The agents whose events are sent; `None` for all. */
   agents?: Agents;
-  /** The conversation. It may not exist yet. */
+  /** The id of the conversation. It may not exist yet. */
   conv: string;
-  /** What the client has already. */
+  /** The position up to which the client has the conversation already. */
   have?: Position;
-  /** What kinds of events; nothing for all. */
+  /** The kinds of events that are sent; `None` for all. */
   kinds?: string[];
-  /** How deep. */
+  /** The level of detail. */
   level?: Level;
   /** The shortest time between two frames with events, in milliseconds: for who shows less often than that. */
   min_interval_ms?: number;
-  /** The subscription's number. */
+  /** The number that the client chooses for the subscription. */
   sub: number;
 }
 
-/** View the list of conversations. */
+/** Subscribes to the list of conversations. */
 export interface WatchFrame {
   t: "watch";
   /** How many rows to begin with, the newest activity first. */
   limit?: number;
-  /** The subscription's number. */
+  /** The number that the client chooses for the subscription. */
   sub: number;
 }
 
-/** End a subscription. */
+/** Ends a subscription. */
 export interface UnsubFrame {
   t: "unsub";
-  /** Its number. */
+  /** The number of the subscription. */
   sub: number;
 }
 
-/** The client's state does not fit: send the snapshot. */
+/** Asks for a snapshot: the client's state does not fit. */
 export interface ResyncFrame {
   t: "resync";
-  /** The subscription's number. */
+  /** The number of the subscription. */
   sub: number;
 }
 
@@ -154,7 +154,7 @@ export interface HbAckFrame {
 
 /** A place in another conversation. */
 export interface Origin {
-  /** The other one. */
+  /** The id of that conversation. */
   conversation: string;
   /** The life of its log then. */
   epoch: string;
@@ -165,7 +165,7 @@ export interface Origin {
 /** The conversation is a fork: everything before this was said in another one. */
 export interface ForkEvent {
   k: "fork";
-  /** Where it was taken. */
+  /** The conversation that it was taken from, and the place in it. */
   from: Origin;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -182,38 +182,38 @@ export interface ForkEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** What somebody thinks of one run or one message. Of each the last rating counts. */
+/** A rating of one run or one message. The last rating of each counts. */
 export interface Rating {
-  /** Who rated, where the hub knows names. In an event it stands beside the rating. */
+  /** The name of who rated, where the hub knows names. In an event it stands beside the rating. */
   by?: string;
   /** Whether it is good. Absent takes a rating back. */
   good?: boolean;
-  /** The message that is meant, in the place of a run. */
+  /** The id of the message that is rated, in the place of a run. */
   message?: string;
-  /** The run that is meant. */
+  /** The id of the run that is rated. */
   run?: string;
-  /** Why, in a few words; absent for no reason. */
+  /** The reason, in a few words; absent for none. */
   why?: string;
 }
 
 /** Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it. */
 export interface LabelEvent {
   k: "label";
-  /** Whether the list leaves it out unless it is asked for. */
+  /** Whether the conversation is archived: the list leaves it out unless it is asked for. */
   archived?: boolean;
   /** The name of the principal who changed it, where the hub knows names. */
   by?: string;
-  /** A note about it; empty for none. */
+  /** A note about the conversation; empty for none. */
   note?: string;
-  /** Whether it stands before the others in the list. */
+  /** Whether the conversation is pinned: it stands before the others in the list. */
   pinned?: boolean;
-  /** What somebody thinks of a run or a message. */
+  /** A rating of a run or a message. */
   rating?: Rating;
-  /** All its tags, in order: single words, at most `LABEL_TAGS_MAX`. */
+  /** All tags of the conversation, in order: single words, at most `LABEL_TAGS_MAX`. */
   tags?: string[];
   /** The title that somebody gives it; empty to go back to the title that its runs say. */
   title?: string;
@@ -232,22 +232,22 @@ export interface LabelEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A run begins, or a run that had ended goes on. */
 export interface RunStartEvent {
   k: "run.start";
-  /** The dialect that it came in. */
+  /** The name of the dialect in which the run came. */
   dialect?: string;
   /** The name of the machine that the agent runs on. */
   host?: string;
-  /** The model that answers. */
+  /** The name of the model. */
   model?: string;
   /** The name of the main agent. */
   name?: string;
-  /** What the run, and so the conversation, is about. */
+  /** The title of the run, and so of the conversation. */
   title?: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -264,20 +264,20 @@ export interface RunStartEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** More is known about a run that goes on. */
 export interface RunUpdateEvent {
   k: "run.update";
-  /** Why the model stopped, in its own word. */
+  /** The reason why the model stopped, in the provider's word. */
   finish_reason?: string;
-  /** The model that answers. */
+  /** The name of the model. */
   model?: string;
-  /** What it is about. */
+  /** The title of the run. */
   title?: string;
-  /** Tokens of one more model call, added to the run's, and to those of the sub-agent that the event names. */
+  /** The tokens of one more model call, added to those of the run and of the sub-agent that the event names. */
   usage?: Usage;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -294,7 +294,7 @@ export interface RunUpdateEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -304,7 +304,7 @@ export interface RunUpdateEvent {
  */
 export interface RunStalledEvent {
   k: "run.stalled";
-  /** When it was last heard of, in milliseconds since 1970 by the hub's clock. */
+  /** When the run was last heard of, in milliseconds since 1970 by the hub's clock. */
   since: number;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -321,23 +321,23 @@ export interface RunStalledEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A run is over. Its open parts and executing calls are closed with it. */
 export interface RunEndEvent {
   k: "run.end";
-  /** Why the model stopped, in its own word. */
+  /** The reason why the model stopped, in the provider's word. */
   finish_reason?: string;
   /**
    * Nobody said so but the hub, for a publisher that was lost. Whatever else comes of the run lets it go on with all
    * that was open.
    */
   lost?: boolean;
-  /** How it ended. */
+  /** The status with which the run ended. */
   status: RunStatus;
-  /** Tokens of the whole run; replaces what was added up. */
+  /** The tokens of the whole run, which replace what was added up. */
   usage?: Usage;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -354,24 +354,24 @@ export interface RunEndEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A sub-agent begins; `Event::agent` is its id. */
 export interface AgentStartEvent {
   k: "agent.start";
-  /** How deep it stands, 1 for a child of the main agent; computed from the parent where absent. */
+  /** The depth of the sub-agent, 1 for a child of the main agent; computed from the parent where absent. */
   depth?: number;
-  /** The model that answers; the one that was known where absent. */
+  /** The name of the model; absent to keep the one that was known. */
   model?: string;
-  /** Its name. */
+  /** The name of the sub-agent. */
   name?: string;
-  /** The agent that called it; nothing for the main one. */
+  /** The id of the sub-agent that called it; `None` for the main agent. */
   parent?: string;
-  /** What it is to do. */
+  /** The task of the sub-agent. */
   text?: string;
-  /** The tool call that started it. */
+  /** The id of the tool call that started it. */
   tool?: string;
   /** Tokens that it has used before, where it goes on; what was known where absent. The run's stay as they are. */
   usage?: Usage;
@@ -390,16 +390,16 @@ export interface AgentStartEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A sub-agent is done; `Event::agent` is its id. */
 export interface AgentEndEvent {
   k: "agent.end";
-  /** The model that answered; the one that was known where absent. */
+  /** The name of the model; absent to keep the one that was known. */
   model?: string;
-  /** How it ended. */
+  /** The status with which the sub-agent ended. */
   status: RunStatus;
   /**
    * Tokens that it has used itself, without the agents that it called; replaces what was added up for it. The run's
@@ -421,34 +421,34 @@ export interface AgentEndEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A file of a message. */
 export interface MessageFile {
-  /** Its size in bytes; the hub fills it in. */
+  /** The size of the file in bytes; the hub fills it in. */
   bytes: number;
-  /** Its contents in base64: on its way to the hub, and in exports. The hub keeps them apart. */
+  /** The contents of the file in base64: on the way to the hub, and in exports. The hub keeps them apart. */
   data?: string;
   /** The name under which the hub has its contents; absent where it has none. */
   hash?: string;
-  /** What it is called. */
+  /** The name of the file. */
   name: string;
-  /** Its media type, as `image/png`. */
+  /** The media type of the file, such as `image/png`. */
   type: string;
 }
 
 /** A whole message of the history. */
 export interface MessageEvent {
   k: "message";
-  /** What comes with it. */
+  /** The files that come with the message. */
   files?: MessageFile[];
-  /** Its id; a message that comes again replaces itself. */
+  /** The id of the message; a message that comes again replaces itself. */
   message: string;
   /** `user`, `system`, `assistant`, `developer`, `tool` or what the dialect says. */
   role: string;
-  /** The text. */
+  /** The text of the message. */
   text: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -465,7 +465,7 @@ export interface MessageEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -475,9 +475,9 @@ export type PartKind = "text" | "thinking" | "refusal" | "file";
 /** A streamed text begins. */
 export interface PartStartEvent {
   k: "part.start";
-  /** What it is. */
+  /** The kind of the part: text, thinking or file. */
   kind: PartKind;
-  /** Its id. */
+  /** The id of the part, unique in its run. */
   part: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -494,7 +494,7 @@ export interface PartStartEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -503,9 +503,9 @@ export interface PartDeltaEvent {
   k: "part.delta";
   /** Where the text starts in the part, in bytes of UTF-8; the hub fills it in when the publisher does not. */
   off?: number;
-  /** The part. */
+  /** The id of the part. */
   part: string;
-  /** The text. */
+  /** The text to append. */
   text: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -522,14 +522,14 @@ export interface PartDeltaEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** The text of a part is replaced as a whole (dialects that repeat or correct themselves). */
 export interface PartReplaceEvent {
   k: "part.replace";
-  /** The part. */
+  /** The id of the part. */
   part: string;
   /** The whole new text. */
   text: string;
@@ -548,14 +548,14 @@ export interface PartReplaceEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A part is whole. */
 export interface PartEndEvent {
   k: "part.end";
-  /** How long it took by the publisher's own clock, in milliseconds. */
+  /** The duration by the publisher's own clock, in milliseconds. */
   duration_ms?: number;
   /** FNV-1a 64 of the whole text, 16 hex digits; the hub fills it in. */
   hash?: string;
@@ -563,7 +563,7 @@ export interface PartEndEvent {
   hidden?: boolean;
   /** Length of the whole text in bytes; the hub fills it in. */
   len?: number;
-  /** The part. */
+  /** The id of the part. */
   part: string;
   /** The provider's mark on its thinking, without which it does not take the text back. */
   signature?: string;
@@ -582,7 +582,7 @@ export interface PartEndEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -593,9 +593,9 @@ export interface ToolStartEvent {
   given_id?: string;
   /** The name of the tool, as far as it is known. */
   name: string;
-  /** The provider executes it itself (web search and the like). */
+  /** Whether the provider executes the call itself (web search and the like). */
   server?: boolean;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -612,7 +612,7 @@ export interface ToolStartEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -621,9 +621,9 @@ export interface ToolArgsEvent {
   k: "tool.args";
   /** Where the text starts in the arguments, in bytes. */
   off?: number;
-  /** The text. */
+  /** The text to append to the arguments. */
   text: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -640,7 +640,7 @@ export interface ToolArgsEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -649,9 +649,9 @@ export interface ToolCallEvent {
   k: "tool.call";
   /** The whole arguments as text (JSON in most dialects); nothing when the streamed ones are final. */
   arguments?: string;
-  /** Its name, where it differs from the one at the start or the start was not seen. */
+  /** The name of the tool, where it differs from the one at the start or the start was not seen. */
   name?: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -668,7 +668,7 @@ export interface ToolCallEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -686,13 +686,13 @@ export type ToolState = "writing" | "pending" | "approval" | "executing" | "comp
 /** A call changes its state. */
 export interface ToolStateEvent {
   k: "tool.state";
-  /** How long it was executed, in milliseconds, by the publisher. */
+  /** The time for which the call was executed, in milliseconds, by the publisher. */
   exec_ms?: number;
-  /** How long it waited before it was executed, in milliseconds, by the publisher. */
+  /** The time that the call waited before it was executed, in milliseconds, by the publisher. */
   queued_ms?: number;
-  /** The new state. */
+  /** The new state of the call. */
   state: ToolState;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -709,7 +709,7 @@ export interface ToolStateEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -718,9 +718,9 @@ export interface ToolOutputEvent {
   k: "tool.output";
   /** Where the text starts in the output, in bytes. */
   off?: number;
-  /** The text. */
+  /** The text to append to the output. */
   text: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -737,13 +737,13 @@ export interface ToolOutputEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A result that is kept beside its event. */
 export interface ResultRef {
-  /** Its bytes as JSON. */
+  /** The size of the result as JSON, in bytes. */
   bytes: number;
   /** The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs. */
   hash: string;
@@ -752,21 +752,21 @@ export interface ResultRef {
 /** What a call gave back; closes it. */
 export interface ToolResultEvent {
   k: "tool.result";
-  /** Things to embed that came with it. */
+  /** Things to embed that came with the result. */
   embeds?: unknown;
-  /** How long it was executed, in milliseconds, by the publisher. */
+  /** The time for which the call was executed, in milliseconds, by the publisher. */
   exec_ms?: number;
-  /** Files that came with it. */
+  /** Files that came with the result. */
   files?: unknown;
-  /** Whether it failed. */
+  /** Whether the tool call failed. */
   is_error?: boolean;
-  /** What it gave back: a string or any JSON. */
+  /** The result of the call: a string or any JSON. */
   output: unknown;
-  /** How long it waited before it was executed, in milliseconds, by the publisher. */
+  /** The time that the call waited before it was executed, in milliseconds, by the publisher. */
   queued_ms?: number;
   /** Where the whole output is, when this is only its beginning, as a string. */
   ref?: ResultRef;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -783,27 +783,27 @@ export interface ToolResultEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** How far a call is. Ephemeral. */
+/** The progress of a tool call. Ephemeral. */
 export interface ToolProgressEvent {
   k: "tool.progress";
-  /** Units done. */
+  /** The number of units that are done. */
   current?: number;
   /** What the tool reports beside the text, in a form of its own. */
   data?: unknown;
   /**
-   * What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
+   * The kind of the report, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
    * tool's own.
    */
   phase?: string;
-  /** What it does now. */
+  /** The text of the report: what the tool does now. */
   text?: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
-  /** Units in all. */
+  /** The number of all units. */
   total?: number;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -820,14 +820,14 @@ export interface ToolProgressEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A line about what goes on ("retrying model in 8 s"). */
 export interface StatusEvent {
   k: "status";
-  /** The line. */
+  /** The text of the line. */
   text: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -844,7 +844,7 @@ export interface StatusEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
@@ -853,9 +853,9 @@ export interface ErrorEvent {
   k: "error";
   /** The name of the failure, as the source has it. */
   code: string;
-  /** What went wrong. */
+  /** What went wrong, for a person. */
   message: string;
-  /** How long to wait before, in milliseconds. */
+  /** How long to wait before another attempt, in milliseconds. */
   retry_after_ms?: number;
   /** Whether trying again may help; false is a failure that is permanent. Absent where nobody said. */
   retryable?: boolean;
@@ -874,16 +874,16 @@ export interface ErrorEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A call waits for a person's approval. */
 export interface ApprovalRequestEvent {
   k: "approval.request";
-  /** What the person is asked. */
+  /** The question that the person is asked. */
   text?: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -900,18 +900,18 @@ export interface ApprovalRequestEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** The person's answer. */
+/** A person's answer to an approval request. */
 export interface ApprovalAnswerEvent {
   k: "approval.answer";
-  /** Whether it may go on. */
+  /** Whether the call may be executed. */
   approved: boolean;
-  /** Why, in the person's words. */
+  /** The reason, in the person's words. */
   text?: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -928,16 +928,16 @@ export interface ApprovalAnswerEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** An event of the agent's own, passed through. */
 export interface CustomEvent {
   k: "custom";
-  /** Its name. */
+  /** The name of the event, chosen by the publisher. */
   name: string;
-  /** Its content. */
+  /** The content of the event, as JSON. */
   value: unknown;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -954,16 +954,16 @@ export interface CustomEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** A foreign event that the decoder has no other name for, as it came. */
 export interface RawEvent {
   k: "raw";
-  /** The dialect. */
+  /** The name of the dialect. */
   name: string;
-  /** The foreign event. */
+  /** The foreign event, as JSON. */
   value: unknown;
   /** The sub-agent that did it; nothing for the main agent. */
   agent?: string;
@@ -980,14 +980,14 @@ export interface RawEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** The stream did something that it should not have done; it was survived. */
+/** The stream did something that it should not have done. Decoding went on. */
 export interface AnomalyEvent {
   k: "anomaly";
-  /** What. */
+  /** The code of the anomaly. */
   code: AnomalyCode;
   /** Where and which: an id, a line, a piece of the input. */
   detail: string;
@@ -1006,11 +1006,11 @@ export interface AnomalyEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
-/** How fast tokens come. Ephemeral. */
+/** The rate at which tokens arrive. Ephemeral. */
 export interface RateEvent {
   k: "rate";
   /** Tokens in the last second. */
@@ -1030,21 +1030,21 @@ export interface RateEvent {
   publisher?: string;
   /** The run that it belongs to; `RunId::none` for events about the conversation. */
   run?: string;
-  /** Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
+  /** The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first. */
   seq?: number;
 }
 
 /** An event in its place. On the wire its fields stand beside those of the event, in one flat object. */
 export type Event = ForkEvent | LabelEvent | RunStartEvent | RunUpdateEvent | RunStalledEvent | RunEndEvent | AgentStartEvent | AgentEndEvent | MessageEvent | PartStartEvent | PartDeltaEvent | PartReplaceEvent | PartEndEvent | ToolStartEvent | ToolArgsEvent | ToolCallEvent | ToolStateEvent | ToolOutputEvent | ToolResultEvent | ToolProgressEvent | StatusEvent | ErrorEvent | ApprovalRequestEvent | ApprovalAnswerEvent | CustomEvent | RawEvent | AnomalyEvent | RateEvent;
 
-/** Publish. */
+/** Publishes events into a conversation. */
 export interface PubFrame {
   t: "pub";
   /** The conversation; made when it does not exist. */
   conv: string;
   /** What the ack must mean. If absent: `Durability::Stored`, or `Durability::Memory` if the log offers no more. */
   durability?: Durability;
-  /** The events. */
+  /** The events to append, in order. */
   events: Event[];
   /** The client's number for this frame; the answer names it. */
   id: number;
@@ -1061,138 +1061,138 @@ export interface PubFrame {
   pseq?: number;
 }
 
-/** A message to an agent, which answers it. One that is at work here is told with its next request. */
+/** Sends a message to an agent, which answers it. An agent that is at work here gets the message with its next request. */
 export interface SayFrame {
   command: "say";
-  /** The agent. */
+  /** The name of the agent that is to answer. */
   agent: string;
-  /** Files that come with it, with their contents. */
+  /** Files that come with the message, with their contents. */
   files?: MessageFile[];
-  /** The message. */
+  /** The text of the message. */
   text: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
-/** A run is to stop at once. */
+/** Stops a run at once. */
 export interface StopFrame {
   command: "stop";
-  /** The run; the newest where it is not said. */
+  /** The id of the run; absent for the newest run. */
   run?: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
-/** A call that waits for approval may be executed. */
+/** Lets a call that waits for approval be executed. */
 export interface ApproveFrame {
   command: "approve";
-  /** Its arguments, where they are to be others. */
+  /** Arguments that replace those of the model; absent to keep those. */
   arguments?: unknown;
-  /** The run; the newest where it is not said. */
+  /** The id of the run; absent for the newest run. */
   run?: string;
-  /** Which arguments the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits. */
+  /** The arguments that the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits. */
   saw?: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
-/** A call that waits for approval may not be executed. */
+/** Refuses to let a call that waits for approval be executed. */
 export interface RejectFrame {
   command: "reject";
-  /** The run; the newest where it is not said. */
+  /** The id of the run; absent for the newest run. */
   run?: string;
-  /** Why; the model is told. */
+  /** The reason, which the model is told. */
   text?: string;
-  /** The call. */
+  /** The id of the tool call. */
   tool: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
-/** A run that ended before it was complete is to go on. One that waits before it asks its model again waits no longer. */
+/** Continues a run that ended before it was complete. A run that waits before it asks its model again waits no longer. */
 export interface RetryFrame {
   command: "retry";
-  /** The run; the newest where it is not said. */
+  /** The id of the run; absent for the newest run. */
   run?: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
-/** What people make of the conversation changes: its title, pin, archive, tags, note. What is absent stays as it is. */
+/** Changes the labels of the conversation: its title, pin, archive, tags, note. What is absent stays as it is. */
 export interface LabelFrame {
   command: "label";
-  /** Whether the list leaves it out unless it is asked for. */
+  /** Whether the conversation is archived: the list leaves it out unless it is asked for. */
   archived?: boolean;
-  /** A note about it; empty for none. */
+  /** A note about the conversation; empty for none. */
   note?: string;
-  /** Whether it stands before the others in the list. */
+  /** Whether the conversation is pinned: it stands before the others in the list. */
   pinned?: boolean;
-  /** All its tags; empty for none. */
+  /** All tags of the conversation; an empty list removes them. */
   tags?: string[];
   /** The title; empty to go back to the one that its runs say. */
   title?: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
-/** Somebody thinks that a run or a message is good or bad. Of each the last rating counts. */
+/** Rates a run or a message as good or bad. The last rating of each counts. */
 export interface RateFrame {
   command: "rate";
-  /** Whether it is good; absent takes the rating back. */
+  /** Whether it is good; absent to take the rating back. */
   good?: boolean;
-  /** The message, in the place of a run. */
+  /** The id of the message that is rated, in the place of a run. */
   message?: string;
-  /** The run. */
+  /** The id of the run that is rated, in the place of a message. */
   run?: string;
-  /** Why, in a few words. */
+  /** The reason, in a few words. */
   why?: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
 /**
- * A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
- * so a message is edited and run again, and what was is as it was.
+ * Makes a new conversation with what was said in this one, up to a place. With an agent and a text, the agent answers the text there: so a
+ * message can be edited and run again, and the old conversation stays as it is.
  */
 export interface ForkFrame {
   command: "fork";
-  /** The agent that is to answer. */
+  /** The name of the agent that is to answer. */
   agent?: string;
-  /** The last event that the new one has; all where it is not said. */
+  /** The last event that the new conversation has; absent for all events. */
   at?: number;
-  /** The message that the new one ends before, where that is how the place is said. */
+  /** The message before which the new conversation ends; another way to say the place. */
   before?: string;
-  /** The name of the new one; made up where it is not said. */
+  /** The name of the new conversation; absent to let the hub choose one. */
   into?: string;
-  /** What it is told. */
+  /** The text that the agent is to answer. */
   text?: string;
-  /** Chosen by whoever commands; names the answer. */
+  /** The id of the command, chosen by its sender; the answer names it. */
   id: string;
 }
 
 /** A command of a person. One that comes again with its id is not carried out again and gets the same answer. */
 export type Command = SayFrame | StopFrame | ApproveFrame | RejectFrame | RetryFrame | LabelFrame | RateFrame | ForkFrame;
 
-/** Have something done in a conversation; see `crate::command`. */
+/** Has a command carried out in a conversation; see `crate::command`. */
 export interface CommandFrame {
   t: "command";
-  /** What, with the id that the answer names. */
+  /** The command, with the id that the answer names. */
   command: Command;
-  /** The conversation. It may not exist yet. */
+  /** The id of the conversation. It may not exist yet. */
   conv: string;
 }
 
-/** What a client sends. */
+/** A frame that a client sends. */
 export type ClientFrame = HelloFrame | SubFrame | WatchFrame | UnsubFrame | ResyncFrame | HbAckFrame | PubFrame | CommandFrame;
 
-/** A streamed text. */
+/** A streamed text, by its id. */
 export interface ItemPart {
   part: string;
 }
 
-/** A call. */
+/** A tool call, by its id. */
 export interface ItemTool {
   tool: string;
 }
@@ -1207,66 +1207,66 @@ export interface ItemNote {
   note: number;
 }
 
-/** Something inside a run. */
+/** An item of a run. */
 export type Item = ItemPart | ItemTool | ItemAgent | ItemNote;
 
-/** Something that was open when its run was lost. */
+/** A part, call or sub-agent that was open when its run was lost. */
 export interface Closed {
-  /** What. */
+  /** The part, call or sub-agent that was open. */
   item: Item;
-  /** For a call, how it stood. */
+  /** For a call, its state at that moment. */
   state?: ToolState;
 }
 
-/** A call that executes, as the list tells of it. */
+/** A call that is executing, in a row of the list. */
 export interface RowCall {
-  /** The tool. */
+  /** The name of the tool. */
   name: string;
-  /** Since when, by the hub's clock, in milliseconds since 1970. */
+  /** When the call began to execute by the hub's clock, in milliseconds since 1970. */
   since: number;
 }
 
 /** A conversation in the list: enough to draw its row. */
 export interface ConversationRow {
-  /** What it does now, or how it ended, in a few words. */
+  /** What the newest run does now, or how it ended, in a few words. */
   activity: string | null;
   /** The name of the main agent of the newest run. */
   agent?: string;
-  /** Sub-agents of the newest run. */
+  /** The number of sub-agents of the newest run. */
   agents: number;
-  /** How many anomalies there were, in all. */
+  /** The number of all anomalies of the conversation. */
   anomalies: number;
   /** The beginning of the last text of the newest run, once that is complete. */
   answer?: string;
-  /** Calls of the newest run that wait for a person. */
+  /** The number of calls of the newest run that wait for a person. */
   approvals: number;
   /** Whether somebody archived it: lists leave it out unless it is asked for. */
   archived?: boolean;
   /** The tool of the first call of the newest run that waits for a person. */
   asks?: string;
-  /** When the newest event was taken. */
+  /** When the newest event was taken, in milliseconds since 1970. */
   at: number;
-  /** How many they rated bad. */
+  /** The number of its runs and messages that people rated bad. */
   bad?: number;
   /** The call of the newest run that executes longest. */
   call?: RowCall;
-  /** Its name. */
+  /** The id of the conversation. */
   conversation: string;
-  /** When its newest run ended. */
+  /** When the newest run ended, in milliseconds since 1970. */
   ended_at: number | null;
-  /** The life of its log. */
+  /** The epoch: the life of the log. */
   epoch: string;
-  /** Calls of the newest run that failed. */
+  /** The number of calls of the newest run that failed. */
   failed: number;
-  /** Where it was taken from, when it is a fork. */
+  /** The place that it was taken from, when it is a fork. */
   forked_from?: Origin;
-  /** How many of its runs and messages people rated good. */
+  /** The number of its runs and messages that people rated good. */
   good?: number;
-  /** The newest seq. */
+  /** The newest seq of the conversation. */
   head: number;
   /** The name of the machine that the agent of the newest run runs on. */
   host?: string;
-  /** The model of the newest run. */
+  /** The name of the newest run's model. */
   model?: string;
   /** Further executing calls of the newest run, the longest first, at most `crate::limits::ROW_MORE_CALLS_MAX`. */
   more_calls?: RowCall[];
@@ -1277,27 +1277,27 @@ export interface ConversationRow {
    * `cancelled`.
    */
   reason?: string;
-  /** Runs in all. */
+  /** The number of runs in the conversation. */
   runs: number;
   /** The end of the last text of the newest run, while that goes on. */
   said?: string;
   /** Whether that run goes on but nobody has spoken for it for a while. */
   stalled?: boolean;
-  /** When its newest run began. */
+  /** When the newest run began, in milliseconds since 1970. */
   started_at: number;
-  /** How its newest run stands; nothing before the first. */
+  /** The status of the newest run; nothing before the first. */
   state: RunStatus | null;
   /** The tags that somebody gave it, at most `crate::limits::LABEL_TAGS_MAX`. */
   tags?: string[];
-  /** What it is about. */
+  /** The title of the conversation. */
   title: string | null;
-  /** Calls of the newest run. */
+  /** The number of calls of the newest run. */
   tools: number;
-  /** What all runs used together, as far as anybody said. */
+  /** The tokens and costs of all runs together, as far as anybody said. */
   usage?: Usage;
   /** The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them. */
   used?: string[];
-  /** How many watch. */
+  /** The number of viewers of the conversation. */
   viewers: number;
   /** Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it. */
   written?: number;
@@ -1309,9 +1309,9 @@ export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "b
 export interface ErrorFact {
   /** The name of the failure, as the source has it. */
   code: string;
-  /** What went wrong. */
+  /** What went wrong, for a person. */
   message: string;
-  /** How long to wait before, in milliseconds. */
+  /** How long to wait before another attempt, in milliseconds. */
   retry_after_ms?: number;
   /** Whether trying again may help; false is a failure that is permanent. Absent where nobody said. */
   retryable?: boolean;
@@ -1329,7 +1329,7 @@ export interface Label {
   pinned?: boolean;
   /** What they think of runs and messages, at most `RATINGS_MAX`, each once. */
   ratings?: Rating[];
-  /** Its tags, at most `crate::limits::LABEL_TAGS_MAX`. */
+  /** The tags of the conversation, at most `crate::limits::LABEL_TAGS_MAX`. */
   tags?: string[];
   /** The title that somebody gave it. It counts before the title that its runs say. */
   title?: string;
@@ -1346,52 +1346,52 @@ export interface Limits {
   subscriptions_per_socket: number;
 }
 
-/** Whether the log writes. */
+/** The state of the log: whether it can write. */
 export type LogHealth = "well" | "disk_full" | "disk_failing";
 
-/** How a run was before the hub ended it because its publisher was lost. At most what was open then. */
+/** The state of a run before the hub ended it because its publisher was lost. It has at most what was open then. */
 export interface Loss {
-  /** The line about what went on. */
+  /** The newest line about what went on. */
   activity?: string;
-  /** When `activity` was said. */
+  /** When `activity` was said, in milliseconds since 1970. */
   activity_at?: number;
-  /** The last failure. */
+  /** The last failure before the loss. */
   error?: ErrorFact;
-  /** What was open, in order. */
+  /** The parts, calls and sub-agents that were open, in order. */
   open?: Closed[];
 }
 
 /** A place inside a run. */
 export interface Within {
-  /** How many items the run had before. */
+  /** The number of the run's items before the message. */
   items: number;
-  /** The run. */
+  /** The id of the run. */
   run: string;
 }
 
 /** A message of the history. */
 export interface MessageView {
-  /** When the hub took it. */
+  /** When the hub took the message, in milliseconds since 1970. */
   at: number;
-  /** What came with it. */
+  /** The files that came with the message. */
   files?: MessageFile[];
-  /** Who speaks. */
+  /** The role of the speaker, such as `user`. */
   role: string;
-  /** What. */
+  /** The text of the message. */
   text: string;
-  /** Where it was said, when that was inside a run. */
+  /** The place where the message was said, if that was inside a run. */
   within?: Within;
 }
 
-/** A failure. */
+/** Something failed. */
 export interface NoteBodyError {
   error: ErrorFact;
 }
 
 export interface NoteBodyCustomCustom {
-  /** Its name. */
+  /** The name of the event, chosen by the publisher. */
   name: string;
-  /** Its content. */
+  /** The content of the event, as JSON. */
   value: unknown;
 }
 
@@ -1401,9 +1401,9 @@ export interface NoteBodyCustom {
 }
 
 export interface NoteBodyRawRaw {
-  /** Its dialect or kind. */
+  /** The name of the foreign event's dialect, or the kind of the later version's event. */
   name: string;
-  /** Its content. */
+  /** The content of the event, as JSON. */
   value: unknown;
 }
 
@@ -1414,31 +1414,31 @@ export interface NoteBodyRaw {
 
 export type NoteBody = NoteBodyError | NoteBodyCustom | NoteBodyRaw;
 
-/** Something that happened once in a run. */
+/** A note: something that happened once in a run. */
 export interface Note {
-  /** Which sub-agent. */
+  /** The id of the sub-agent it happened in; `None` for the main agent. */
   agent: string | null;
-  /** When. */
+  /** When it happened, in milliseconds since 1970. */
   at: number;
-  /** What. */
+  /** What happened. */
   body: NoteBody;
 }
 
 /** A streamed text, thinking or file. */
 export interface PartView {
-  /** The sub-agent that wrote it. */
+  /** The id of the sub-agent that wrote it; `None` for the main agent. */
   agent: string | null;
   /** Bytes that were over the limit. */
   cut: number;
-  /** How long it took by the publisher's own clock, in milliseconds. */
+  /** The duration by the publisher's own clock, in milliseconds. */
   duration_ms: number | null;
-  /** When it ended; nothing while it streams. */
+  /** When the part ended, in milliseconds since 1970; nothing while it streams. */
   ended_at: number | null;
   /** FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits. */
   hash: string;
-  /** The provider keeps the text to itself. */
+  /** Whether the provider keeps the text to itself. */
   hidden: boolean;
-  /** What it is. */
+  /** The kind of the part. */
   kind: PartKind;
   /** Whether text came after the end. */
   late: boolean;
@@ -1446,11 +1446,11 @@ export interface PartView {
   len: number;
   /** Bytes that never came. */
   missing: number;
-  /** Whether deltas overlapped. */
+  /** Whether a delta overlapped with the text before it. */
   overlapped: boolean;
   /** The provider's mark on its thinking, without which it does not take the text back. */
   signature?: string;
-  /** When it began. */
+  /** When the part began, in milliseconds since 1970. */
   started_at: number;
   /** The text, up to `PART_BYTES_MAX` bytes. */
   text: string;
@@ -1471,17 +1471,17 @@ export interface Streamed {
   len: number;
   /** Bytes that never came. */
   missing: number;
-  /** Whether deltas overlapped. */
+  /** Whether a delta overlapped with the text before it. */
   overlapped: boolean;
   /** The text, up to `PART_BYTES_MAX` bytes. */
   text: string;
 }
 
-/** A tool call. */
+/** A call of a tool. */
 export interface ToolView {
-  /** The sub-agent that called it. */
+  /** The id of the sub-agent that called it; `None` for the main agent. */
   agent: string | null;
-  /** A person was asked and has agreed to it. */
+  /** Whether a person was asked and has agreed to it. */
   approved?: boolean;
   /** The arguments as the model wrote them; JSON in most dialects. */
   arguments: Streamed;
@@ -1489,59 +1489,59 @@ export interface ToolView {
   asked_at?: number;
   /** Things to embed that came with the result. */
   embeds: unknown;
-  /** When it was over. */
+  /** When the call was over, in milliseconds since 1970. */
   ended_at: number | null;
-  /** How long it was executed, in milliseconds, by the publisher. */
+  /** The time for which the call was executed, in milliseconds, by the publisher. */
   exec_ms: number | null;
-  /** When it began to execute. */
+  /** When the call began to execute, in milliseconds since 1970. */
   executing_at: number | null;
   /** Files that came with the result. */
   files: unknown;
   /** The id that the source gives it, where another call of the run had that id before. */
   given_id?: string;
-  /** Whether it failed. */
+  /** Whether the call failed. */
   is_error: boolean;
-  /** The tool. */
+  /** The name of the tool. */
   name: string;
-  /** What it has printed so far. */
+  /** The output that the tool has printed so far. */
   output: Streamed;
-  /** When it was written. */
+  /** When the call was written, in milliseconds since 1970. */
   pending_at: number | null;
-  /** What a person is asked, while it waits for approval. */
+  /** The question that a person is asked, while the call waits for approval. */
   question: string | null;
-  /** How long it waited, in milliseconds, by the publisher. */
+  /** The time that the call waited, in milliseconds, by the publisher. */
   queued_ms: number | null;
-  /** A person was asked and has declined it. */
+  /** Whether a person was asked and has declined it. */
   rejected?: boolean;
-  /** What it gave back. */
+  /** The result of the call. */
   result: unknown;
   /** Bytes of the result that were over the limit; the result is then its beginning, as a string. */
   result_cut: number;
   /** Where the whole result is, when this is only its beginning, as a string. */
   result_ref?: ResultRef;
-  /** The provider executes it itself. */
+  /** Whether the provider executes the call itself. */
   server: boolean;
-  /** When the model began to write it. */
+  /** When the model began to write the call, in milliseconds since 1970. */
   started_at: number;
-  /** How it stands. */
+  /** The state of the call. */
   state: ToolState;
 }
 
-/** One agent execution. */
+/** One execution of an agent. */
 export interface RunView {
-  /** The line about what goes on. */
+  /** The newest line about what goes on. */
   activity: string | null;
-  /** When `activity` was said. */
+  /** When `activity` was said, in milliseconds since 1970. */
   activity_at?: number;
-  /** The sub-agents. */
+  /** The sub-agents of the run, by id. */
   agents: Record<string, AgentView>;
-  /** The dialect that it came in. */
+  /** The name of the dialect in which the run came. */
   dialect: string | null;
-  /** When it ended. */
+  /** When the run ended, in milliseconds since 1970. */
   ended_at: number | null;
-  /** The last failure. */
+  /** The last failure of the run. */
   error: ErrorFact | null;
-  /** Why the model stopped, in its own word. */
+  /** The reason why the model stopped, in the provider's word. */
   finish_reason: string | null;
   /** Whether more items came than a run holds. */
   full: boolean;
@@ -1553,35 +1553,35 @@ export interface RunView {
   late: boolean;
   /** What the loss of its publisher closed, as long as nobody has come back. */
   loss?: Loss;
-  /** The model. */
+  /** The name of the model. */
   model: string | null;
   /** The name of the main agent. */
   name: string | null;
-  /** Errors and the agent's own events. */
+  /** The notes of the run: errors and the agent's own events. */
   notes: Note[];
   /** Parts, calls and agents that have not ended. */
   open: Item[];
   /** An agent of the hub does it, or did: the hub itself has begun it, and nobody else can write into it. */
   own?: boolean;
-  /** The streamed texts. */
+  /** The streamed texts of the run, by id. */
   parts: Record<string, PartView>;
   /** Bytes of raw events that are in the log, kept or not. The first `crate::limits::RAW_BYTES_PER_RUN_MAX` are kept. */
   raw_bytes?: number;
   /** Since when the hub has not heard of it, once it said so; nothing as soon as more comes. */
   stalled_at?: number;
-  /** When it began. */
+  /** When the run began, in milliseconds since 1970. */
   started_at: number;
-  /** How it stands. */
+  /** The status of the run. */
   status: RunStatus;
-  /** What it is about. */
+  /** The title of the run. */
   title: string | null;
-  /** The calls. */
+  /** The tool calls of the run, by id. */
   tools: Record<string, ToolView>;
-  /** Tokens, when anybody said. */
+  /** The tokens of the run, if anybody said. */
   usage: Usage | null;
 }
 
-/** How a viewer is told what happens. */
+/** The ways in which a viewer is served, from the best to the worst. */
 export type Rung = "immediate" | "merged" | "snapshot";
 
 /**
@@ -1616,24 +1616,24 @@ export interface WelcomeFrame {
   version: string;
 }
 
-/** How a subscription goes on. */
+/** What the hub sends first after it has accepted a subscription. */
 export type SubMode = "tail" | "snapshot";
 
-/** Why a client with a position gets a snapshot. */
+/** The reason why a client with a position gets a snapshot. */
 export type SnapshotReason = "epoch_changed" | "too_old" | "ahead_of_head" | "cheaper" | "lagging" | "requested";
 
 /** The answer to `sub`. The cursor exists from here on. */
 export interface SubbedFrame {
   t: "subbed";
-  /** The life of the log. */
+  /** The epoch: the life of the log. */
   epoch: string;
-  /** The newest seq. */
+  /** The newest seq of the conversation. */
   head: number;
-  /** How it goes on. */
+  /** Whether events follow, or a snapshot. */
   mode: SubMode;
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
-  /** Why it is a snapshot although the client had a position. */
+  /** The reason why it is a snapshot although the client had a position. */
   why?: SnapshotReason;
 }
 
@@ -1642,17 +1642,17 @@ export interface TopItemMessage {
   message: string;
 }
 
-/** A run. */
+/** A run of an agent. */
 export interface TopItemRun {
   run: string;
 }
 
-/** Something at the top of a conversation. */
+/** An item at the top level of a conversation. */
 export type TopItem = TopItemMessage | TopItemRun;
 
 /** A conversation as it stands after the event `View::seq`. */
 export interface View {
-  /** What the streams did that they should not have done. */
+  /** The anomalies: what the streams did that they should not have done. */
   anomalies: Anomalies;
   /** Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there. */
   forked_from?: Origin;
@@ -1662,11 +1662,11 @@ export interface View {
   items: TopItem[];
   /** What people made of it: a title, a pin, tags. */
   label?: Label;
-  /** The history. */
+  /** The messages, by id, in order. */
   messages: Record<string, MessageView>;
-  /** The runs. */
+  /** The runs, by id, in order. */
   runs: Record<string, RunView>;
-  /** The last event that is in. */
+  /** The seq of the last event that is in the view. */
   seq: number;
   /** What the conversation is about, as the newest run said it. */
   title: string | null;
@@ -1675,28 +1675,28 @@ export interface View {
 /** The state at a position, or a piece of it; replaces what the client has of this subscription. */
 export interface SnapFrame {
   t: "snap";
-  /** The life of the log. */
+  /** The epoch: the life of the log. */
   epoch: string;
-  /** Whether more pieces follow; the state is theirs together. */
+  /** Whether more pieces follow; all pieces together are the state. */
   more?: boolean;
-  /** The last event that is in. */
+  /** The seq of the last event in the state. */
   seq: number;
-  /** The state. */
+  /** The view, or a piece of it. */
   state: View;
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
 }
 
-/** Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`. */
+/** Events. They are valid only for a client that stands at `from - 1`; afterwards it stands at `to`. */
 export interface BatchFrame {
   t: "batch";
   /** The events; deltas of one part may be joined. */
   ev: Event[];
-  /** The first seq that is covered. */
+  /** The first seq that the frame covers. */
   from: number;
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
-  /** The last seq that is covered; `from - 1` where only ephemeral events are in. */
+  /** The last seq that the frame covers; `from - 1` if it has only ephemeral events. */
   to: number;
   /** When the hub wrote the frame, in milliseconds since 1970. */
   ts: number;
@@ -1705,48 +1705,48 @@ export interface BatchFrame {
 /** The client has all there was when it subscribed or was sent a snapshot. */
 export interface LiveFrame {
   t: "live";
-  /** Where it stands. */
+  /** The seq that the client has reached. */
   seq: number;
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
 }
 
-/** The viewer does not take what comes as fast as it comes, or does again. */
+/** The viewer reads too slowly, or has caught up. */
 export interface LagFrame {
   t: "lag";
-  /** How many events it is behind. */
+  /** The number of events that it is behind. */
   behind_events: number;
-  /** For how long it has been behind, in milliseconds. */
+  /** The time for which it has been behind, in milliseconds. */
   behind_ms: number;
-  /** How it is told from here on. */
+  /** The way in which the viewer is served from here on. */
   state: Rung;
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
 }
 
-/** How many watch, and who. */
+/** The number of viewers of a conversation, and their names. */
 export interface PresenceFrame {
   t: "presence";
-  /** Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them. */
+  /** The names of the viewers, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them. */
   names?: string[];
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
-  /** The viewers of the conversation, this one among them. */
+  /** The number of viewers of the conversation, this one among them. */
   viewers: number;
 }
 
 /** Rows of the list of conversations. */
 export interface FleetFrame {
   t: "fleet";
-  /** Whether these are all; else only those that changed. */
+  /** Whether these are all rows; otherwise they are only those that changed. */
   full: boolean;
-  /** Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again. */
+  /** Conversations that were deleted: remove their rows before `rows` are applied. One of these may be there again. */
   gone?: string[];
-  /** The rows. */
+  /** The rows that are new or changed. */
   rows: ConversationRow[];
-  /** The subscription. */
+  /** The number of the subscription. */
   sub: number;
-  /** How many conversations there are. */
+  /** The number of all conversations. */
   total: number;
   /** When the hub wrote the frame, in milliseconds since 1970. */
   ts: number;
@@ -1755,93 +1755,93 @@ export interface FleetFrame {
 /** A heartbeat. The client answers with `hb_ack`. */
 export interface HbFrame {
   t: "hb";
-  /** For each subscription the life of the log and the newest seq. */
+  /** For each subscription the epoch and the newest seq. */
   heads: Record<string, [string, number]>;
   /** When the hub wrote the frame, in milliseconds since 1970. */
   ts: number;
 }
 
-/** Whether the log writes: sent after `welcome` when it does not, and to all when that changes. */
+/** Whether the log can write. Sent after `welcome` when it cannot, and to all when that changes. */
 export interface HealthFrame {
   t: "health";
-  /** What the system said. */
+  /** The error text of the operating system. */
   detail?: string;
-  /** How it is. */
+  /** The state of the log. */
   log: LogHealth;
-  /** Since when it cannot write, in milliseconds since 1970. */
+  /** Since when the log cannot write, in milliseconds since 1970. */
   since?: number;
 }
 
 /** The hub is about to close the socket. */
 export interface ByeFrame {
   t: "bye";
-  /** The close code. */
+  /** The close code of the WebSocket. */
   code: number;
-  /** Why. */
+  /** The reason, for a person. */
   reason: string;
-  /** Whether the client should come back. */
+  /** Whether the client should connect again. */
   reconnect: boolean;
-  /** How long it should wait before, in milliseconds. */
+  /** How long the client should wait before it connects again, in milliseconds. */
   retry_ms: number;
 }
 
-/** The events of a `pub` are in. */
+/** The events of a `pub` were accepted. */
 export interface AckFrame {
   t: "ack";
-  /** Whether the frame was taken before. */
+  /** Whether the frame had been accepted before. */
   duplicate: boolean;
-  /** What the ack means. */
+  /** The durability that the ack stands for. */
   durability: Durability;
-  /** The life of the log. */
+  /** The epoch: the life of the log. */
   epoch: string;
-  /** How many events were taken; 0 for a duplicate. */
+  /** The number of events that were accepted; 0 for a duplicate. */
   events: number;
   /** The client's number of the `pub`. */
   id: number;
-  /** The newest seq after the events; for a duplicate the newest of now. */
+  /** The newest seq after the events; for a duplicate, the newest seq now. */
   seq: number;
 }
 
 /** A command was carried out. */
 export interface DoneFrame {
   t: "done";
-  /** Where the conversation stood before: what came of it comes after. */
+  /** The position of the conversation before the command: its effects come after. */
   after: Position;
-  /** The conversation in which it shows: of a fork the new one. */
+  /** The conversation in which the outcome shows; for a fork, the new one. */
   conversation: string;
-  /** That of the command. */
+  /** The id of the command that this answers. */
   id: string;
-  /** The run that it began or was about. */
+  /** The id of the run that the command began or was about. */
   run?: string;
 }
 
-/** A command was not. */
+/** A command was refused. */
 export interface RefusedFrame {
   t: "refused";
-  /** What. */
+  /** The code of the error, for programs. */
   code: ErrorCode;
-  /** The command; empty where it had none that could be read. */
+  /** The id of the command; empty if it had none that could be read. */
   id: string;
-  /** Why, for a person. */
+  /** The reason, for a person. */
   message: string;
 }
 
 /** A frame or a subscription failed; the socket stays. */
 export interface ErrorFrame {
   t: "error";
-  /** What. */
+  /** The code of the error, for programs. */
   code: ErrorCode;
-  /** For `publisher_gap`: the number that is expected. */
+  /** For `publisher_gap`: the number that the hub expects. */
   expected?: number;
-  /** The `pub` that it is about. */
+  /** The id of the `pub` that it is about. */
   id?: number;
-  /** What and where, for a person. */
+  /** What is wrong and where, for a person. */
   message: string;
-  /** The subscription that it is about. */
+  /** The number of the subscription that it is about. */
   sub?: number;
 }
 
-/** What the hub sends. */
+/** A frame that the hub sends. */
 export type ServerFrame = WelcomeFrame | SubbedFrame | SnapFrame | BatchFrame | LiveFrame | LagFrame | PresenceFrame | FleetFrame | HbFrame | HealthFrame | ByeFrame | AckFrame | DoneFrame | RefusedFrame | ErrorFrame;
 
 /** An event as the hub sends it: with `at`, and with `seq` unless it is ephemeral. */

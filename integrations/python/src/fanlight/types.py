@@ -11,57 +11,57 @@ Durability = Literal["memory", "stored", "synced", "replicated"]
 """What an ack means (invariant I9)."""
 
 RunStatus = Literal["running", "complete", "error", "cancelled", "interrupted"]
-"""How a run or an agent stands."""
+"""The status of a run or of a sub-agent."""
 
 
 class Cost(TypedDict):
     """A cost as it is written."""
 
     amount: str
-    """How much, in decimal digits: `"0.0123"`."""
+    """The amount in decimal digits: `"0.0123"`."""
     currency: str
     """The code of the currency, three capital letters."""
 
 
 class _Usage(TypedDict):
     cached_tokens: int
-    """Of those read, from a cache."""
+    """Input tokens that were read from a cache."""
     input_tokens: int
-    """Read by the model."""
+    """Input tokens, read by the model."""
     output_tokens: int
-    """Written by the model."""
+    """Output tokens, written by the model."""
     reasoning_tokens: int
-    """Of those written, for reasoning."""
+    """Output tokens that were spent on reasoning."""
 
 
 class Usage(_Usage, total=False):
-    """Tokens. All counts are whole tokens; absent means that nobody said."""
+    """Counts of tokens. Absent means that nobody said."""
 
     cost: Cost
-    """What they cost, as far as anybody knows."""
+    """The cost of the tokens, as far as anybody knows."""
 
 
 class _AgentView(TypedDict):
     depth: int
-    """How deep it stands; 1 for a child of the main agent."""
+    """The depth of the sub-agent; 1 for a child of the main agent."""
     ended_at: Union[int, None]
-    """When it ended."""
+    """When the sub-agent ended, in milliseconds since 1970."""
     name: Union[str, None]
-    """Its name."""
+    """The name of the sub-agent."""
     parent: Union[str, None]
-    """The agent that called it."""
+    """The id of the sub-agent that called it; `None` for the main agent."""
     started_at: int
-    """When it began."""
+    """When the sub-agent began, in milliseconds since 1970."""
     status: RunStatus
-    """How it stands."""
+    """The status of the sub-agent."""
     task: Union[str, None]
-    """What it is to do."""
+    """The task of the sub-agent."""
     tool: Union[str, None]
-    """The tool call that started it."""
+    """The id of the tool call that started it."""
 
 
 class AgentView(_AgentView, total=False):
-    """A sub-agent."""
+    """A sub-agent of a run."""
 
     model: str
     """The model that answers, when anybody said."""
@@ -70,12 +70,12 @@ class AgentView(_AgentView, total=False):
 
 
 class Agents(TypedDict, total=False):
-    """Some of the agents of each run. Events about the run as a whole, errors among them, belong to every choice."""
+    """A choice of agents of each run. Events about the run as a whole, errors among them, belong to every choice."""
 
     depth: int
-    """How many levels below it; nothing for all of them, 0 for itself alone."""
+    """The number of levels below it; `None` for all levels, 0 for that agent alone."""
     root: str
-    """The topmost one; nothing for the main agent."""
+    """The id of the topmost agent; `None` for the main agent."""
 
 AnomalyCode = Literal["malformed", "wrong_dialect", "run_without_start", "after_run_end", "part_without_start", "part_started_twice", "after_part_end", "delta_hole", "delta_overlap", "part_mismatch", "tool_without_start", "after_tool_end", "bad_arguments", "agent_without_start", "too_large", "too_many", "truncated", "copy_lost", "repeated"]
 """What a stream did that it should not have done."""
@@ -85,7 +85,7 @@ class Anomaly(TypedDict):
     """One thing that a stream did and should not have done. People are told of it as a warning."""
 
     code: AnomalyCode
-    """What."""
+    """The code of the anomaly."""
     detail: str
     """Where and which: an id, a line, a piece of the input."""
 
@@ -96,7 +96,7 @@ class Anomalies(TypedDict):
     first: list[Anomaly]
     """The first of them."""
     total: int
-    """How many there were."""
+    """The number of all anomalies, also of those that are not kept."""
 
 
 class _HelloFrame(TypedDict):
@@ -106,45 +106,45 @@ class _HelloFrame(TypedDict):
 
 
 class HelloFrame(_HelloFrame, total=False):
-    """The first frame."""
+    """The first frame of a client."""
 
     client: str
-    """Who it is, for the hub's trace."""
+    """The name of the client, for the hub's trace."""
     token: str
-    """Who calls, where the request of the socket does not say so."""
+    """The token of the caller, where the request of the socket does not have one."""
 
 
 class Position(TypedDict):
     """A point in a conversation: after the event `seq` of `epoch`. Written `EPOCH:SEQ`."""
 
     epoch: str
-    """The life of the log."""
+    """The epoch: the life of the log."""
     seq: int
     """The last event that this point includes; 0 for none."""
 
 Level = Literal["critical", "parts", "deltas"]
-"""How deep a viewer looks."""
+"""The level of detail that a viewer gets."""
 
 
 class _SubFrame(TypedDict):
     t: Literal["sub"]
     conv: str
-    """The conversation. It may not exist yet."""
+    """The id of the conversation. It may not exist yet."""
     sub: int
-    """The subscription's number."""
+    """The number that the client chooses for the subscription."""
 
 
 class SubFrame(_SubFrame, total=False):
-    """View a conversation."""
+    """Subscribes to a conversation."""
 
     agents: Agents
-    """Which agents; nothing for all."""
+    """The agents whose events are sent; `None` for all."""
     have: Position
-    """What the client has already."""
+    """The position up to which the client has the conversation already."""
     kinds: list[str]
-    """What kinds of events; nothing for all."""
+    """The kinds of events that are sent; `None` for all."""
     level: Level
-    """How deep."""
+    """The level of detail."""
     min_interval_ms: int
     """The shortest time between two frames with events, in milliseconds: for who shows less often than that."""
 
@@ -152,30 +152,30 @@ class SubFrame(_SubFrame, total=False):
 class _WatchFrame(TypedDict):
     t: Literal["watch"]
     sub: int
-    """The subscription's number."""
+    """The number that the client chooses for the subscription."""
 
 
 class WatchFrame(_WatchFrame, total=False):
-    """View the list of conversations."""
+    """Subscribes to the list of conversations."""
 
     limit: int
     """How many rows to begin with, the newest activity first."""
 
 
 class UnsubFrame(TypedDict):
-    """End a subscription."""
+    """Ends a subscription."""
 
     t: Literal["unsub"]
     sub: int
-    """Its number."""
+    """The number of the subscription."""
 
 
 class ResyncFrame(TypedDict):
-    """The client's state does not fit: send the snapshot."""
+    """Asks for a snapshot: the client's state does not fit."""
 
     t: Literal["resync"]
     sub: int
-    """The subscription's number."""
+    """The number of the subscription."""
 
 
 class HbAckFrame(TypedDict):
@@ -190,7 +190,7 @@ class Origin(TypedDict):
     """A place in another conversation."""
 
     conversation: str
-    """The other one."""
+    """The id of that conversation."""
     epoch: str
     """The life of its log then."""
     seq: int
@@ -224,22 +224,22 @@ class ForkEvent(_ForkEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class Rating(TypedDict, total=False):
-    """What somebody thinks of one run or one message. Of each the last rating counts."""
+    """A rating of one run or one message. The last rating of each counts."""
 
     by: str
-    """Who rated, where the hub knows names. In an event it stands beside the rating."""
+    """The name of who rated, where the hub knows names. In an event it stands beside the rating."""
     good: bool
     """Whether it is good. Absent takes a rating back."""
     message: str
-    """The message that is meant, in the place of a run."""
+    """The id of the message that is rated, in the place of a run."""
     run: str
-    """The run that is meant."""
+    """The id of the run that is rated."""
     why: str
-    """Why, in a few words; absent for no reason."""
+    """The reason, in a few words; absent for none."""
 
 
 class _LabelEvent(TypedDict):
@@ -250,17 +250,17 @@ class LabelEvent(_LabelEvent, total=False):
     """Somebody changed what people made of the conversation: its title, pin, archive, tags or note. Only the hub writes it."""
 
     archived: bool
-    """Whether the list leaves it out unless it is asked for."""
+    """Whether the conversation is archived: the list leaves it out unless it is asked for."""
     by: str
     """The name of the principal who changed it, where the hub knows names."""
     note: str
-    """A note about it; empty for none."""
+    """A note about the conversation; empty for none."""
     pinned: bool
-    """Whether it stands before the others in the list."""
+    """Whether the conversation is pinned: it stands before the others in the list."""
     rating: Rating
-    """What somebody thinks of a run or a message."""
+    """A rating of a run or a message."""
     tags: list[str]
-    """All its tags, in order: single words, at most `LABEL_TAGS_MAX`."""
+    """All tags of the conversation, in order: single words, at most `LABEL_TAGS_MAX`."""
     title: str
     """The title that somebody gives it; empty to go back to the title that its runs say."""
     agent: str
@@ -278,7 +278,7 @@ class LabelEvent(_LabelEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _RunStartEvent(TypedDict):
@@ -289,15 +289,15 @@ class RunStartEvent(_RunStartEvent, total=False):
     """A run begins, or a run that had ended goes on."""
 
     dialect: str
-    """The dialect that it came in."""
+    """The name of the dialect in which the run came."""
     host: str
     """The name of the machine that the agent runs on."""
     model: str
-    """The model that answers."""
+    """The name of the model."""
     name: str
     """The name of the main agent."""
     title: str
-    """What the run, and so the conversation, is about."""
+    """The title of the run, and so of the conversation."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -313,7 +313,7 @@ class RunStartEvent(_RunStartEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _RunUpdateEvent(TypedDict):
@@ -324,13 +324,13 @@ class RunUpdateEvent(_RunUpdateEvent, total=False):
     """More is known about a run that goes on."""
 
     finish_reason: str
-    """Why the model stopped, in its own word."""
+    """The reason why the model stopped, in the provider's word."""
     model: str
-    """The model that answers."""
+    """The name of the model."""
     title: str
-    """What it is about."""
+    """The title of the run."""
     usage: Usage
-    """Tokens of one more model call, added to the run's, and to those of the sub-agent that the event names."""
+    """The tokens of one more model call, added to those of the run and of the sub-agent that the event names."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -346,13 +346,13 @@ class RunUpdateEvent(_RunUpdateEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _RunStalledEvent(TypedDict):
     k: Literal["run.stalled"]
     since: int
-    """When it was last heard of, in milliseconds since 1970 by the hub's clock."""
+    """When the run was last heard of, in milliseconds since 1970 by the hub's clock."""
 
 
 class RunStalledEvent(_RunStalledEvent, total=False):
@@ -375,26 +375,26 @@ class RunStalledEvent(_RunStalledEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _RunEndEvent(TypedDict):
     k: Literal["run.end"]
     status: RunStatus
-    """How it ended."""
+    """The status with which the run ended."""
 
 
 class RunEndEvent(_RunEndEvent, total=False):
     """A run is over. Its open parts and executing calls are closed with it."""
 
     finish_reason: str
-    """Why the model stopped, in its own word."""
+    """The reason why the model stopped, in the provider's word."""
     lost: bool
     """Nobody said so but the hub, for a publisher that was lost. Whatever else comes of the run lets it go on with all
     that was open.
     """
     usage: Usage
-    """Tokens of the whole run; replaces what was added up."""
+    """The tokens of the whole run, which replace what was added up."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -410,7 +410,7 @@ class RunEndEvent(_RunEndEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _AgentStartEvent(TypedDict):
@@ -421,17 +421,17 @@ class AgentStartEvent(_AgentStartEvent, total=False):
     """A sub-agent begins; `Event::agent` is its id."""
 
     depth: int
-    """How deep it stands, 1 for a child of the main agent; computed from the parent where absent."""
+    """The depth of the sub-agent, 1 for a child of the main agent; computed from the parent where absent."""
     model: str
-    """The model that answers; the one that was known where absent."""
+    """The name of the model; absent to keep the one that was known."""
     name: str
-    """Its name."""
+    """The name of the sub-agent."""
     parent: str
-    """The agent that called it; nothing for the main one."""
+    """The id of the sub-agent that called it; `None` for the main agent."""
     text: str
-    """What it is to do."""
+    """The task of the sub-agent."""
     tool: str
-    """The tool call that started it."""
+    """The id of the tool call that started it."""
     usage: Usage
     """Tokens that it has used before, where it goes on; what was known where absent. The run's stay as they are."""
     agent: str
@@ -449,20 +449,20 @@ class AgentStartEvent(_AgentStartEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _AgentEndEvent(TypedDict):
     k: Literal["agent.end"]
     status: RunStatus
-    """How it ended."""
+    """The status with which the sub-agent ended."""
 
 
 class AgentEndEvent(_AgentEndEvent, total=False):
     """A sub-agent is done; `Event::agent` is its id."""
 
     model: str
-    """The model that answered; the one that was known where absent."""
+    """The name of the model; absent to keep the one that was known."""
     usage: Usage
     """Tokens that it has used itself, without the agents that it called; replaces what was added up for it. The run's
     stay as they are.
@@ -482,23 +482,23 @@ class AgentEndEvent(_AgentEndEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _MessageFile(TypedDict):
     bytes: int
-    """Its size in bytes; the hub fills it in."""
+    """The size of the file in bytes; the hub fills it in."""
     name: str
-    """What it is called."""
+    """The name of the file."""
     type: str
-    """Its media type, as `image/png`."""
+    """The media type of the file, such as `image/png`."""
 
 
 class MessageFile(_MessageFile, total=False):
     """A file of a message."""
 
     data: str
-    """Its contents in base64: on its way to the hub, and in exports. The hub keeps them apart."""
+    """The contents of the file in base64: on the way to the hub, and in exports. The hub keeps them apart."""
     hash: str
     """The name under which the hub has its contents; absent where it has none."""
 
@@ -506,18 +506,18 @@ class MessageFile(_MessageFile, total=False):
 class _MessageEvent(TypedDict):
     k: Literal["message"]
     message: str
-    """Its id; a message that comes again replaces itself."""
+    """The id of the message; a message that comes again replaces itself."""
     role: str
     """`user`, `system`, `assistant`, `developer`, `tool` or what the dialect says."""
     text: str
-    """The text."""
+    """The text of the message."""
 
 
 class MessageEvent(_MessageEvent, total=False):
     """A whole message of the history."""
 
     files: list[MessageFile]
-    """What comes with it."""
+    """The files that come with the message."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -533,7 +533,7 @@ class MessageEvent(_MessageEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 PartKind = Literal["text", "thinking", "refusal", "file"]
 """What a part is."""
@@ -542,9 +542,9 @@ PartKind = Literal["text", "thinking", "refusal", "file"]
 class _PartStartEvent(TypedDict):
     k: Literal["part.start"]
     kind: PartKind
-    """What it is."""
+    """The kind of the part: text, thinking or file."""
     part: str
-    """Its id."""
+    """The id of the part, unique in its run."""
 
 
 class PartStartEvent(_PartStartEvent, total=False):
@@ -565,15 +565,15 @@ class PartStartEvent(_PartStartEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _PartDeltaEvent(TypedDict):
     k: Literal["part.delta"]
     part: str
-    """The part."""
+    """The id of the part."""
     text: str
-    """The text."""
+    """The text to append."""
 
 
 class PartDeltaEvent(_PartDeltaEvent, total=False):
@@ -596,13 +596,13 @@ class PartDeltaEvent(_PartDeltaEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _PartReplaceEvent(TypedDict):
     k: Literal["part.replace"]
     part: str
-    """The part."""
+    """The id of the part."""
     text: str
     """The whole new text."""
 
@@ -625,20 +625,20 @@ class PartReplaceEvent(_PartReplaceEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _PartEndEvent(TypedDict):
     k: Literal["part.end"]
     part: str
-    """The part."""
+    """The id of the part."""
 
 
 class PartEndEvent(_PartEndEvent, total=False):
     """A part is whole."""
 
     duration_ms: int
-    """How long it took by the publisher's own clock, in milliseconds."""
+    """The duration by the publisher's own clock, in milliseconds."""
     hash: str
     """FNV-1a 64 of the whole text, 16 hex digits; the hub fills it in."""
     hidden: bool
@@ -662,7 +662,7 @@ class PartEndEvent(_PartEndEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ToolStartEvent(TypedDict):
@@ -670,7 +670,7 @@ class _ToolStartEvent(TypedDict):
     name: str
     """The name of the tool, as far as it is known."""
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolStartEvent(_ToolStartEvent, total=False):
@@ -679,7 +679,7 @@ class ToolStartEvent(_ToolStartEvent, total=False):
     given_id: str
     """The id that the source gives it, where another call of the run had that id before."""
     server: bool
-    """The provider executes it itself (web search and the like)."""
+    """Whether the provider executes the call itself (web search and the like)."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -695,15 +695,15 @@ class ToolStartEvent(_ToolStartEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ToolArgsEvent(TypedDict):
     k: Literal["tool.args"]
     text: str
-    """The text."""
+    """The text to append to the arguments."""
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolArgsEvent(_ToolArgsEvent, total=False):
@@ -726,13 +726,13 @@ class ToolArgsEvent(_ToolArgsEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ToolCallEvent(TypedDict):
     k: Literal["tool.call"]
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolCallEvent(_ToolCallEvent, total=False):
@@ -741,7 +741,7 @@ class ToolCallEvent(_ToolCallEvent, total=False):
     arguments: str
     """The whole arguments as text (JSON in most dialects); nothing when the streamed ones are final."""
     name: str
-    """Its name, where it differs from the one at the start or the start was not seen."""
+    """The name of the tool, where it differs from the one at the start or the start was not seen."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -757,7 +757,7 @@ class ToolCallEvent(_ToolCallEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 ToolState = Literal["writing", "pending", "approval", "executing", "complete", "error", "cancelled", "interrupted"]
 """The life of a tool call:
@@ -773,18 +773,18 @@ It only goes forward; the last four are final.
 class _ToolStateEvent(TypedDict):
     k: Literal["tool.state"]
     state: ToolState
-    """The new state."""
+    """The new state of the call."""
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolStateEvent(_ToolStateEvent, total=False):
     """A call changes its state."""
 
     exec_ms: int
-    """How long it was executed, in milliseconds, by the publisher."""
+    """The time for which the call was executed, in milliseconds, by the publisher."""
     queued_ms: int
-    """How long it waited before it was executed, in milliseconds, by the publisher."""
+    """The time that the call waited before it was executed, in milliseconds, by the publisher."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -800,15 +800,15 @@ class ToolStateEvent(_ToolStateEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ToolOutputEvent(TypedDict):
     k: Literal["tool.output"]
     text: str
-    """The text."""
+    """The text to append to the output."""
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolOutputEvent(_ToolOutputEvent, total=False):
@@ -831,14 +831,14 @@ class ToolOutputEvent(_ToolOutputEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class ResultRef(TypedDict):
     """A result that is kept beside its event."""
 
     bytes: int
-    """Its bytes as JSON."""
+    """The size of the result as JSON, in bytes."""
     hash: str
     """The first 128 bits of their SHA-256, 32 hex digits: its name in the conversation. 16 hex digits in older logs."""
 
@@ -846,24 +846,24 @@ class ResultRef(TypedDict):
 class _ToolResultEvent(TypedDict):
     k: Literal["tool.result"]
     output: Any
-    """What it gave back: a string or any JSON."""
+    """The result of the call: a string or any JSON."""
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolResultEvent(_ToolResultEvent, total=False):
     """What a call gave back; closes it."""
 
     embeds: Any
-    """Things to embed that came with it."""
+    """Things to embed that came with the result."""
     exec_ms: int
-    """How long it was executed, in milliseconds, by the publisher."""
+    """The time for which the call was executed, in milliseconds, by the publisher."""
     files: Any
-    """Files that came with it."""
+    """Files that came with the result."""
     is_error: bool
-    """Whether it failed."""
+    """Whether the tool call failed."""
     queued_ms: int
-    """How long it waited before it was executed, in milliseconds, by the publisher."""
+    """The time that the call waited before it was executed, in milliseconds, by the publisher."""
     ref: ResultRef
     """Where the whole output is, when this is only its beginning, as a string."""
     agent: str
@@ -881,30 +881,30 @@ class ToolResultEvent(_ToolResultEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ToolProgressEvent(TypedDict):
     k: Literal["tool.progress"]
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ToolProgressEvent(_ToolProgressEvent, total=False):
-    """How far a call is. Ephemeral."""
+    """The progress of a tool call. Ephemeral."""
 
     current: int
-    """Units done."""
+    """The number of units that are done."""
     data: Any
     """What the tool reports beside the text, in a form of its own."""
     phase: str
-    """What the report is, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
+    """The kind of the report, where it is more than how far the call is: `step`, `complete`, `error`, or a word of the
     tool's own.
     """
     text: str
-    """What it does now."""
+    """The text of the report: what the tool does now."""
     total: int
-    """Units in all."""
+    """The number of all units."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -920,13 +920,13 @@ class ToolProgressEvent(_ToolProgressEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _StatusEvent(TypedDict):
     k: Literal["status"]
     text: str
-    """The line."""
+    """The text of the line."""
 
 
 class StatusEvent(_StatusEvent, total=False):
@@ -947,7 +947,7 @@ class StatusEvent(_StatusEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ErrorEvent(TypedDict):
@@ -955,14 +955,14 @@ class _ErrorEvent(TypedDict):
     code: str
     """The name of the failure, as the source has it."""
     message: str
-    """What went wrong."""
+    """What went wrong, for a person."""
 
 
 class ErrorEvent(_ErrorEvent, total=False):
     """Something failed. It does not end the run by itself."""
 
     retry_after_ms: int
-    """How long to wait before, in milliseconds."""
+    """How long to wait before another attempt, in milliseconds."""
     retryable: bool
     """Whether trying again may help; false is a failure that is permanent. Absent where nobody said."""
     agent: str
@@ -980,20 +980,20 @@ class ErrorEvent(_ErrorEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ApprovalRequestEvent(TypedDict):
     k: Literal["approval.request"]
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ApprovalRequestEvent(_ApprovalRequestEvent, total=False):
     """A call waits for a person's approval."""
 
     text: str
-    """What the person is asked."""
+    """The question that the person is asked."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -1009,22 +1009,22 @@ class ApprovalRequestEvent(_ApprovalRequestEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _ApprovalAnswerEvent(TypedDict):
     k: Literal["approval.answer"]
     approved: bool
-    """Whether it may go on."""
+    """Whether the call may be executed."""
     tool: str
-    """The call."""
+    """The id of the tool call."""
 
 
 class ApprovalAnswerEvent(_ApprovalAnswerEvent, total=False):
-    """The person's answer."""
+    """A person's answer to an approval request."""
 
     text: str
-    """Why, in the person's words."""
+    """The reason, in the person's words."""
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
     at: int
@@ -1040,15 +1040,15 @@ class ApprovalAnswerEvent(_ApprovalAnswerEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _CustomEvent(TypedDict):
     k: Literal["custom"]
     name: str
-    """Its name."""
+    """The name of the event, chosen by the publisher."""
     value: Any
-    """Its content."""
+    """The content of the event, as JSON."""
 
 
 class CustomEvent(_CustomEvent, total=False):
@@ -1069,15 +1069,15 @@ class CustomEvent(_CustomEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _RawEvent(TypedDict):
     k: Literal["raw"]
     name: str
-    """The dialect."""
+    """The name of the dialect."""
     value: Any
-    """The foreign event."""
+    """The foreign event, as JSON."""
 
 
 class RawEvent(_RawEvent, total=False):
@@ -1098,19 +1098,19 @@ class RawEvent(_RawEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _AnomalyEvent(TypedDict):
     k: Literal["anomaly"]
     code: AnomalyCode
-    """What."""
+    """The code of the anomaly."""
     detail: str
     """Where and which: an id, a line, a piece of the input."""
 
 
 class AnomalyEvent(_AnomalyEvent, total=False):
-    """The stream did something that it should not have done; it was survived."""
+    """The stream did something that it should not have done. Decoding went on."""
 
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
@@ -1127,7 +1127,7 @@ class AnomalyEvent(_AnomalyEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 
 class _RateEvent(TypedDict):
@@ -1137,7 +1137,7 @@ class _RateEvent(TypedDict):
 
 
 class RateEvent(_RateEvent, total=False):
-    """How fast tokens come. Ephemeral."""
+    """The rate at which tokens arrive. Ephemeral."""
 
     agent: str
     """The sub-agent that did it; nothing for the main agent."""
@@ -1154,7 +1154,7 @@ class RateEvent(_RateEvent, total=False):
     run: str
     """The run that it belongs to; `RunId::none` for events about the conversation."""
     seq: int
-    """Its number in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
+    """The number of the event in the epoch; 0 for an ephemeral event, which has none. A merged delta has the seq of its first."""
 
 Event = Union[ForkEvent, LabelEvent, RunStartEvent, RunUpdateEvent, RunStalledEvent, RunEndEvent, AgentStartEvent, AgentEndEvent, MessageEvent, PartStartEvent, PartDeltaEvent, PartReplaceEvent, PartEndEvent, ToolStartEvent, ToolArgsEvent, ToolCallEvent, ToolStateEvent, ToolOutputEvent, ToolResultEvent, ToolProgressEvent, StatusEvent, ErrorEvent, ApprovalRequestEvent, ApprovalAnswerEvent, CustomEvent, RawEvent, AnomalyEvent, RateEvent]
 """An event in its place. On the wire its fields stand beside those of the event, in one flat object."""
@@ -1165,13 +1165,13 @@ class _PubFrame(TypedDict):
     conv: str
     """The conversation; made when it does not exist."""
     events: list[Event]
-    """The events."""
+    """The events to append, in order."""
     id: int
     """The client's number for this frame; the answer names it."""
 
 
 class PubFrame(_PubFrame, total=False):
-    """Publish."""
+    """Publishes events into a conversation."""
 
     durability: Durability
     """What the ack must mean. If absent: `Durability::Stored`, or `Durability::Memory` if the log offers no more."""
@@ -1190,99 +1190,99 @@ class PubFrame(_PubFrame, total=False):
 class _SayFrame(TypedDict):
     command: Literal["say"]
     agent: str
-    """The agent."""
+    """The name of the agent that is to answer."""
     text: str
-    """The message."""
+    """The text of the message."""
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class SayFrame(_SayFrame, total=False):
-    """A message to an agent, which answers it. One that is at work here is told with its next request."""
+    """Sends a message to an agent, which answers it. An agent that is at work here gets the message with its next request."""
 
     files: list[MessageFile]
-    """Files that come with it, with their contents."""
+    """Files that come with the message, with their contents."""
 
 
 class _StopFrame(TypedDict):
     command: Literal["stop"]
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class StopFrame(_StopFrame, total=False):
-    """A run is to stop at once."""
+    """Stops a run at once."""
 
     run: str
-    """The run; the newest where it is not said."""
+    """The id of the run; absent for the newest run."""
 
 
 class _ApproveFrame(TypedDict):
     command: Literal["approve"]
     tool: str
-    """The call."""
+    """The id of the tool call."""
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class ApproveFrame(_ApproveFrame, total=False):
-    """A call that waits for approval may be executed."""
+    """Lets a call that waits for approval be executed."""
 
     arguments: Any
-    """Its arguments, where they are to be others."""
+    """Arguments that replace those of the model; absent to keep those."""
     run: str
-    """The run; the newest where it is not said."""
+    """The id of the run; absent for the newest run."""
     saw: str
-    """Which arguments the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits."""
+    """The arguments that the person saw: the first 16 bytes of SHA-256 over their text in the view, as 32 hex digits."""
 
 
 class _RejectFrame(TypedDict):
     command: Literal["reject"]
     tool: str
-    """The call."""
+    """The id of the tool call."""
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class RejectFrame(_RejectFrame, total=False):
-    """A call that waits for approval may not be executed."""
+    """Refuses to let a call that waits for approval be executed."""
 
     run: str
-    """The run; the newest where it is not said."""
+    """The id of the run; absent for the newest run."""
     text: str
-    """Why; the model is told."""
+    """The reason, which the model is told."""
 
 
 class _RetryFrame(TypedDict):
     command: Literal["retry"]
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class RetryFrame(_RetryFrame, total=False):
-    """A run that ended before it was complete is to go on. One that waits before it asks its model again waits no longer."""
+    """Continues a run that ended before it was complete. A run that waits before it asks its model again waits no longer."""
 
     run: str
-    """The run; the newest where it is not said."""
+    """The id of the run; absent for the newest run."""
 
 
 class _LabelFrame(TypedDict):
     command: Literal["label"]
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class LabelFrame(_LabelFrame, total=False):
-    """What people make of the conversation changes: its title, pin, archive, tags, note. What is absent stays as it is."""
+    """Changes the labels of the conversation: its title, pin, archive, tags, note. What is absent stays as it is."""
 
     archived: bool
-    """Whether the list leaves it out unless it is asked for."""
+    """Whether the conversation is archived: the list leaves it out unless it is asked for."""
     note: str
-    """A note about it; empty for none."""
+    """A note about the conversation; empty for none."""
     pinned: bool
-    """Whether it stands before the others in the list."""
+    """Whether the conversation is pinned: it stands before the others in the list."""
     tags: list[str]
-    """All its tags; empty for none."""
+    """All tags of the conversation; an empty list removes them."""
     title: str
     """The title; empty to go back to the one that its runs say."""
 
@@ -1290,69 +1290,69 @@ class LabelFrame(_LabelFrame, total=False):
 class _RateFrame(TypedDict):
     command: Literal["rate"]
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class RateFrame(_RateFrame, total=False):
-    """Somebody thinks that a run or a message is good or bad. Of each the last rating counts."""
+    """Rates a run or a message as good or bad. The last rating of each counts."""
 
     good: bool
-    """Whether it is good; absent takes the rating back."""
+    """Whether it is good; absent to take the rating back."""
     message: str
-    """The message, in the place of a run."""
+    """The id of the message that is rated, in the place of a run."""
     run: str
-    """The run."""
+    """The id of the run that is rated, in the place of a message."""
     why: str
-    """Why, in a few words."""
+    """The reason, in a few words."""
 
 
 class _ForkFrame(TypedDict):
     command: Literal["fork"]
     id: str
-    """Chosen by whoever commands; names the answer."""
+    """The id of the command, chosen by its sender; the answer names it."""
 
 
 class ForkFrame(_ForkFrame, total=False):
-    """A new conversation with what was said in this one, up to a place. With an agent and a text the agent answers it there:
-    so a message is edited and run again, and what was is as it was.
+    """Makes a new conversation with what was said in this one, up to a place. With an agent and a text, the agent answers the text there: so a
+    message can be edited and run again, and the old conversation stays as it is.
     """
 
     agent: str
-    """The agent that is to answer."""
+    """The name of the agent that is to answer."""
     at: int
-    """The last event that the new one has; all where it is not said."""
+    """The last event that the new conversation has; absent for all events."""
     before: str
-    """The message that the new one ends before, where that is how the place is said."""
+    """The message before which the new conversation ends; another way to say the place."""
     into: str
-    """The name of the new one; made up where it is not said."""
+    """The name of the new conversation; absent to let the hub choose one."""
     text: str
-    """What it is told."""
+    """The text that the agent is to answer."""
 
 Command = Union[SayFrame, StopFrame, ApproveFrame, RejectFrame, RetryFrame, LabelFrame, RateFrame, ForkFrame]
 """A command of a person. One that comes again with its id is not carried out again and gets the same answer."""
 
 
 class CommandFrame(TypedDict):
-    """Have something done in a conversation; see `crate::command`."""
+    """Has a command carried out in a conversation; see `crate::command`."""
 
     t: Literal["command"]
     command: Command
-    """What, with the id that the answer names."""
+    """The command, with the id that the answer names."""
     conv: str
-    """The conversation. It may not exist yet."""
+    """The id of the conversation. It may not exist yet."""
 
 ClientFrame = Union[HelloFrame, SubFrame, WatchFrame, UnsubFrame, ResyncFrame, HbAckFrame, PubFrame, CommandFrame]
-"""What a client sends."""
+"""A frame that a client sends."""
 
 
 class ItemPart(TypedDict):
-    """A streamed text."""
+    """A streamed text, by its id."""
 
     part: str
 
 
 class ItemTool(TypedDict):
-    """A call."""
+    """A tool call, by its id."""
 
     tool: str
 
@@ -1369,63 +1369,63 @@ class ItemNote(TypedDict):
     note: int
 
 Item = Union[ItemPart, ItemTool, ItemAgent, ItemNote]
-"""Something inside a run."""
+"""An item of a run."""
 
 
 class _Closed(TypedDict):
     item: Item
-    """What."""
+    """The part, call or sub-agent that was open."""
 
 
 class Closed(_Closed, total=False):
-    """Something that was open when its run was lost."""
+    """A part, call or sub-agent that was open when its run was lost."""
 
     state: ToolState
-    """For a call, how it stood."""
+    """For a call, its state at that moment."""
 
 
 class RowCall(TypedDict):
-    """A call that executes, as the list tells of it."""
+    """A call that is executing, in a row of the list."""
 
     name: str
-    """The tool."""
+    """The name of the tool."""
     since: int
-    """Since when, by the hub's clock, in milliseconds since 1970."""
+    """When the call began to execute by the hub's clock, in milliseconds since 1970."""
 
 
 class _ConversationRow(TypedDict):
     activity: Union[str, None]
-    """What it does now, or how it ended, in a few words."""
+    """What the newest run does now, or how it ended, in a few words."""
     agents: int
-    """Sub-agents of the newest run."""
+    """The number of sub-agents of the newest run."""
     anomalies: int
-    """How many anomalies there were, in all."""
+    """The number of all anomalies of the conversation."""
     approvals: int
-    """Calls of the newest run that wait for a person."""
+    """The number of calls of the newest run that wait for a person."""
     at: int
-    """When the newest event was taken."""
+    """When the newest event was taken, in milliseconds since 1970."""
     conversation: str
-    """Its name."""
+    """The id of the conversation."""
     ended_at: Union[int, None]
-    """When its newest run ended."""
+    """When the newest run ended, in milliseconds since 1970."""
     epoch: str
-    """The life of its log."""
+    """The epoch: the life of the log."""
     failed: int
-    """Calls of the newest run that failed."""
+    """The number of calls of the newest run that failed."""
     head: int
-    """The newest seq."""
+    """The newest seq of the conversation."""
     runs: int
-    """Runs in all."""
+    """The number of runs in the conversation."""
     started_at: int
-    """When its newest run began."""
+    """When the newest run began, in milliseconds since 1970."""
     state: Union[RunStatus, None]
-    """How its newest run stands; nothing before the first."""
+    """The status of the newest run; nothing before the first."""
     title: Union[str, None]
-    """What it is about."""
+    """The title of the conversation."""
     tools: int
-    """Calls of the newest run."""
+    """The number of calls of the newest run."""
     viewers: int
-    """How many watch."""
+    """The number of viewers of the conversation."""
 
 
 class ConversationRow(_ConversationRow, total=False):
@@ -1440,17 +1440,17 @@ class ConversationRow(_ConversationRow, total=False):
     asks: str
     """The tool of the first call of the newest run that waits for a person."""
     bad: int
-    """How many they rated bad."""
+    """The number of its runs and messages that people rated bad."""
     call: RowCall
     """The call of the newest run that executes longest."""
     forked_from: Origin
-    """Where it was taken from, when it is a fork."""
+    """The place that it was taken from, when it is a fork."""
     good: int
-    """How many of its runs and messages people rated good."""
+    """The number of its runs and messages that people rated good."""
     host: str
     """The name of the machine that the agent of the newest run runs on."""
     model: str
-    """The model of the newest run."""
+    """The name of the newest run's model."""
     more_calls: list[RowCall]
     """Further executing calls of the newest run, the longest first, at most `crate::limits::ROW_MORE_CALLS_MAX`."""
     pinned: bool
@@ -1466,7 +1466,7 @@ class ConversationRow(_ConversationRow, total=False):
     tags: list[str]
     """The tags that somebody gave it, at most `crate::limits::LABEL_TAGS_MAX`."""
     usage: Usage
-    """What all runs used together, as far as anybody said."""
+    """The tokens and costs of all runs together, as far as anybody said."""
     used: list[str]
     """The tools that the newest run called, each once, the first `crate::limits::ROW_TOOLS_MAX` of them."""
     written: int
@@ -1480,12 +1480,12 @@ class _ErrorFact(TypedDict):
     code: str
     """The name of the failure, as the source has it."""
     message: str
-    """What went wrong."""
+    """What went wrong, for a person."""
 
 
 class ErrorFact(_ErrorFact, total=False):
     retry_after_ms: int
-    """How long to wait before, in milliseconds."""
+    """How long to wait before another attempt, in milliseconds."""
     retryable: bool
     """Whether trying again may help; false is a failure that is permanent. Absent where nobody said."""
 
@@ -1504,7 +1504,7 @@ class Label(TypedDict, total=False):
     ratings: list[Rating]
     """What they think of runs and messages, at most `RATINGS_MAX`, each once."""
     tags: list[str]
-    """Its tags, at most `crate::limits::LABEL_TAGS_MAX`."""
+    """The tags of the conversation, at most `crate::limits::LABEL_TAGS_MAX`."""
     title: str
     """The title that somebody gave it. It counts before the title that its runs say."""
 
@@ -1521,60 +1521,60 @@ class Limits(TypedDict):
     subscriptions_per_socket: int
 
 LogHealth = Literal["well", "disk_full", "disk_failing"]
-"""Whether the log writes."""
+"""The state of the log: whether it can write."""
 
 
 class Loss(TypedDict, total=False):
-    """How a run was before the hub ended it because its publisher was lost. At most what was open then."""
+    """The state of a run before the hub ended it because its publisher was lost. It has at most what was open then."""
 
     activity: str
-    """The line about what went on."""
+    """The newest line about what went on."""
     activity_at: int
-    """When `activity` was said."""
+    """When `activity` was said, in milliseconds since 1970."""
     error: ErrorFact
-    """The last failure."""
+    """The last failure before the loss."""
     open: list[Closed]
-    """What was open, in order."""
+    """The parts, calls and sub-agents that were open, in order."""
 
 
 class Within(TypedDict):
     """A place inside a run."""
 
     items: int
-    """How many items the run had before."""
+    """The number of the run's items before the message."""
     run: str
-    """The run."""
+    """The id of the run."""
 
 
 class _MessageView(TypedDict):
     at: int
-    """When the hub took it."""
+    """When the hub took the message, in milliseconds since 1970."""
     role: str
-    """Who speaks."""
+    """The role of the speaker, such as `user`."""
     text: str
-    """What."""
+    """The text of the message."""
 
 
 class MessageView(_MessageView, total=False):
     """A message of the history."""
 
     files: list[MessageFile]
-    """What came with it."""
+    """The files that came with the message."""
     within: Within
-    """Where it was said, when that was inside a run."""
+    """The place where the message was said, if that was inside a run."""
 
 
 class NoteBodyError(TypedDict):
-    """A failure."""
+    """Something failed."""
 
     error: ErrorFact
 
 
 class NoteBodyCustomCustom(TypedDict):
     name: str
-    """Its name."""
+    """The name of the event, chosen by the publisher."""
     value: Any
-    """Its content."""
+    """The content of the event, as JSON."""
 
 
 class NoteBodyCustom(TypedDict):
@@ -1585,9 +1585,9 @@ class NoteBodyCustom(TypedDict):
 
 class NoteBodyRawRaw(TypedDict):
     name: str
-    """Its dialect or kind."""
+    """The name of the foreign event's dialect, or the kind of the later version's event."""
     value: Any
-    """Its content."""
+    """The content of the event, as JSON."""
 
 
 class NoteBodyRaw(TypedDict):
@@ -1599,31 +1599,31 @@ NoteBody = Union[NoteBodyError, NoteBodyCustom, NoteBodyRaw]
 
 
 class Note(TypedDict):
-    """Something that happened once in a run."""
+    """A note: something that happened once in a run."""
 
     agent: Union[str, None]
-    """Which sub-agent."""
+    """The id of the sub-agent it happened in; `None` for the main agent."""
     at: int
-    """When."""
+    """When it happened, in milliseconds since 1970."""
     body: NoteBody
-    """What."""
+    """What happened."""
 
 
 class _PartView(TypedDict):
     agent: Union[str, None]
-    """The sub-agent that wrote it."""
+    """The id of the sub-agent that wrote it; `None` for the main agent."""
     cut: int
     """Bytes that were over the limit."""
     duration_ms: Union[int, None]
-    """How long it took by the publisher's own clock, in milliseconds."""
+    """The duration by the publisher's own clock, in milliseconds."""
     ended_at: Union[int, None]
-    """When it ended; nothing while it streams."""
+    """When the part ended, in milliseconds since 1970; nothing while it streams."""
     hash: str
     """FNV-1a 64 of the whole text, in hex on the wire since a browser's number does not hold 64 bits."""
     hidden: bool
-    """The provider keeps the text to itself."""
+    """Whether the provider keeps the text to itself."""
     kind: PartKind
-    """What it is."""
+    """The kind of the part."""
     late: bool
     """Whether text came after the end."""
     len: int
@@ -1631,9 +1631,9 @@ class _PartView(TypedDict):
     missing: int
     """Bytes that never came."""
     overlapped: bool
-    """Whether deltas overlapped."""
+    """Whether a delta overlapped with the text before it."""
     started_at: int
-    """When it began."""
+    """When the part began, in milliseconds since 1970."""
     text: str
     """The text, up to `PART_BYTES_MAX` bytes."""
 
@@ -1661,78 +1661,78 @@ class Streamed(TypedDict):
     missing: int
     """Bytes that never came."""
     overlapped: bool
-    """Whether deltas overlapped."""
+    """Whether a delta overlapped with the text before it."""
     text: str
     """The text, up to `PART_BYTES_MAX` bytes."""
 
 
 class _ToolView(TypedDict):
     agent: Union[str, None]
-    """The sub-agent that called it."""
+    """The id of the sub-agent that called it; `None` for the main agent."""
     arguments: Streamed
     """The arguments as the model wrote them; JSON in most dialects."""
     embeds: Any
     """Things to embed that came with the result."""
     ended_at: Union[int, None]
-    """When it was over."""
+    """When the call was over, in milliseconds since 1970."""
     exec_ms: Union[int, None]
-    """How long it was executed, in milliseconds, by the publisher."""
+    """The time for which the call was executed, in milliseconds, by the publisher."""
     executing_at: Union[int, None]
-    """When it began to execute."""
+    """When the call began to execute, in milliseconds since 1970."""
     files: Any
     """Files that came with the result."""
     is_error: bool
-    """Whether it failed."""
+    """Whether the call failed."""
     name: str
-    """The tool."""
+    """The name of the tool."""
     output: Streamed
-    """What it has printed so far."""
+    """The output that the tool has printed so far."""
     pending_at: Union[int, None]
-    """When it was written."""
+    """When the call was written, in milliseconds since 1970."""
     question: Union[str, None]
-    """What a person is asked, while it waits for approval."""
+    """The question that a person is asked, while the call waits for approval."""
     queued_ms: Union[int, None]
-    """How long it waited, in milliseconds, by the publisher."""
+    """The time that the call waited, in milliseconds, by the publisher."""
     result: Any
-    """What it gave back."""
+    """The result of the call."""
     result_cut: int
     """Bytes of the result that were over the limit; the result is then its beginning, as a string."""
     server: bool
-    """The provider executes it itself."""
+    """Whether the provider executes the call itself."""
     started_at: int
-    """When the model began to write it."""
+    """When the model began to write the call, in milliseconds since 1970."""
     state: ToolState
-    """How it stands."""
+    """The state of the call."""
 
 
 class ToolView(_ToolView, total=False):
-    """A tool call."""
+    """A call of a tool."""
 
     approved: bool
-    """A person was asked and has agreed to it."""
+    """Whether a person was asked and has agreed to it."""
     asked_at: int
     """When it last began to wait for a person. Views of older versions do not say."""
     given_id: str
     """The id that the source gives it, where another call of the run had that id before."""
     rejected: bool
-    """A person was asked and has declined it."""
+    """Whether a person was asked and has declined it."""
     result_ref: ResultRef
     """Where the whole result is, when this is only its beginning, as a string."""
 
 
 class _RunView(TypedDict):
     activity: Union[str, None]
-    """The line about what goes on."""
+    """The newest line about what goes on."""
     agents: dict[str, AgentView]
-    """The sub-agents."""
+    """The sub-agents of the run, by id."""
     dialect: Union[str, None]
-    """The dialect that it came in."""
+    """The name of the dialect in which the run came."""
     ended_at: Union[int, None]
-    """When it ended."""
+    """When the run ended, in milliseconds since 1970."""
     error: Union[ErrorFact, None]
-    """The last failure."""
+    """The last failure of the run."""
     finish_reason: Union[str, None]
-    """Why the model stopped, in its own word."""
+    """The reason why the model stopped, in the provider's word."""
     full: bool
     """Whether more items came than a run holds."""
     items: list[Item]
@@ -1740,32 +1740,32 @@ class _RunView(TypedDict):
     late: bool
     """Whether events came after the end."""
     model: Union[str, None]
-    """The model."""
+    """The name of the model."""
     name: Union[str, None]
     """The name of the main agent."""
     notes: list[Note]
-    """Errors and the agent's own events."""
+    """The notes of the run: errors and the agent's own events."""
     open: list[Item]
     """Parts, calls and agents that have not ended."""
     parts: dict[str, PartView]
-    """The streamed texts."""
+    """The streamed texts of the run, by id."""
     started_at: int
-    """When it began."""
+    """When the run began, in milliseconds since 1970."""
     status: RunStatus
-    """How it stands."""
+    """The status of the run."""
     title: Union[str, None]
-    """What it is about."""
+    """The title of the run."""
     tools: dict[str, ToolView]
-    """The calls."""
+    """The tool calls of the run, by id."""
     usage: Union[Usage, None]
-    """Tokens, when anybody said."""
+    """The tokens of the run, if anybody said."""
 
 
 class RunView(_RunView, total=False):
-    """One agent execution."""
+    """One execution of an agent."""
 
     activity_at: int
-    """When `activity` was said."""
+    """When `activity` was said, in milliseconds since 1970."""
     host: str
     """The name of the machine that the agent runs on, where its publisher said so."""
     loss: Loss
@@ -1778,7 +1778,7 @@ class RunView(_RunView, total=False):
     """Since when the hub has not heard of it, once it said so; nothing as soon as more comes."""
 
 Rung = Literal["immediate", "merged", "snapshot"]
-"""How a viewer is told what happens."""
+"""The ways in which a viewer is served, from the best to the worst."""
 
 
 class SilenceThresholds(TypedDict):
@@ -1814,29 +1814,29 @@ class WelcomeFrame(TypedDict):
     """The version that is spoken from here on."""
 
 SubMode = Literal["tail", "snapshot"]
-"""How a subscription goes on."""
+"""What the hub sends first after it has accepted a subscription."""
 
 SnapshotReason = Literal["epoch_changed", "too_old", "ahead_of_head", "cheaper", "lagging", "requested"]
-"""Why a client with a position gets a snapshot."""
+"""The reason why a client with a position gets a snapshot."""
 
 
 class _SubbedFrame(TypedDict):
     t: Literal["subbed"]
     epoch: str
-    """The life of the log."""
+    """The epoch: the life of the log."""
     head: int
-    """The newest seq."""
+    """The newest seq of the conversation."""
     mode: SubMode
-    """How it goes on."""
+    """Whether events follow, or a snapshot."""
     sub: int
-    """The subscription."""
+    """The number of the subscription."""
 
 
 class SubbedFrame(_SubbedFrame, total=False):
     """The answer to `sub`. The cursor exists from here on."""
 
     why: SnapshotReason
-    """Why it is a snapshot although the client had a position."""
+    """The reason why it is a snapshot although the client had a position."""
 
 
 class TopItemMessage(TypedDict):
@@ -1846,27 +1846,27 @@ class TopItemMessage(TypedDict):
 
 
 class TopItemRun(TypedDict):
-    """A run."""
+    """A run of an agent."""
 
     run: str
 
 TopItem = Union[TopItemMessage, TopItemRun]
-"""Something at the top of a conversation."""
+"""An item at the top level of a conversation."""
 
 
 class _View(TypedDict):
     anomalies: Anomalies
-    """What the streams did that they should not have done."""
+    """The anomalies: what the streams did that they should not have done."""
     full: bool
     """Whether more runs or messages came than a view holds."""
     items: list[TopItem]
     """Messages and runs, in order."""
     messages: dict[str, MessageView]
-    """The history."""
+    """The messages, by id, in order."""
     runs: dict[str, RunView]
-    """The runs."""
+    """The runs, by id, in order."""
     seq: int
-    """The last event that is in."""
+    """The seq of the last event that is in the view."""
     title: Union[str, None]
     """What the conversation is about, as the newest run said it."""
 
@@ -1883,20 +1883,20 @@ class View(_View, total=False):
 class _SnapFrame(TypedDict):
     t: Literal["snap"]
     epoch: str
-    """The life of the log."""
+    """The epoch: the life of the log."""
     seq: int
-    """The last event that is in."""
+    """The seq of the last event in the state."""
     state: View
-    """The state."""
+    """The view, or a piece of it."""
     sub: int
-    """The subscription."""
+    """The number of the subscription."""
 
 
 class SnapFrame(_SnapFrame, total=False):
     """The state at a position, or a piece of it; replaces what the client has of this subscription."""
 
     more: bool
-    """Whether more pieces follow; the state is theirs together."""
+    """Whether more pieces follow; all pieces together are the state."""
 
 BatchFrame = TypedDict(
     "BatchFrame",
@@ -1909,7 +1909,7 @@ BatchFrame = TypedDict(
         "ts": int,
     },
 )
-"""Events. Valid only for a client that stands at `from - 1`; afterwards it stands at `to`."""
+"""Events. They are valid only for a client that stands at `from - 1`; afterwards it stands at `to`."""
 
 
 class LiveFrame(TypedDict):
@@ -1917,50 +1917,50 @@ class LiveFrame(TypedDict):
 
     t: Literal["live"]
     seq: int
-    """Where it stands."""
+    """The seq that the client has reached."""
     sub: int
-    """The subscription."""
+    """The number of the subscription."""
 
 
 class LagFrame(TypedDict):
-    """The viewer does not take what comes as fast as it comes, or does again."""
+    """The viewer reads too slowly, or has caught up."""
 
     t: Literal["lag"]
     behind_events: int
-    """How many events it is behind."""
+    """The number of events that it is behind."""
     behind_ms: int
-    """For how long it has been behind, in milliseconds."""
+    """The time for which it has been behind, in milliseconds."""
     state: Rung
-    """How it is told from here on."""
+    """The way in which the viewer is served from here on."""
     sub: int
-    """The subscription."""
+    """The number of the subscription."""
 
 
 class _PresenceFrame(TypedDict):
     t: Literal["presence"]
     sub: int
-    """The subscription."""
+    """The number of the subscription."""
     viewers: int
-    """The viewers of the conversation, this one among them."""
+    """The number of viewers of the conversation, this one among them."""
 
 
 class PresenceFrame(_PresenceFrame, total=False):
-    """How many watch, and who."""
+    """The number of viewers of a conversation, and their names."""
 
     names: list[str]
-    """Who they are, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them."""
+    """The names of the viewers, where names are told: each once and in order, the first `crate::limits::PRESENCE_NAMES_MAX` of them."""
 
 
 class _FleetFrame(TypedDict):
     t: Literal["fleet"]
     full: bool
-    """Whether these are all; else only those that changed."""
+    """Whether these are all rows; otherwise they are only those that changed."""
     rows: list[ConversationRow]
-    """The rows."""
+    """The rows that are new or changed."""
     sub: int
-    """The subscription."""
+    """The number of the subscription."""
     total: int
-    """How many conversations there are."""
+    """The number of all conversations."""
     ts: int
     """When the hub wrote the frame, in milliseconds since 1970."""
 
@@ -1969,7 +1969,7 @@ class FleetFrame(_FleetFrame, total=False):
     """Rows of the list of conversations."""
 
     gone: list[str]
-    """Conversations that were deleted: their rows go, before `rows` are taken. One of these may be there again."""
+    """Conversations that were deleted: remove their rows before `rows` are applied. One of these may be there again."""
 
 
 class HbFrame(TypedDict):
@@ -1977,7 +1977,7 @@ class HbFrame(TypedDict):
 
     t: Literal["hb"]
     heads: dict[str, tuple[str, int]]
-    """For each subscription the life of the log and the newest seq."""
+    """For each subscription the epoch and the newest seq."""
     ts: int
     """When the hub wrote the frame, in milliseconds since 1970."""
 
@@ -1985,16 +1985,16 @@ class HbFrame(TypedDict):
 class _HealthFrame(TypedDict):
     t: Literal["health"]
     log: LogHealth
-    """How it is."""
+    """The state of the log."""
 
 
 class HealthFrame(_HealthFrame, total=False):
-    """Whether the log writes: sent after `welcome` when it does not, and to all when that changes."""
+    """Whether the log can write. Sent after `welcome` when it cannot, and to all when that changes."""
 
     detail: str
-    """What the system said."""
+    """The error text of the operating system."""
     since: int
-    """Since when it cannot write, in milliseconds since 1970."""
+    """Since when the log cannot write, in milliseconds since 1970."""
 
 
 class ByeFrame(TypedDict):
@@ -2002,82 +2002,82 @@ class ByeFrame(TypedDict):
 
     t: Literal["bye"]
     code: int
-    """The close code."""
+    """The close code of the WebSocket."""
     reason: str
-    """Why."""
+    """The reason, for a person."""
     reconnect: bool
-    """Whether the client should come back."""
+    """Whether the client should connect again."""
     retry_ms: int
-    """How long it should wait before, in milliseconds."""
+    """How long the client should wait before it connects again, in milliseconds."""
 
 
 class AckFrame(TypedDict):
-    """The events of a `pub` are in."""
+    """The events of a `pub` were accepted."""
 
     t: Literal["ack"]
     duplicate: bool
-    """Whether the frame was taken before."""
+    """Whether the frame had been accepted before."""
     durability: Durability
-    """What the ack means."""
+    """The durability that the ack stands for."""
     epoch: str
-    """The life of the log."""
+    """The epoch: the life of the log."""
     events: int
-    """How many events were taken; 0 for a duplicate."""
+    """The number of events that were accepted; 0 for a duplicate."""
     id: int
     """The client's number of the `pub`."""
     seq: int
-    """The newest seq after the events; for a duplicate the newest of now."""
+    """The newest seq after the events; for a duplicate, the newest seq now."""
 
 
 class _DoneFrame(TypedDict):
     t: Literal["done"]
     after: Position
-    """Where the conversation stood before: what came of it comes after."""
+    """The position of the conversation before the command: its effects come after."""
     conversation: str
-    """The conversation in which it shows: of a fork the new one."""
+    """The conversation in which the outcome shows; for a fork, the new one."""
     id: str
-    """That of the command."""
+    """The id of the command that this answers."""
 
 
 class DoneFrame(_DoneFrame, total=False):
     """A command was carried out."""
 
     run: str
-    """The run that it began or was about."""
+    """The id of the run that the command began or was about."""
 
 
 class RefusedFrame(TypedDict):
-    """A command was not."""
+    """A command was refused."""
 
     t: Literal["refused"]
     code: ErrorCode
-    """What."""
+    """The code of the error, for programs."""
     id: str
-    """The command; empty where it had none that could be read."""
+    """The id of the command; empty if it had none that could be read."""
     message: str
-    """Why, for a person."""
+    """The reason, for a person."""
 
 
 class _ErrorFrame(TypedDict):
     t: Literal["error"]
     code: ErrorCode
-    """What."""
+    """The code of the error, for programs."""
     message: str
-    """What and where, for a person."""
+    """What is wrong and where, for a person."""
 
 
 class ErrorFrame(_ErrorFrame, total=False):
     """A frame or a subscription failed; the socket stays."""
 
     expected: int
-    """For `publisher_gap`: the number that is expected."""
+    """For `publisher_gap`: the number that the hub expects."""
     id: int
-    """The `pub` that it is about."""
+    """The id of the `pub` that it is about."""
     sub: int
-    """The subscription that it is about."""
+    """The number of the subscription that it is about."""
 
 ServerFrame = Union[WelcomeFrame, SubbedFrame, SnapFrame, BatchFrame, LiveFrame, LagFrame, PresenceFrame, FleetFrame, HbFrame, HealthFrame, ByeFrame, AckFrame, DoneFrame, RefusedFrame, ErrorFrame]
-"""What the hub sends."""
+"""A frame that the hub sends."""
 
 Envelope = Event
 """An event as the hub sends it: with `at`, and with `seq` unless it is ephemeral."""
