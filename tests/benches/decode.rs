@@ -71,11 +71,13 @@ fn of_all_dialects(_: &mut Criterion) {
     /// Bytes of each measurement, at the least.
     const ENOUGH: u64 = 4 << 20;
     const ROUNDS: usize = 11;
-    let mut text = String::from("\n| dialect | decode, MiB/s | decode and fold | serde_json |\n|---|--:|--:|--:|\n");
+    let mut text =
+        String::from("\n| dialect | decode, MiB/s | decode and fold | serde_json |\n|---|--:|--:|--:|\n");
     for dialect in names() {
         let dialect = dialect.as_str();
         let files = tests::recordings::fixtures(dialect);
-        let streams: Vec<String> = files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+        let streams: Vec<String> =
+            files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).collect();
         let whole: u64 = streams.iter().map(|stream| bytes(stream)).sum();
         if whole == 0 {
             continue;

@@ -204,7 +204,8 @@ pub(crate) fn screens() -> impl Iterator<Item = (&'static str, Screen)> {
 /// What axe finds on the page, which `screen` shows: its rule, where, and why. In dark colours only what is about colours, since the elements
 /// are those of the light ones. Nothing if axe is not installed.
 pub(crate) async fn barriers_on(page: &BrowserPage, screen: Screen) -> Vec<String> {
-    looked_for(page, if screen.dark { "{runOnly: ['color-contrast', 'link-in-text-block']}" } else { "{}" }).await
+    looked_for(page, if screen.dark { "{runOnly: ['color-contrast', 'link-in-text-block']}" } else { "{}" })
+        .await
 }
 
 /// What axe finds on the page. Nothing if axe is not installed.

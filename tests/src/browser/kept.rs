@@ -139,7 +139,9 @@ impl KeptBrowser {
 
     async fn close_page(&mut self) -> Result<(), String> {
         if let Some(context) = self.context.take() {
-            self.devtools.command("Target.disposeBrowserContext", json!({"browserContextId": context})).await?;
+            self.devtools
+                .command("Target.disposeBrowserContext", json!({"browserContextId": context}))
+                .await?;
         }
         self.show(self.first.clone()).await
     }
@@ -172,7 +174,10 @@ impl DevTools {
         within(method, async {
             while let Some(message) = self.socket.next().await {
                 let message = message.map_err(|error| error.to_string())?;
-                let told: Value = message.to_text().map(serde_json::from_str).map_or(Value::Null, |told| told.unwrap_or_default());
+                let told: Value = message
+                    .to_text()
+                    .map(serde_json::from_str)
+                    .map_or(Value::Null, |told| told.unwrap_or_default());
                 if told.get("id").and_then(Value::as_u64) == Some(self.number) {
                     return told.get("result").cloned().ok_or_else(|| format!("{method}: {told}"));
                 }

@@ -74,7 +74,8 @@ pub(super) fn run(ws: &Workspace, counts: &mut TestCounts) -> CommandResult<Step
 /// most crates again.
 fn it(ws: &Workspace) -> CommandResult<PathBuf> {
     let told = answer(compile(ws).arg("--message-format=json"))?;
-    executable(&told, "it").ok_or_else(|| CommandFailure::new("cargo does not say where the program of it is"))
+    executable(&told, "it")
+        .ok_or_else(|| CommandFailure::new("cargo does not say where the program of it is"))
 }
 
 /// Some modules of `tests/it`, run as the program that cargo made of it, with the log in PostgreSQL.
