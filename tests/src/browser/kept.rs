@@ -128,12 +128,12 @@ impl KeptBrowser {
     }
 
     async fn open_page(&mut self) {
-        let made = self.devtools.command("Target.createBrowserContext", json!({})).await;
-        let context = made.expect("a context")["browserContextId"].clone();
-        self.context = context.as_str().map(str::to_owned);
+        let made = self.devtools.command("Target.createBrowserContext", json!({})).await.expect("a context");
+        let context = word(&made, "browserContextId");
         let page = json!({"url": "about:blank", "browserContextId": context, "newWindow": true});
+        self.context = Some(context);
         let made = self.devtools.command("Target.createTarget", page).await.expect("a page");
-        let window = made["targetId"].as_str().expect("the name of the page").to_owned();
+        let window = word(&made, "targetId");
         self.show(window).await.expect("the new page");
     }
 
@@ -177,7 +177,7 @@ impl DevTools {
                 let told: Value = message
                     .to_text()
                     .map(serde_json::from_str)
-                    .map_or(Value::Null, |told| told.unwrap_or_default());
+                    .map_or(Value::Null, Result::unwrap_or_default);
                 if told.get("id").and_then(Value::as_u64) == Some(self.number) {
                     return told.get("result").cloned().ok_or_else(|| format!("{method}: {told}"));
                 }
@@ -186,6 +186,11 @@ impl DevTools {
         })
         .await
     }
+}
+
+/// The text `name` of an answer.
+fn word(answer: &Value, name: &str) -> String {
+    answer.get(name).and_then(Value::as_str).expect("chromium names what it has made").to_owned()
 }
 
 /// Starts who ends the group of the driver, and removes the profile.
