@@ -101,16 +101,16 @@ impl Traffic {
     }
 }
 
-/// Something that is done one by one: its numbers, and how often it was done.
+/// Limits one act, such as searches, by the minute for each principal and address, and counts how often somebody was refused.
 #[derive(Debug)]
-pub(crate) struct ActCount {
+pub(crate) struct ActLimiter {
     act: RatedAct,
     quota: MinuteQuota,
     pub(crate) traffic: Traffic,
 }
 
-impl ActCount {
-    /// Makes a counter that begins at nothing.
+impl ActLimiter {
+    /// A limiter of `act` that has counted nothing yet.
     pub(super) fn new(act: RatedAct, quota: MinuteQuota) -> Self {
         Self { act, quota, traffic: Traffic::of(quota) }
     }
@@ -126,7 +126,7 @@ impl ActCount {
 
 /// The rule for conversations that begin while something is done for somebody: they count for that one.
 pub(crate) struct Beginner {
-    begun: Arc<ActCount>,
+    begun: Arc<ActLimiter>,
     whose: CountedFor,
     /// For how many seconds one was last refused; 0 if none was.
     refused_s: AtomicU64,
@@ -134,7 +134,7 @@ pub(crate) struct Beginner {
 
 impl Beginner {
     /// Makes the rule for `whose`, counted in `begun`.
-    pub(super) fn new(begun: &Arc<ActCount>, whose: CountedFor) -> Self {
+    pub(super) fn new(begun: &Arc<ActLimiter>, whose: CountedFor) -> Self {
         Self { begun: Arc::clone(begun), whose, refused_s: AtomicU64::new(0) }
     }
 
