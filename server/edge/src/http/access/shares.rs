@@ -64,7 +64,7 @@ struct Wanted {
 
 /// The answer to a request for a link. Only here is its address told.
 #[derive(Debug, Serialize)]
-pub(crate) struct Made {
+pub(crate) struct ShareMade {
     /// The short name, by which it can be revoked.
     id: String,
     /// The path with the secret.
@@ -257,7 +257,7 @@ pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
     request: Request,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+) -> Result<(StatusCode, Json<ShareMade>), Problem> {
     let bytes = body::whole(request.into_body(), WANTED_BYTES_MAX).await?;
     let wanted: Wanted = serde_json::from_slice(&bytes)
         .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
@@ -299,7 +299,7 @@ pub(crate) async fn share(
     let whom = wanted.audience.as_deref().map(|audience| format!(", for {audience}")).unwrap_or_default();
     blocking(|| shared.gate.audit(told.with(format!("link {id}{what}{whom}"))));
     let made =
-        Made { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
+        ShareMade { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
     Ok((StatusCode::CREATED, Json(made)))
 }
 
