@@ -68,7 +68,7 @@ pub(crate) fn wants_socket(headers: &HeaderMap) -> bool {
 }
 
 /// A request for a WebSocket that is to be passed on. Consumed by [`open`].
-pub(super) struct Wanted<'a> {
+pub(super) struct SocketRequest<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) upstream: &'a Upstream,
     /// The model that the query names, if it does.
@@ -83,8 +83,8 @@ pub(super) struct Wanted<'a> {
 /// than 101 is passed back as it came. Fails with `shutting_down` while the hub drains, with `too_many` if
 /// there are as many as may be, with `bad_request` if the connection cannot be upgraded; if the upstream
 /// cannot be reached the answer is 502.
-pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response, Problem> {
-    let Wanted { shared, upstream, model, mut parts, uri, facts } = wanted;
+pub(super) async fn open(wanted: SocketRequest<'_>) -> Result<axum::response::Response, Problem> {
+    let SocketRequest { shared, upstream, model, mut parts, uri, facts } = wanted;
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }

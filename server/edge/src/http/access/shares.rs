@@ -43,7 +43,7 @@ const LIVES_S: u64 = 24 * 60 * 60;
 /// The body of a request for a link. Unknown fields are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ShareRequest {
     /// The conversation that the link opens.
     conversation: ConversationId,
     /// The role with which the conversation is shown; that of the caller unless said, and no other if the
@@ -223,7 +223,10 @@ pub(super) fn roles_of_links(
 
 /// The copy that the link shows which is `wanted`; `None` for a live link to the whole conversation. Fails with `bad_request` for a live link to a turn that
 /// does not run, with `unknown_conversation`, and as [`frozen::freeze`] does. Another hub that has the conversation serves the whole request.
-async fn copy_for<'a>(shared: &'a Arc<Shared>, wanted: &Wanted) -> Result<Option<NewCopy<'a>>, Problem> {
+async fn copy_for<'a>(
+    shared: &'a Arc<Shared>,
+    wanted: &ShareRequest,
+) -> Result<Option<NewCopy<'a>>, Problem> {
     let kind = match (wanted.frozen, &wanted.turn) {
         (Some(true), _) => CopyKind::Frozen,
         (_, Some(_)) => CopyKind::Live,
@@ -259,7 +262,7 @@ pub(crate) async fn share(
     request: Request,
 ) -> Result<(StatusCode, Json<ShareMade>), Problem> {
     let bytes = body::whole(request.into_body(), WANTED_BYTES_MAX).await?;
-    let wanted: Wanted = serde_json::from_slice(&bytes)
+    let wanted: ShareRequest = serde_json::from_slice(&bytes)
         .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;

@@ -11,7 +11,7 @@ use model::{ConversationId, Envelope, Event, Kind, RunId};
 use super::link::Link;
 use super::machine::Machine;
 use super::speaker::{Passed, Speaker};
-use super::watcher::{Wanted, Watcher};
+use super::watcher::{SocketWait, Watcher};
 use crate::peers;
 use crate::simulation::dice::Dice;
 use crate::simulation::publisher::Publisher;
@@ -271,7 +271,7 @@ impl World {
             if watcher.machine != machine {
                 continue;
             }
-            if let Wanted::Follow(address, have) = watcher.serve(rig) {
+            if let SocketWait::Follow(address, have) = watcher.serve(rig) {
                 wanted.push((number, address, have));
             }
         }
