@@ -24,7 +24,7 @@ use model::retry::ModelRetry;
 use model::view::RunView;
 use model::{ConversationId, MessageId, Position, RunId, View};
 
-use crate::fork::{Cut, fork};
+use crate::fork::{ForkPlace, fork};
 use crate::state::Shared;
 
 mod label;
@@ -104,7 +104,7 @@ async fn done_once(
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
             let said = agent.zip(text);
             let files = if said.is_some() { files_of(shared, &target, before.as_ref()) } else { Vec::new() };
-            let into = fork(shared, &target, Cut { at, before }, into).await?;
+            let into = fork(shared, &target, ForkPlace { at, before }, into).await?;
             match said {
                 None => Done { id, conversation: into, run: None, after },
                 Some((agent, text)) => {
