@@ -31,7 +31,7 @@ use super::target::{self, Target};
 use super::{browser, headers, socket};
 use crate::http::access::may_record;
 use crate::http::params;
-use crate::http::passed::Passed;
+use crate::http::passed::FromUpstream;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::{Problem, Vendor};
 use crate::proxy::calls::PROXIED;
@@ -230,7 +230,7 @@ fn pass(
     *response.headers_mut() = headers;
     // The extensions contain the reason phrase and the case of the header names.
     *response.extensions_mut() = parts.extensions;
-    response.extensions_mut().insert(Passed);
+    response.extensions_mut().insert(FromUpstream);
     response
 }
 

@@ -39,7 +39,7 @@ use super::calls::PROXIED;
 use super::headers;
 use super::record::Facts;
 use super::seats::SocketPlace;
-use crate::http::passed::Passed;
+use crate::http::passed::FromUpstream;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
 use crate::sharing::PassedBody;
@@ -212,7 +212,7 @@ fn passed(answer: Response<Body>, change: impl FnOnce(&mut HeaderMap)) -> axum::
     let (mut parts, body) = answer.into_parts();
     parts.headers = headers::incoming(&parts.headers);
     change(&mut parts.headers);
-    parts.extensions.insert(Passed);
+    parts.extensions.insert(FromUpstream);
     Response::from_parts(parts, body)
 }
 

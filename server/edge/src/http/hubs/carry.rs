@@ -13,7 +13,7 @@ use model::limits::EVENTS_PER_PUBLISH_MAX;
 use model::{ConversationId, Envelope};
 use tokio::task::JoinHandle;
 
-use super::pass::{Passed, escaped, to_owner};
+use super::pass::{PassOutcome, escaped, to_owner};
 use crate::sharing::{Carried, OpenRequest};
 use crate::state::Shared;
 
@@ -88,12 +88,14 @@ async fn send(shared: &Arc<Shared>, conversation: &ConversationId, events: Vec<E
     let why = match request(conversation, &events) {
         Ok(request) => {
             match to_owner(shared, conversation, &Principal::everyone(), request.into_parts()).await {
-                Ok(Passed::There(answer)) if answer.status().is_success() => return,
-                Ok(Passed::There(answer)) => answer.status().to_string(),
-                Ok(Passed::Here(..)) => match shared.fanout.publish(conversation, Publication::of(events)) {
-                    Ok(_) => return,
-                    Err(error) => error.to_string(),
-                },
+                Ok(PassOutcome::There(answer)) if answer.status().is_success() => return,
+                Ok(PassOutcome::There(answer)) => answer.status().to_string(),
+                Ok(PassOutcome::Here(..)) => {
+                    match shared.fanout.publish(conversation, Publication::of(events)) {
+                        Ok(_) => return,
+                        Err(error) => error.to_string(),
+                    }
+                }
                 Err(problem) => problem.told().1,
             }
         }

@@ -12,7 +12,7 @@ use model::code::ErrorCode;
 use model::command::{Command, Done};
 use serde::Deserialize;
 
-use super::pass::{Passed, escaped, to_owner};
+use super::pass::{PassOutcome, escaped, to_owner};
 use crate::state::Shared;
 
 /// Most bytes of the answer to a command.
@@ -58,8 +58,8 @@ pub(crate) async fn command(
     let Ok(request) = request else { return Carried::Here(Box::new(command)) };
     let passed = to_owner(shared, conversation, principal, request.into_parts()).await;
     let response = match passed {
-        Ok(Passed::Here(..)) => return Carried::Here(Box::new(command)),
-        Ok(Passed::There(response)) => response,
+        Ok(PassOutcome::Here(..)) => return Carried::Here(Box::new(command)),
+        Ok(PassOutcome::There(response)) => response,
         Err(problem) => return Carried::There(Err(problem.into())),
     };
     let is_done = response.status().is_success();
