@@ -14,7 +14,7 @@ use model::{ConversationId, Envelope};
 use tokio::task::JoinHandle;
 
 use super::pass::{PassOutcome, escaped, to_owner};
-use crate::sharing::{Carried, OpenRequest};
+use crate::sharing::{EventsForOwner, OpenRequest};
 use crate::state::Shared;
 
 /// Most publications that are taken at once; those of one conversation go in one request.
@@ -38,7 +38,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
         let mut some = Vec::with_capacity(AT_ONCE);
         while carried.recv_many(&mut some, AT_ONCE).await > 0 {
             for (joint, count) in joined(some.drain(..)) {
-                let Carried { conversation, events, bytes } = joint;
+                let EventsForOwner { conversation, events, bytes } = joint;
                 if tokio::time::timeout(SENT_WITHIN, send(&shared, &conversation, events)).await.is_err() {
                     tracing::warn!(%conversation, "events for a conversation of another hub may be lost: it did not answer");
                 }
@@ -62,8 +62,8 @@ pub(crate) async fn finish(shared: &Shared, carrying: Option<JoinHandle<()>>) {
 }
 
 /// Joins neighbours of one conversation, and counts them.
-fn joined(some: impl Iterator<Item = Carried>) -> Vec<(Carried, usize)> {
-    let mut all: Vec<(Carried, usize)> = Vec::new();
+fn joined(some: impl Iterator<Item = EventsForOwner>) -> Vec<(EventsForOwner, usize)> {
+    let mut all: Vec<(EventsForOwner, usize)> = Vec::new();
     for next in some {
         match all.last_mut() {
             Some((last, count))
