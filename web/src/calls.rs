@@ -5,7 +5,7 @@ use model::event::{RunStatus, ToolState};
 use model::view::{RunView, ToolView, View};
 use model::{AgentId, ToolCallId, format};
 
-use crate::latency::{CallKey, Group, taken_ms};
+use crate::latency::{CallKey, ToolLatencies, taken_ms};
 
 /// A call with the properties that filters, orders and bars need.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,8 +118,9 @@ impl Wanted {
 
 /// The calls of `view`. `now` is the hub's time in milliseconds since 1970; `groups` must be those of the
 /// same view.
-pub fn calls(view: &View, groups: &[Group], now: u64) -> Calls {
-    let groups: IndexMap<&str, &Group> = groups.iter().map(|group| (group.name.as_str(), group)).collect();
+pub fn calls(view: &View, groups: &[ToolLatencies], now: u64) -> Calls {
+    let groups: IndexMap<&str, &ToolLatencies> =
+        groups.iter().map(|group| (group.name.as_str(), group)).collect();
     let mut calls = Calls::new();
     for (run_id, run) in &view.runs {
         // Nobody knows whether the calls of a stalled run still execute.

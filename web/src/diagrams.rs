@@ -46,7 +46,7 @@ pub enum Answer {
     Refused(u32, String),
 }
 
-/// What a diagram looks like, and what it shows.
+/// A drawn diagram: its SVG documents for light and dark colours, its size, and what it shows in words. Kept within bounds, for texts that are built anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawing {
     /// The SVG document for light colours.

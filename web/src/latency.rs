@@ -12,9 +12,9 @@ const SLOW_MS: u64 = 10_000;
 /// The run and the id of a call.
 pub type CallKey = (RunId, ToolCallId);
 
-/// The calls of a tool.
+/// The calls of a tool and how long they took.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Group {
+pub struct ToolLatencies {
     /// The name of the tool.
     pub name: String,
     /// The calls of the tool, in the order in which they began.
@@ -25,7 +25,7 @@ pub struct Group {
     latencies: Vec<u64>,
 }
 
-impl Group {
+impl ToolLatencies {
     /// The median latency, in milliseconds; `None` without a finished call.
     pub fn p50(&self) -> Option<u64> {
         self.rank(50)
@@ -75,8 +75,8 @@ impl Group {
 
 /// The wanted calls of `view`, grouped by tool. The groups are in the order of their first calls, so that
 /// their order never changes.
-pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<Group> {
-    let mut groups = indexmap::IndexMap::<&str, Group>::new();
+pub fn groups(view: &View, is_wanted: impl Fn(&CallKey) -> bool) -> Vec<ToolLatencies> {
+    let mut groups = indexmap::IndexMap::<&str, ToolLatencies>::new();
     for (run_id, run) in &view.runs {
         for (id, tool) in &run.tools {
             let call = (run_id.clone(), id.clone());

@@ -25,7 +25,7 @@ mod recording;
 mod replay;
 mod ticker;
 
-pub use mark::Mark;
+pub use mark::ReconnectionNotice;
 use mark::{Marked, Marks};
 use ticker::Tickers;
 
@@ -191,7 +191,7 @@ impl Model {
     }
 
     /// Takes the notice of a reconnection; it is returned once.
-    pub fn take_mark(&mut self) -> Option<Mark> {
+    pub fn take_mark(&mut self) -> Option<ReconnectionNotice> {
         self.marks.take()
     }
 

@@ -41,9 +41,9 @@ impl EntryKind {
     }
 }
 
-/// The target of an entry.
+/// The place in the conversation that an entry of the outline leads to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum EntryTarget {
     /// An item of the conversation.
     Item(Place),
     /// A run of the conversation.
@@ -58,7 +58,7 @@ pub struct Entry {
     /// The text of the entry, in one line.
     pub text: String,
     /// The place that it leads to.
-    pub target: Target,
+    pub target: EntryTarget,
     /// How many entries with this target stand before it.
     pub number: usize,
 }
@@ -85,7 +85,7 @@ pub fn outline(view: &View) -> Outline {
                         &mut entries,
                         EntryKind::Question,
                         &text,
-                        &Target::Item(Place::Message(id.clone())),
+                        &EntryTarget::Item(Place::Message(id.clone())),
                         0,
                     );
                 }
@@ -103,7 +103,7 @@ pub fn outline(view: &View) -> Outline {
 }
 
 /// Appends an entry, if it has a text.
-fn push(entries: &mut Vec<Entry>, kind: EntryKind, text: &str, target: &Target, number: usize) {
+fn push(entries: &mut Vec<Entry>, kind: EntryKind, text: &str, target: &EntryTarget, number: usize) {
     let text = cut(text.trim(), ENTRY_CHARS).0.to_owned();
     if !text.is_empty() {
         entries.push(Entry { kind, text, target: target.clone(), number });
@@ -116,7 +116,7 @@ fn of_run(id: &RunId, run: &RunView, entries: &mut Vec<Entry>) {
         match item {
             Item::Part(part) => {
                 let Some(it) = run.parts.get(part).filter(|it| it.kind == PartKind::Text) else { continue };
-                let target = Target::Item(Place::Part(id.clone(), part.clone()));
+                let target = EntryTarget::Item(Place::Part(id.clone(), part.clone()));
                 for (number, (level, text)) in headings(&it.body.text).into_iter().enumerate() {
                     push(entries, EntryKind::Heading(level), text, &target, number);
                 }
@@ -128,7 +128,7 @@ fn of_run(id: &RunId, run: &RunView, entries: &mut Vec<Entry>) {
                 let said = tool.result.as_ref().map(|result| one_line(&PreviewOutput::of(result).text));
                 let name = if tool.name.is_empty() { "tool" } else { &tool.name };
                 let text = format!("{name}: {}", said.unwrap_or_else(|| "failed".to_owned()));
-                let target = Target::Item(Place::Tool(id.clone(), call.clone()));
+                let target = EntryTarget::Item(Place::Tool(id.clone(), call.clone()));
                 push(entries, EntryKind::FailedCall, &text, &target, 0);
             }
             Item::Agent(_) | Item::Note(_) => {}
@@ -141,7 +141,7 @@ fn of_run(id: &RunId, run: &RunView, entries: &mut Vec<Entry>) {
         RunStatus::Running | RunStatus::Complete => return,
     };
     let why = run.error.as_ref().map(|error| format!("{how}: {}", one_line(&error.message)));
-    push(entries, EntryKind::FailedRun, why.as_deref().unwrap_or(how), &Target::Run(id.clone()), 0);
+    push(entries, EntryKind::FailedRun, why.as_deref().unwrap_or(how), &EntryTarget::Run(id.clone()), 0);
 }
 
 /// The headings of a Markdown text, each with its level: lines that begin with `#`, outside of code.

@@ -52,7 +52,9 @@ pub use offers::{beginnings, offers};
 pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
 pub use publishing::{PublishDenial, PublishLimit, PublishLimitError};
-pub use quota::{Debtor, MinuteQuota, PerAct, Quotas, RATED_MAX, RatedAct, Rates, TrafficRates, UseCounts};
+pub use quota::{
+    Debtor, MinuteQuota, PerAct, PrincipalAndAddressRates, Quotas, RATED_MAX, RatedAct, Rates, UseCounts,
+};
 pub use right::{Right, Rights};
 pub use roles::{ROLES_MAX, RoleError, Roles};
 pub use secret::{Hash, SECRET_BYTES, Secret, SecretKind};

@@ -30,14 +30,14 @@ use crate::way::Way;
 pub struct Agents {
     host: Arc<Host>,
     /// The agents in the settings.
-    known: BTreeMap<CompactString, Known>,
+    known: BTreeMap<CompactString, ConfiguredAgent>,
     /// The runs that go on, at most `RUNS_AT_ONCE_MAX`.
     going: Mutex<HashMap<RunAddress, Going>>,
 }
 
 /// An agent in the settings.
 #[derive(Debug)]
-struct Known {
+struct ConfiguredAgent {
     /// Who does its runs, with the settings for that.
     kind: KnownKind,
     /// The sender to its model or to itself, made for the first turn.
@@ -123,7 +123,7 @@ impl Agents {
                 AgentKind::Runner(config) => KnownKind::Runner(Arc::new(RunnerConfig::clone(config))),
                 AgentKind::Remote(config) => KnownKind::Remote(Arc::new(RemoteConfig::clone(config))),
             };
-            (agent.name.clone(), Known { kind, way: OnceLock::new() })
+            (agent.name.clone(), ConfiguredAgent { kind, way: OnceLock::new() })
         });
         Arc::new(Self { host: Arc::new(host), known: known.collect(), going: Mutex::default() })
     }
@@ -145,7 +145,7 @@ impl Agents {
 
     /// All agents as they are listed, ordered by name.
     pub fn rows(&self) -> Vec<AgentRow> {
-        let row = |(name, known): (&CompactString, &Known)| {
+        let row = |(name, known): (&CompactString, &ConfiguredAgent)| {
             let (kind, dialect, model) = match &known.kind {
                 KnownKind::Runner(config) => (RUNNER, RUNNER, Some(config.plan.model.clone())),
                 KnownKind::Remote(config) => {

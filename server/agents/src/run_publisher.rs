@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use dialects::Decoded;
 use event_log::Ticket;
-use hub::{Attendant, PendingTicket, Publication, PublishError};
+use hub::{Attendant, Publication, PublishError, WithheldTicket};
 use model::event::{Event, Kind};
 use model::price::{self, Price};
 use model::view::RunView;
@@ -25,7 +25,7 @@ pub(crate) struct RunPublisher {
     /// The ticket of the newest that was published.
     ticket: Ticket,
     /// The ticket of the newest of it, where that is withheld since it may end within a secret.
-    withheld: Option<PendingTicket>,
+    withheld: Option<WithheldTicket>,
     /// The price of the run's tokens; `None` for that of the model.
     price: Option<Price>,
 }
@@ -53,7 +53,7 @@ impl RunPublisher {
     /// Reached when the log has everything that was published. Lets go on what is withheld because it may end
     /// within a secret: whoever asks waits for all of it.
     pub(crate) fn ticket(&self) -> Ticket {
-        match self.withheld.as_ref().map(PendingTicket::get) {
+        match self.withheld.as_ref().map(WithheldTicket::get) {
             None => self.ticket,
             Some(Some(came)) => came,
             // Whoever asks waits for all of it: there is nothing more to be said before.

@@ -32,7 +32,7 @@ use model::limits::INBOUND_FRAME_BYTES_MAX;
 use model::{ConversationId, Envelope, Event, Position, PublisherId};
 use tokio::time::Instant;
 
-use super::link::{HubLink, LinkError, SocketClosed};
+use super::link::{HubLink, HubLinkError, SocketClosed};
 use super::reconnection::Reconnection;
 use super::{HttpPublisher, HubAddress};
 
@@ -131,8 +131,8 @@ impl Courier {
     pub async fn connect(&mut self) -> Result<(), CourierError> {
         match HubLink::open(&self.address).await {
             Ok(link) => self.opened(link),
-            Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
-            Err(LinkError::Failed(cause) | LinkError::Silent(cause)) => {
+            Err(HubLinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
+            Err(HubLinkError::Failed(cause) | HubLinkError::Silent(cause)) => {
                 return Err(CourierError::Unreachable { url: self.address.clone(), cause });
             }
         }
@@ -201,9 +201,9 @@ impl Courier {
                 tell(CourierEvent::Connected);
                 Ok(())
             }
-            Err(LinkError::Refused { code, reason }) => Err(self.closed(code, reason)),
-            Err(LinkError::Failed(why)) => self.lost(SocketClosed::new(why), HubAbsence::Nobody, tell),
-            Err(LinkError::Silent(why)) => self.lost(SocketClosed::new(why), HubAbsence::Lost, tell),
+            Err(HubLinkError::Refused { code, reason }) => Err(self.closed(code, reason)),
+            Err(HubLinkError::Failed(why)) => self.lost(SocketClosed::new(why), HubAbsence::Nobody, tell),
+            Err(HubLinkError::Silent(why)) => self.lost(SocketClosed::new(why), HubAbsence::Lost, tell),
         }
     }
 
@@ -377,7 +377,7 @@ impl Courier {
 }
 
 /// Connects to the hub at the time `at`.
-async fn opening(address: HubAddress, at: Instant) -> Result<HubLink, LinkError> {
+async fn opening(address: HubAddress, at: Instant) -> Result<HubLink, HubLinkError> {
     tokio::time::sleep_until(at).await;
     HubLink::open(&address).await
 }

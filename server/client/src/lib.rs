@@ -28,7 +28,7 @@ pub use courier::{
     Courier, CourierError, CourierEvent, CourierStatus, HubAbsence, KEPT_BYTES_MAX, WINDOW_BYTES_MAX,
 };
 pub use download::download;
-pub use link::{HubLink, LinkError, SocketClosed};
+pub use link::{HubLink, HubLinkError, SocketClosed};
 pub use publisher::{HttpPublisher, PublishError, PublishReceipt};
 pub use request::{HubAnswer, post};
 pub use session::{SessionError, SessionUpdate, ViewerSession};

@@ -40,7 +40,7 @@ pub struct HubLink {
 
 /// Why a socket could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum LinkError {
+pub enum HubLinkError {
     /// The attempt failed; another one may succeed later.
     #[error("{0}")]
     Failed(String),
@@ -74,17 +74,17 @@ impl SocketClosed {
 }
 
 impl HubLink {
-    /// Connects and completes the handshake, within 10 seconds. Fails with [`LinkError::Refused`] where
+    /// Connects and completes the handshake, within 10 seconds. Fails with [`HubLinkError::Refused`] where
     /// another attempt would be answered in the same way. Dropping the future gives up.
-    pub async fn open(address: &HubAddress) -> Result<Self, LinkError> {
+    pub async fn open(address: &HubAddress) -> Result<Self, HubLinkError> {
         match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
             Ok(opened) => opened,
-            Err(_elapsed) => Err(LinkError::Silent(String::from("the hub does not answer the handshake"))),
+            Err(_elapsed) => Err(HubLinkError::Silent(String::from("the hub does not answer the handshake"))),
         }
     }
 
-    async fn handshake(address: &HubAddress) -> Result<Self, LinkError> {
-        let failed = |error: &dyn std::fmt::Display| LinkError::Failed(error.to_string());
+    async fn handshake(address: &HubAddress) -> Result<Self, HubLinkError> {
+        let failed = |error: &dyn std::fmt::Display| HubLinkError::Failed(error.to_string());
         let mut request = address.socket().into_client_request().map_err(|error| failed(&error))?;
         let headers = request.headers_mut();
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
@@ -99,7 +99,7 @@ impl HubLink {
             .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
         let connected = tokio_tungstenite::connect_async_with_config(request, Some(config), true).await;
         let (mut socket, _response) = connected.map_err(|error| match &error {
-            Error::Http(response) if is_final(response.status()) => LinkError::Refused {
+            Error::Http(response) if is_final(response.status()) => HubLinkError::Refused {
                 code: response.status().as_u16(),
                 reason: response.body().as_deref().map(beginning).unwrap_or_default(),
             },
@@ -115,13 +115,15 @@ impl HubLink {
         match read(&mut socket).await {
             Ok(ServerFrame::Welcome(welcome)) => Ok(Self { socket, welcome }),
             Ok(ServerFrame::Bye { code, reconnect: false, reason, .. }) => {
-                Err(LinkError::Refused { code, reason: reason.into() })
+                Err(HubLinkError::Refused { code, reason: reason.into() })
             }
-            Ok(other) => Err(LinkError::Failed(format!("the hub began with {other:?} instead of welcome"))),
+            Ok(other) => {
+                Err(HubLinkError::Failed(format!("the hub began with {other:?} instead of welcome")))
+            }
             Err(SocketClosed { code: Some(code), why }) if !model::code::CloseCode::may_reconnect(code) => {
-                Err(LinkError::Refused { code, reason: why })
+                Err(HubLinkError::Refused { code, reason: why })
             }
-            Err(closed) => Err(LinkError::Failed(closed.why)),
+            Err(closed) => Err(HubLinkError::Failed(closed.why)),
         }
     }
 

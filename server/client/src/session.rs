@@ -29,7 +29,7 @@ use model::tracker::{FrameOutcome, Tracker};
 use model::{ConversationId, Epoch, Position, Seq, View};
 
 use super::HubAddress;
-use super::link::{HubLink, LinkError, SILENCE_GRACE, SocketClosed};
+use super::link::{HubLink, HubLinkError, SILENCE_GRACE, SocketClosed};
 use super::reconnection::Reconnection;
 
 mod update;
@@ -266,8 +266,10 @@ impl ViewerSession {
         // Boxed, since it is large and rare: a process may have thousands of sessions.
         let mut link = match Box::pin(HubLink::open(&self.address)).await {
             Ok(link) => link,
-            Err(LinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
-            Err(LinkError::Failed(why) | LinkError::Silent(why)) => return self.lost(SocketClosed::new(why)),
+            Err(HubLinkError::Refused { code, reason }) => return Err(self.closed(code, reason)),
+            Err(HubLinkError::Failed(why) | HubLinkError::Silent(why)) => {
+                return self.lost(SocketClosed::new(why));
+            }
         };
         for (sub, subscription) in &self.subscriptions {
             if let Err(closed) = link.send(&subscription.frame(*sub)).await {

@@ -24,7 +24,7 @@ use model::retry::ModelRetry;
 use model::view::RunView;
 use model::{ConversationId, MessageId, Position, RunId, View};
 
-use crate::fork::{Cut, fork};
+use crate::fork::{ForkPlace, fork};
 use crate::state::Shared;
 
 mod label;
@@ -104,11 +104,11 @@ async fn done_once(
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
             let said = agent.zip(text);
             let files = if said.is_some() { files_of(shared, &target, before.as_ref()) } else { Vec::new() };
-            let into = fork(shared, &target, Cut { at, before }, into).await?;
+            let into = fork(shared, &target, ForkPlace { at, before }, into).await?;
             match said {
                 None => Done { id, conversation: into, run: None, after },
                 Some((agent, text)) => {
-                    done(id, blocking(|| say(&shared.agents, &into, agent, Said { text, files }))?)
+                    done(id, blocking(|| say(&shared.agents, &into, agent, PersonMessage { text, files }))?)
                 }
             }
         }
@@ -154,7 +154,7 @@ fn act(
     action: CommandAction,
 ) -> Result<Started, Refusal> {
     Ok(match action {
-        CommandAction::Say { agent, text, files } => say(agents, id, agent, Said { text, files })?,
+        CommandAction::Say { agent, text, files } => say(agents, id, agent, PersonMessage { text, files })?,
         CommandAction::Stop { run } => {
             let target = Target::find(agents, hub, id, run)?;
             let place = &target.started.place;
@@ -192,7 +192,7 @@ fn find(hub: &Hub, id: &ConversationId) -> Result<Arc<Conversation>, Refusal> {
 }
 
 /// What a person says.
-struct Said {
+struct PersonMessage {
     /// The text; may be empty if there are files.
     text: String,
     /// The files, with their contents.
@@ -218,7 +218,7 @@ fn say(
     agents: &Arc<Agents>,
     id: &ConversationId,
     agent: CompactString,
-    Said { text, files }: Said,
+    PersonMessage { text, files }: PersonMessage,
 ) -> Result<Started, Refusal> {
     if text.trim().is_empty() && files.is_empty() {
         return Err(Refusal::new(ErrorCode::BadRequest, "`text` is empty: a message needs text, or files"));

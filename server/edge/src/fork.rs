@@ -31,7 +31,7 @@ const NAME_BYTES: usize = 100;
 
 /// Where a fork leaves the other conversation. The default is the end.
 #[derive(Debug, Default)]
-pub(crate) struct Cut {
+pub(crate) struct ForkPlace {
     /// The seq of the last event that the fork has.
     pub(crate) at: Option<Seq>,
     /// The first message that the fork does not have.
@@ -47,11 +47,11 @@ pub(crate) struct Cut {
 pub(crate) async fn fork(
     shared: &Shared,
     from: &Arc<Conversation>,
-    cut: Cut,
+    cut: ForkPlace,
     into: Option<ConversationId>,
 ) -> Result<ConversationId, Refusal> {
     let head = from.head();
-    let Cut { at, before } = cut;
+    let ForkPlace { at, before } = cut;
     let at = at.unwrap_or(head);
     if at > head {
         let why = format!("the conversation has {head} events, and none with the seq {at}");

@@ -195,7 +195,7 @@ fn begin(page: &EventPage) -> Option<u64> {
 fn forget_the_whole(view: &mut View) {
     view.title = view.runs.values().rev().find_map(|run| run.title.clone());
     view.forked_from = None;
-    view.label = model::view::Label::default();
+    view.label = model::view::ConversationLabels::default();
 }
 
 /// Numbers the events from 1, ends runs that go on in a frozen copy, and puts the copy among the archived ones.

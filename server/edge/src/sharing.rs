@@ -70,7 +70,7 @@ pub(crate) fn is_stand_in(conversation: &ConversationId) -> bool {
 
 /// Events for a conversation of another hub.
 #[derive(Debug)]
-pub(crate) struct Carried {
+pub(crate) struct EventsForOwner {
     /// The id of the conversation.
     pub(crate) conversation: ConversationId,
     /// The events, in order.
@@ -106,9 +106,9 @@ pub(crate) struct Peers {
     /// The stand-ins of callers that this hub has, which it keeps as long as it runs.
     stand_ins: Mutex<HashSet<ConversationId>>,
     /// Events on their way to other hubs; `None` once nothing more is taken.
-    pub(crate) carried: Mutex<Option<mpsc::Sender<Carried>>>,
+    pub(crate) carried: Mutex<Option<mpsc::Sender<EventsForOwner>>>,
     /// Their other end, until the task has it that carries them.
-    pub(crate) to_carry: Mutex<Option<mpsc::Receiver<Carried>>>,
+    pub(crate) to_carry: Mutex<Option<mpsc::Receiver<EventsForOwner>>>,
     /// What is on its way.
     under_way: Mutex<UnderWay>,
 }
@@ -171,7 +171,7 @@ impl Peers {
         let Some(carried) = carried.as_ref() else { return false };
         let mut under_way = self.under_way.lock();
         let bytes = events.iter().map(weigh).sum::<usize>();
-        let publication = Carried { conversation: conversation.clone(), events, bytes };
+        let publication = EventsForOwner { conversation: conversation.clone(), events, bytes };
         if under_way.bytes + bytes > CARRIED_BYTES_MAX || carried.try_send(publication).is_err() {
             return false;
         }

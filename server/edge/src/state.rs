@@ -22,7 +22,7 @@ use crate::balance::Balance;
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
 use crate::frozen::Copies;
-use crate::proxy::{OPEN_RUNS_FILE, OpenRuns, Proxy};
+use crate::proxy::{OPEN_RUNS_FILE, OpenRunsFile, Proxy};
 use crate::sharing::{Moves, Peers, PeersConfig};
 use crate::shelf::Shelf;
 use crate::threads::Threads;
@@ -104,8 +104,11 @@ impl Shared {
         let drain = CancellationToken::new();
         let sockets = Sockets::default();
         let egress = Arc::<Egress>::default();
-        let proxy =
-            Arc::new(Proxy::new(&config.upstreams, &egress, OpenRuns::new(config.log.file(OPEN_RUNS_FILE))));
+        let proxy = Arc::new(Proxy::new(
+            &config.upstreams,
+            &egress,
+            OpenRunsFile::new(config.log.file(OPEN_RUNS_FILE)),
+        ));
         let tools = Arc::new(Toolbox::new(&config.tools, &config.launcher, &egress));
         let host = Host {
             hub: Arc::clone(&hub),

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use agents::{HUB_STOPPED, RunAddress, Spoken};
 use event_log::{ListQuery, blocking, clock};
 use exchange::continuation::{
-    Breaks, Caller, Clue, Continuations, Found, Known, Telling, Trace, begun, check, clues, has_ended, may_be,
+    AskedQuestion, Breaks, Caller, Clue, Continuations, Found, Telling, Trace, begun, check, clues,
+    has_ended, may_be,
 };
 use hub::{Conversation, Hub};
 use indexmap::IndexSet;
@@ -173,7 +174,7 @@ impl Threads {
     fn is_it(
         &self,
         hub: &Hub,
-        known: &Known,
+        known: &AskedQuestion,
         (clue, caller): (&Clue, &Caller),
         fits: impl Fn(&View) -> bool,
     ) -> bool {

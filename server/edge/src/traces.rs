@@ -30,7 +30,7 @@ pub(crate) struct Traces {
 
 /// The result of an export.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct SpansReceipt {
     /// The number of spans that were refused.
     pub(crate) rejected: u64,
     /// Reached when the log has everything that was published.
@@ -40,10 +40,10 @@ pub(crate) struct Taken {
 impl Traces {
     /// Takes spans and publishes what becomes of them. The joiner stays locked meanwhile, so the order of
     /// exports is kept.
-    pub(crate) fn take(&self, shared: &Shared, spans: Vec<FinishedSpan>, level: Durability) -> Taken {
+    pub(crate) fn take(&self, shared: &Shared, spans: Vec<FinishedSpan>, level: Durability) -> SpansReceipt {
         let mut joiner = self.joiner.lock();
         let taken = joiner.take(spans, clock::now_ms());
-        Taken { rejected: taken.rejected, ticket: publish(shared, taken.told, level) }
+        SpansReceipt { rejected: taken.rejected, ticket: publish(shared, taken.told, level) }
     }
 
     /// Publishes everything that waits, because the hub stops.

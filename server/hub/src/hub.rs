@@ -63,7 +63,7 @@ pub use list::ListPage;
 pub use orphans::{Attendant, OrphanTimeouts, Orphans, PublisherConnection};
 pub use prices::Prices;
 pub use publication::{
-    AppendError, Appended, EventOrigin, OpenError, PendingTicket, Publication, PublishError,
+    AppendError, Appended, EventOrigin, OpenError, Publication, PublishError, WithheldTicket,
 };
 pub use publishers::{FrameNumbering, Numbers};
 pub use seen::SeenRows;

@@ -32,7 +32,7 @@ pub use hub::{
     AnnouncedViewers, AppendError, Appended, Attendant, ChangeFeed, Conversation, CopyError, CopyMark,
     CopySummary, Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, FrameNumbering,
     History, Hub, ImportError, ListPage, MemoryBounds, NotGivenUp, Numbers, OpenError, OrphanTimeouts,
-    Orphans, PendingDeletion, PendingTicket, Prices, Publication, PublishError, PublisherConnection,
-    SeenRows, Slice, Snapshot, SnapshotNeed, ViewerCountChanges, WITHHELD_MS, copy,
+    Orphans, PendingDeletion, Prices, Publication, PublishError, PublisherConnection, SeenRows, Slice,
+    Snapshot, SnapshotNeed, ViewerCountChanges, WITHHELD_MS, WithheldTicket, copy,
 };
 pub use tally::{Counter, TALLY, Tally};

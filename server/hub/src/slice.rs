@@ -40,15 +40,15 @@ pub struct Slice {
     /// The newest seq of the conversation.
     pub head: Seq,
     /// Effects of some of the events that their own fields do not show, by seq. Lenses need them.
-    pub marks: Vec<(Seq, EventEffects)>,
+    pub effects: Vec<(Seq, EventEffects)>,
 }
 
 impl Slice {
     /// Makes an empty slice that covers all seqs after `told` up to `cursor`: the lens of its viewers shows
     /// none of those events.
     pub fn nothing(told: Seq, cursor: Cursor) -> Self {
-        let (events, ephemera, marks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { from: told + 1, to: cursor.seq, events, ephemera, cursor, head: cursor.seq, marks }
+        let (events, ephemera, effects) = (Vec::new(), Vec::new(), Vec::new());
+        Self { from: told + 1, to: cursor.seq, events, ephemera, cursor, head: cursor.seq, effects }
     }
 
     /// How many events and ephemeral events it has.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use compact_str::CompactString;
 use model::event::RunStatus;
-use model::view::Label;
+use model::view::ConversationLabels;
 use model::{ConversationId, Envelope, Position, RunId, Seq, View};
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub struct ListQuery {
 
 impl ListQuery {
     /// Whether a conversation with that label is one of those that are asked for.
-    pub fn wants(&self, label: &Label) -> bool {
+    pub fn wants(&self, label: &ConversationLabels) -> bool {
         self.pinned.is_none_or(|wanted| label.pinned == wanted)
             && self.archived.is_none_or(|wanted| label.archived == wanted)
             && self.tag.as_ref().is_none_or(|tag| label.tags.contains(tag))

@@ -15,7 +15,7 @@ mod response;
 
 use super::api::ModelApi;
 use super::turns::ComparedWords;
-use listen::AnswerListener;
+use listen::AnswerCalls;
 pub(super) use listen::HandedOverCall;
 use response::ResponseIdReader;
 
@@ -29,7 +29,7 @@ pub struct AnswerReader {
     ticket: CallTicket,
     decoder: Box<dyn Decode>,
     decoded: Decoded,
-    listener: AnswerListener,
+    listener: AnswerCalls,
     sniffer: Option<ResponseIdReader>,
     /// The model that the events of the run named last.
     model: Option<CompactString>,
@@ -123,7 +123,7 @@ impl AnswerReader {
             ticket,
             decoder,
             decoded: Decoded::default(),
-            listener: AnswerListener::new(prefix, used, words),
+            listener: AnswerCalls::new(prefix, used, words),
             sniffer: (api == ModelApi::OpenAiResponses).then(ResponseIdReader::default),
             model,
             status: 200,

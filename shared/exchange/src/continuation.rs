@@ -43,7 +43,7 @@ const BRANCHES_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct Continuations {
     /// The questions by the hash of what was asked; of equal ones the oldest first.
-    asked: HashMap<u64, VecDeque<Known>>,
+    asked: HashMap<u64, VecDeque<AskedQuestion>>,
     /// The hashes of what was asked, in the order in which they were remembered.
     order: VecDeque<u64>,
     /// The conversation in which a named one goes on since its caller changed the history, and since when, in milliseconds since 1970.
@@ -54,7 +54,7 @@ pub struct Continuations {
 
 /// A question that a caller asked: a candidate for what a caller continues.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct AskedQuestion {
     conversation: ConversationId,
     run: RunId,
     history: History,
@@ -67,7 +67,7 @@ pub struct Known {
     answer: Option<u64>,
 }
 
-impl Known {
+impl AskedQuestion {
     /// The conversation in which it was asked.
     pub fn conversation(&self) -> &ConversationId {
         &self.conversation
@@ -85,7 +85,7 @@ pub struct Check {
 
 /// Whether `caller` may be the one that asked the candidate's question, as far as that is known without
 /// reading its conversation.
-pub fn may_be(known: &Known, clue: &Clue, caller: &Caller) -> bool {
+pub fn may_be(known: &AskedQuestion, clue: &Clue, caller: &Caller) -> bool {
     rest(known, clue).is_some() && hex(caller.sealed(of_hex(&known.history.salt))) == known.history.caller
 }
 
@@ -93,7 +93,7 @@ pub fn may_be(known: &Known, clue: &Clue, caller: &Caller) -> bool {
 /// says how the caller's door reports failures; `fits` says whether what the caller sends continues the
 /// conversation as it is now.
 pub fn check(
-    known: &Known,
+    known: &AskedQuestion,
     clue: &Clue,
     telling: &Telling<'_>,
     view: &View,
@@ -112,7 +112,7 @@ pub fn check(
 }
 
 /// Whether the run of a candidate has ended, as far as `view` shows its conversation.
-pub fn has_ended(known: &Known, view: &View) -> bool {
+pub fn has_ended(known: &AskedQuestion, view: &View) -> bool {
     view.runs.get(&known.run).is_some_and(|run| !run.is_running())
 }
 
@@ -140,8 +140,8 @@ impl Continuations {
     /// to be tried. Where several fit, they cannot be told apart; the one that was answered first most likely
     /// goes on first. A question that nobody continued within `ALIKE_AT_ONCE_MS` was probably abandoned;
     /// such candidates come last, the newest of them first.
-    pub fn open(&self, clue: &Clue, now: u64) -> Vec<Known> {
-        let is_new = |known: &Known| now.saturating_sub(known.at) <= ALIKE_AT_ONCE_MS;
+    pub fn open(&self, clue: &Clue, now: u64) -> Vec<AskedQuestion> {
+        let is_new = |known: &AskedQuestion| now.saturating_sub(known.at) <= ALIKE_AT_ONCE_MS;
         let mut alike = self.alike(clue, |known| !known.has_gone_on);
         let old = alike.iter().take_while(|known| !is_new(known)).count();
         alike.rotate_left(old);
@@ -151,20 +151,20 @@ impl Continuations {
     }
 
     /// All candidates that asked this, continued or not, the newest first.
-    pub fn changed(&self, clue: &Clue) -> Vec<Known> {
+    pub fn changed(&self, clue: &Clue) -> Vec<AskedQuestion> {
         let mut alike = self.alike(clue, |_known| true);
         alike.reverse();
         alike
     }
 
     /// The candidates that asked this and that `wanted` accepts, the oldest first, as copies.
-    fn alike(&self, clue: &Clue, wanted: impl Fn(&Known) -> bool) -> Vec<Known> {
+    fn alike(&self, clue: &Clue, wanted: impl Fn(&AskedQuestion) -> bool) -> Vec<AskedQuestion> {
         let alike = self.asked.get(&clue.asked).into_iter().flatten();
         alike.filter(|known| wanted(known) && rest(known, clue).is_some()).cloned().collect()
     }
 
     /// Remembers what the view of a candidate's conversation said about it.
-    pub fn checked(&mut self, known: &Known, clue: &Clue, check: Check) {
+    pub fn checked(&mut self, known: &AskedQuestion, clue: &Clue, check: Check) {
         if check.answer != known.answer
             && let Some(same) = self.same(known, clue)
         {
@@ -173,7 +173,7 @@ impl Continuations {
     }
 
     /// Marks `known` as continued. False if another request has continued it in the meantime.
-    pub fn go_on(&mut self, known: &Known, clue: &Clue) -> bool {
+    pub fn go_on(&mut self, known: &AskedQuestion, clue: &Clue) -> bool {
         self.same(known, clue).is_none_or(|same| !std::mem::replace(&mut same.has_gone_on, true))
     }
 
@@ -200,7 +200,7 @@ impl Continuations {
                 }
                 self.forks.insert(named, (conversation, at));
             }
-            Meant::History(history) => self.take(Known {
+            Meant::History(history) => self.take(AskedQuestion {
                 conversation,
                 run: run.clone(),
                 history,
@@ -264,7 +264,7 @@ impl Continuations {
 
     /// Remembers a question. The oldest of all, and the oldest of those that asked the same, are forgotten
     /// where there are too many.
-    fn take(&mut self, known: Known) {
+    fn take(&mut self, known: AskedQuestion) {
         let asked = of_hex(&known.history.asked);
         if self.order.len() >= THREADS_REMEMBERED_MAX
             && let Some(oldest) = self.order.pop_front()
@@ -279,7 +279,7 @@ impl Continuations {
     }
 
     /// What is remembered of `known` now; nothing if it was forgotten.
-    fn same(&mut self, known: &Known, clue: &Clue) -> Option<&mut Known> {
+    fn same(&mut self, known: &AskedQuestion, clue: &Clue) -> Option<&mut AskedQuestion> {
         let mut alike = self.asked.get_mut(&clue.asked)?.iter_mut();
         alike.find(|it| it.run == known.run && it.conversation == known.conversation)
     }
@@ -297,7 +297,7 @@ impl Continuations {
 /// The part of the clue's answer that the run of `known` would have said. The inner value is nothing where
 /// the clue has no answer; the outer one is nothing where the run said something else.
 #[expect(clippy::option_option, reason = "a run may fit without an answer")]
-fn rest<'a>(known: &Known, clue: &'a Clue) -> Option<Option<&'a str>> {
+fn rest<'a>(known: &AskedQuestion, clue: &'a Clue) -> Option<Option<&'a str>> {
     let Some(words) = &clue.answer else { return Some(None) };
     let rest = words.strip_prefix(known.history.before.as_str())?;
     let is_other =

@@ -19,7 +19,7 @@ use crate::text::SharedText;
 mod label;
 mod streamed;
 
-pub use label::Label;
+pub use label::ConversationLabels;
 pub use streamed::{DeltaOddities, Streamed};
 
 /// A conversation as it stands after the event [`View::seq`].
@@ -34,8 +34,8 @@ pub struct View {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Origin>,
     /// What people made of it: a title, a pin, tags.
-    #[serde(default, skip_serializing_if = "Label::is_clear")]
-    pub label: Label,
+    #[serde(default, skip_serializing_if = "ConversationLabels::is_clear")]
+    pub label: ConversationLabels,
     /// Messages and runs, in order.
     pub items: Vec<TopItem>,
     /// The messages, by id, in order.

@@ -14,7 +14,7 @@ use crate::Outcome;
 pub(crate) const CALL: &str = "x-call";
 
 /// When the pieces of a call were said: the place of their last byte in the answer, and the time.
-type Said = Arc<Mutex<Vec<(usize, Instant)>>>;
+type PieceTimes = Arc<Mutex<Vec<(usize, Instant)>>>;
 
 /// A model API that answers each request with a fixed number of pieces, on a thread of its own.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Upstream {
     pieces: u64,
     every: Duration,
     pub(crate) recorded: Vec<RecordedExchange>,
-    said: Mutex<HashMap<String, Said>>,
+    said: Mutex<HashMap<String, PieceTimes>>,
 }
 
 impl Upstream {
@@ -32,7 +32,7 @@ impl Upstream {
     }
 
     /// When the pieces of `call` are said. It goes with whoever drops it last.
-    pub(crate) fn said(&self, call: &str) -> Outcome<Said> {
+    pub(crate) fn said(&self, call: &str) -> Outcome<PieceTimes> {
         let mut all = self.said.lock().map_err(|_poisoned| "a caller panicked")?;
         all.retain(|_, said| Arc::strong_count(said) > 1);
         Ok(Arc::clone(all.entry(call.to_owned()).or_default()))

@@ -60,7 +60,7 @@ pub struct Counted {
 }
 
 /// What one agent did.
-struct Said {
+struct AgentTraffic {
     events: f64,
     rows: f64,
     lookups: f64,
@@ -97,8 +97,8 @@ fn speak(
     one: &PlacedConversation,
     (seconds, used): (f64, &mut [bool]),
     dice: &mut Dice,
-) -> Said {
-    let mut said = Said { events: 0.0, rows: 0.0, lookups: 0.0 };
+) -> AgentTraffic {
+    let mut said = AgentTraffic { events: 0.0, rows: 0.0, lookups: 0.0 };
     let (mut last_window, unknown_s) = (usize::MAX, 1.0 / load.events_per_s);
     // The first second finds what any other finds: somewhere between two lookups.
     let mut known_until = dice.share() * (OWNER_KNOWN_S + unknown_s) - unknown_s;
@@ -121,7 +121,7 @@ fn speak(
 }
 
 /// Counts what follows from what one agent said.
-fn count(one: &PlacedConversation, said: &Said, hubs: &mut [HubSteps]) {
+fn count(one: &PlacedConversation, said: &AgentTraffic, hubs: &mut [HubSteps]) {
     let owner = &mut hubs[one.owner as usize];
     owner.steps.events += said.events;
     owner.steps.rows += said.rows;

@@ -9,7 +9,7 @@ use model::{RunId, ToolCallId, View};
 
 use super::elapsed::Span;
 use crate::kinds::{self, ArgumentsGlance};
-use crate::latency::{self, Group};
+use crate::latency::{self, ToolLatencies};
 use crate::preview;
 use crate::store::Store;
 
@@ -100,7 +100,7 @@ impl Head {
 /// A context with the calls grouped by tool, computed once for all components that compare a call with others
 /// of its tool.
 #[derive(Clone, Copy)]
-pub(crate) struct Groups(pub(crate) Memo<Vec<Group>>);
+pub(crate) struct Groups(pub(crate) Memo<Vec<ToolLatencies>>);
 
 impl Groups {
     /// The groups of the conversation that `store` shows.

@@ -5,7 +5,7 @@ use leptos::html;
 use leptos::prelude::*;
 use model::event::{LabelChange, is_tag};
 use model::limits::{LABEL_TAG_CHARS_MAX, LABEL_TAGS_MAX};
-use model::view::Label;
+use model::view::ConversationLabels;
 use web_sys::KeyboardEvent;
 
 use super::dialog::Dialog;
@@ -61,8 +61,8 @@ fn Switch(
     name: &'static str,
     title: &'static str,
     words: &'static str,
-    label: Memo<Label>,
-    is_on: fn(&Label) -> bool,
+    label: Memo<ConversationLabels>,
+    is_on: fn(&ConversationLabels) -> bool,
     change: fn(bool) -> LabelChange,
 ) -> impl IntoView {
     let store = use_store();
@@ -78,7 +78,7 @@ fn Switch(
 
 /// The tags, each with a button that takes it away, and an input for more: Enter, a space or a comma ends a tag.
 #[component]
-fn Tags(label: Memo<Label>) -> impl IntoView {
+fn Tags(label: Memo<ConversationLabels>) -> impl IntoView {
     let store = use_store();
     let known = Memo::new(move |_| {
         label.with(|label| label.tags.iter().map(ToString::to_string).collect::<Vec<String>>())
@@ -158,7 +158,7 @@ fn added(tags: &mut Vec<String>, text: &str) -> Result<bool, String> {
 
 /// The note, with a button that saves it. What others write meanwhile does not replace what is being typed.
 #[component]
-fn Note(label: Memo<Label>) -> impl IntoView {
+fn Note(label: Memo<ConversationLabels>) -> impl IntoView {
     let store = use_store();
     let field = NodeRef::<html::Textarea>::new();
     let before = label.with_untracked(|label| label.note.clone()).unwrap_or_default();

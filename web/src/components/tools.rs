@@ -21,7 +21,7 @@ use crate::agents;
 use crate::calls::{self, Calls, Filter, Sort, Wanted};
 use crate::follow::Follow;
 use crate::format;
-use crate::latency::{self, CallKey, Group};
+use crate::latency::{self, CallKey, ToolLatencies};
 use crate::store::{Store, use_store};
 use crate::window;
 
@@ -32,7 +32,7 @@ use list::{keep_newest_in_view, move_focus, place_of};
 /// The calls of `groups`; `every` tells how long calls of a tool usually take. Tracks the states of calls, and the ticker only while a
 /// call executes. `groups` may be reduced to one agent, `every` never is. Whether a call executes is looked
 /// for in the newest 16 runs only: active runs are among the newest.
-fn all_calls(store: Store, groups: Memo<Vec<Group>>, every: Memo<Vec<Group>>) -> Memo<Calls> {
+fn all_calls(store: Store, groups: Memo<Vec<ToolLatencies>>, every: Memo<Vec<ToolLatencies>>) -> Memo<Calls> {
     Memo::new(move |_| {
         // A call that begins to wait for approval changes no group.
         store.reading.track_tools();
@@ -142,7 +142,11 @@ fn Ordered(rows: Memo<(Wanted, Vec<CallKey>)>, calls: Memo<Calls>, longest: Memo
 }
 
 /// The names of the tools of which a call passes the filter, in the order of their first calls.
-fn names_of(groups: Memo<Vec<Group>>, calls: Memo<Calls>, rows: Memo<(Wanted, Vec<CallKey>)>) -> Vec<String> {
+fn names_of(
+    groups: Memo<Vec<ToolLatencies>>,
+    calls: Memo<Calls>,
+    rows: Memo<(Wanted, Vec<CallKey>)>,
+) -> Vec<String> {
     let mut names: Vec<String> =
         groups.with(|groups| groups.iter().map(|group| group.name.clone()).collect());
     // Memos are read before those that depend on them.
@@ -252,7 +256,7 @@ fn ByAgent(calls: Memo<Calls>, wanted: RwSignal<Wanted>) -> impl IntoView {
 #[component]
 fn GroupOf(
     name: String,
-    groups: Memo<Vec<Group>>,
+    groups: Memo<Vec<ToolLatencies>>,
     calls: Memo<Calls>,
     rows: Memo<(Wanted, Vec<CallKey>)>,
     longest: Memo<u64>,
@@ -298,7 +302,7 @@ fn GroupOf(
 }
 
 /// The heading's numbers: how many calls, p50 and p95 of their durations, and how many failed.
-fn meta_of(group: &Group) -> String {
+fn meta_of(group: &ToolLatencies) -> String {
     let time = |name: &str, ms: Option<u64>| ms.map(|ms| format!("{name} {}", format::duration(ms)));
     let failed = (group.failed > 0).then(|| format!("{} failed", group.failed));
     let several = group.calls.len() > 1;

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn group(latencies: &[u64]) -> Group {
-    Group { latencies: latencies.to_vec(), ..Group::default() }
+fn group(latencies: &[u64]) -> ToolLatencies {
+    ToolLatencies { latencies: latencies.to_vec(), ..ToolLatencies::default() }
 }
 
 #[test]

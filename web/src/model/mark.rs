@@ -5,14 +5,14 @@ use model::{ConversationId, Seq};
 
 /// A notice about a reconnection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum ReconnectionNotice {
     /// The missed events have arrived; the value is their number.
     CaughtUp(u64),
     /// The content was replaced by the hub's state.
     Reloaded,
 }
 
-impl Mark {
+impl ReconnectionNotice {
     /// The notice in words; `time` is the time of the day of the reconnection.
     pub fn words(self, time: &str) -> String {
         match self {
@@ -33,7 +33,7 @@ pub(super) struct Marks {
     away_at: Option<Seq>,
     /// Whether the hub answered that it cannot continue from there.
     is_gap: bool,
-    mark: Option<Mark>,
+    mark: Option<ReconnectionNotice>,
 }
 
 impl Marks {
@@ -51,7 +51,7 @@ impl Marks {
     /// All events up to `seq` have arrived.
     pub(super) fn live(&mut self, seq: Seq) {
         if let Some(from) = self.away_at.take() {
-            self.mark = Some(Mark::CaughtUp(seq.saturating_sub(from)));
+            self.mark = Some(ReconnectionNotice::CaughtUp(seq.saturating_sub(from)));
         }
     }
 
@@ -60,12 +60,12 @@ impl Marks {
     pub(super) fn replace(&mut self, is_asked: bool) {
         if is_asked || self.is_gap {
             (self.away_at, self.is_gap) = (None, false);
-            self.mark = Some(Mark::Reloaded);
+            self.mark = Some(ReconnectionNotice::Reloaded);
         }
     }
 
     /// Takes the notice out, if there is one.
-    pub(super) fn take(&mut self) -> Option<Mark> {
+    pub(super) fn take(&mut self) -> Option<ReconnectionNotice> {
         self.mark.take()
     }
 }

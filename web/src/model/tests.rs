@@ -184,7 +184,7 @@ fn the_return_of_the_link_is_told_with_what_came_meanwhile() {
     );
     take(&mut model, r#"{"t":"live","sub":2,"seq":5}"#);
     let mark = model.take_mark().unwrap();
-    assert_eq!(mark, Mark::CaughtUp(2));
+    assert_eq!(mark, ReconnectionNotice::CaughtUp(2));
     assert_eq!(mark.words("12:04:55"), "reconnected 12:04:55 · 2 events caught up");
     assert_eq!(model.take_mark(), None);
     // A hub that has another history sends that.
@@ -197,7 +197,7 @@ fn the_return_of_the_link_is_told_with_what_came_meanwhile() {
         &mut model,
         r#"{"t":"snap","sub":2,"epoch":"f","seq":0,"state":{"seq":0,"title":null,"items":[],"messages":{},"runs":{},"anomalies":{"total":0,"first":[]},"full":false}}"#,
     );
-    assert_eq!(model.take_mark(), Some(Mark::Reloaded));
+    assert_eq!(model.take_mark(), Some(ReconnectionNotice::Reloaded));
     take(&mut model, r#"{"t":"live","sub":2,"seq":0}"#);
     assert_eq!(model.take_mark(), None);
 }

@@ -21,7 +21,8 @@ use super::Store;
 use crate::control::At;
 use crate::{attaching, browser, route};
 
-/// A handle; all copies refer to the same store, which lives as long as the page.
+/// The files that the reader attached to messages not sent yet, by conversation. A handle: all copies refer to the same store, which
+/// lives as long as the page.
 #[derive(Clone, Copy)]
 pub(crate) struct AttachStore {
     /// The files, each with the conversation that it is for; `None` is a new one.

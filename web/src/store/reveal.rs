@@ -19,7 +19,7 @@ use crate::browser;
 use crate::find::Place;
 use crate::flow;
 use crate::latency::CallKey;
-use crate::outline::{self, Entry, EntryKind, Target};
+use crate::outline::{self, Entry, EntryKind, EntryTarget};
 use crate::route::{self, Looks};
 use crate::timeline::{Drawer, Key};
 
@@ -80,8 +80,8 @@ impl Store {
     /// Scrolls to what an entry of the outline is about; for a heading, to the heading.
     pub(crate) fn reveal_entry(self, entry: &Entry) {
         let place = match &entry.target {
-            Target::Run(run) => return self.bring(run_id(run)),
-            Target::Item(place) => place,
+            EntryTarget::Run(run) => return self.bring(run_id(run)),
+            EntryTarget::Item(place) => place,
         };
         self.reveal_text(place);
         if let (EntryKind::Heading(_), Place::Part(run, part)) = (entry.kind, place) {

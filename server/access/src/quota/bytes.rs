@@ -70,12 +70,12 @@ pub enum Debtor {
 /// The bytes of one way: of each principal, and of each address, which principals share. What is counted for both is owed by whoever owes
 /// longer. Of each at most [`RATED_MAX`](super::RATED_MAX) are kept.
 #[derive(Debug)]
-pub struct TrafficRates<P, A> {
+pub struct PrincipalAndAddressRates<P, A> {
     principals: ByteRates<P>,
     addresses: ByteRates<A>,
 }
 
-impl<P: Ord + Clone, A: Ord + Clone> TrafficRates<P, A> {
+impl<P: Ord + Clone, A: Ord + Clone> PrincipalAndAddressRates<P, A> {
     /// So many MiB of one principal and of one address in a minute, at least one each.
     pub fn new(principal_mib: u32, address_mib: u32) -> Self {
         Self { principals: ByteRates::new(principal_mib), addresses: ByteRates::new(address_mib) }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn i7_of_so_many_addresses_are_bytes_counted_and_those_that_had_most_stay() {
-        let mut rates = TrafficRates::new(100, 1);
+        let mut rates = PrincipalAndAddressRates::new(100, 1);
         assert!(rates.count(Some(&"ann"), Some(&0), 2 * MIB, 0) > 0);
         for other in 1..=RATED_MAX + 10 {
             assert_eq!(rates.count(None, Some(&other), 1_000, 0), 0);
@@ -183,7 +183,7 @@ mod tests {
     fn i7_so_many_are_done_at_once_and_then_one_after_each_share_of_a_minute() {
         for number in [1, 3, 7, 1_000] {
             let quota = MinuteQuota { principal: number, address: 2 * number };
-            let mut rates = TrafficRates::of(quota);
+            let mut rates = PrincipalAndAddressRates::of(quota);
             let mut done = |who: &'static str, now| rates.take(Some(&who), Some(&"there"), now);
             for _ in 0..number {
                 assert_eq!(done("ann", 0), Ok(()));
@@ -210,7 +210,7 @@ mod tests {
         #[test]
         fn i7_principals_and_addresses_get_what_a_minute_gives_and_pay_for_nobody_else(lumps in lumps()) {
             let (of_principal, of_address) = (2_u32, 3_u32);
-            let mut both = TrafficRates::new(of_principal, of_address);
+            let mut both = PrincipalAndAddressRates::new(of_principal, of_address);
             let mut principals = vec![ByteRates::new(of_principal); 4];
             let mut addresses = vec![ByteRates::new(of_address); 3];
             let (mut now, mut passed) = (0, [[0_u64; 4]; 2]);

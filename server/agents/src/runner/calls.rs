@@ -21,7 +21,7 @@ use crate::settings::Plan;
 
 /// The durations of a call, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Took {
+pub(super) struct CallDurations {
     /// From being written until it was executed; `None` if it never was.
     pub(super) queued_ms: Option<u64>,
     /// How long it was executed; `None` if it never was.
@@ -223,13 +223,13 @@ impl Calls {
     }
 
     /// Removes a call that is over. Returns how long it took; `None` if it is not open.
-    pub(super) fn finish(&mut self, tool: &ToolCallId, now: u64) -> Option<Took> {
+    pub(super) fn finish(&mut self, tool: &ToolCallId, now: u64) -> Option<CallDurations> {
         let call = self.open.shift_remove(tool)?;
         Some(match call.stage {
             Stage::Executing { queued_ms, since } => {
-                Took { queued_ms: Some(queued_ms), exec_ms: Some(now.saturating_sub(since)) }
+                CallDurations { queued_ms: Some(queued_ms), exec_ms: Some(now.saturating_sub(since)) }
             }
-            _ => Took::default(),
+            _ => CallDurations::default(),
         })
     }
 

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout};
 
-use super::traffic::{ActCount, Beginner, CountedFor, Traffic};
+use super::traffic::{ActLimiter, Beginner, CountedFor, Traffic};
 
 /// A minute in microseconds.
 const MINUTE_US: u64 = 60_000_000;
@@ -51,7 +51,7 @@ pub(crate) struct Counted {
     /// Subscriptions of sockets, by address.
     subscriptions_there: Mutex<UseCounts<IpAddr>>,
     /// What is counted by the minute besides bytes, for principals and addresses.
-    acts: PerAct<Arc<ActCount>>,
+    acts: PerAct<Arc<ActLimiter>>,
     /// Logins that failed, by address.
     failed: Mutex<Rates<IpAddr>>,
     /// Logins at a provider that were begun, by address.
@@ -112,7 +112,7 @@ impl Counted {
             sent: Arc::new(Traffic::new(quotas.sent_mib_per_minute, quotas.sent_mib_per_minute_per_address)),
             subscriptions: Mutex::new(UseCounts::new(quotas.subscriptions_per_principal)),
             subscriptions_there: Mutex::new(UseCounts::new(quotas.subscriptions_per_address)),
-            acts: PerAct::each(|act| Arc::new(ActCount::new(act, *quotas.per_minute.of(act)))),
+            acts: PerAct::each(|act| Arc::new(ActLimiter::new(act, *quotas.per_minute.of(act)))),
             failed: Mutex::new(in_a_minute(quotas.failed_logins_per_minute)),
             begun: Mutex::new(in_a_minute(quotas.provider_logins_per_minute)),
             strangers: Semaphore::new(STRANGERS_AT_ONCE_MAX),
@@ -139,7 +139,7 @@ impl Counted {
     }
 
     /// The count of `act`.
-    pub(crate) fn act(&self, act: RatedAct) -> &ActCount {
+    pub(crate) fn act(&self, act: RatedAct) -> &ActLimiter {
         self.acts.of(act)
     }
 

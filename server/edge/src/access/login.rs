@@ -57,12 +57,12 @@ pub(crate) struct Provider {
     /// Logins that have begun and not ended, by the hash of their state.
     pending: Mutex<PendingLogins>,
     /// Held while the provider is asked, so that it is asked once for all who log in.
-    known: tokio::sync::Mutex<Known>,
+    known: tokio::sync::Mutex<ProviderKnowledge>,
 }
 
 /// What is known of the provider.
 #[derive(Debug, Default)]
-struct Known {
+struct ProviderKnowledge {
     /// When it was last asked, if it has not answered since.
     asked: Option<Instant>,
     documents: Option<Arc<Documents>>,

@@ -1,12 +1,12 @@
 //! Bytes that go one way between the hub and its principals and their addresses, as they are counted while the hub runs. What somebody owes is
-//! decided by `access::TrafficRates`; here are the clock and the lock.
+//! decided by `access::PrincipalAndAddressRates`; here are the clock and the lock.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use access::{Debtor, MinuteQuota, RatedAct, TrafficRates};
+use access::{Debtor, MinuteQuota, PrincipalAndAddressRates, RatedAct};
 use compact_str::CompactString;
 use hub::beginning::BeginningRule;
 use parking_lot::Mutex;
@@ -35,7 +35,7 @@ impl CountedFor {
 pub(crate) struct Traffic {
     /// When counting began; times are microseconds after it.
     began: Instant,
-    rates: Mutex<TrafficRates<CompactString, IpAddr>>,
+    rates: Mutex<PrincipalAndAddressRates<CompactString, IpAddr>>,
     /// All bytes of principals since the start.
     bytes: AtomicU64,
     /// How often somebody was refused or slowed down.
@@ -45,15 +45,15 @@ pub(crate) struct Traffic {
 impl Traffic {
     /// Counts from nothing; each principal and each address may have so many MiB in a minute.
     pub(super) fn new(principal_mib: u32, address_mib: u32) -> Self {
-        Self::from(TrafficRates::new(principal_mib, address_mib))
+        Self::from(PrincipalAndAddressRates::new(principal_mib, address_mib))
     }
 
     /// Counts something other than bytes from nothing.
     pub(super) fn of(quota: MinuteQuota) -> Self {
-        Self::from(TrafficRates::of(quota))
+        Self::from(PrincipalAndAddressRates::of(quota))
     }
 
-    fn from(rates: TrafficRates<CompactString, IpAddr>) -> Self {
+    fn from(rates: PrincipalAndAddressRates<CompactString, IpAddr>) -> Self {
         let rates = Mutex::new(rates);
         Self { began: Instant::now(), rates, bytes: AtomicU64::new(0), over: AtomicU64::new(0) }
     }
@@ -101,16 +101,16 @@ impl Traffic {
     }
 }
 
-/// Something that is done one by one: its numbers, and how often it was done.
+/// Limits one act, such as searches, by the minute for each principal and address, and counts how often somebody was refused.
 #[derive(Debug)]
-pub(crate) struct ActCount {
+pub(crate) struct ActLimiter {
     act: RatedAct,
     quota: MinuteQuota,
     pub(crate) traffic: Traffic,
 }
 
-impl ActCount {
-    /// Makes a counter that begins at nothing.
+impl ActLimiter {
+    /// A limiter of `act` that has counted nothing yet.
     pub(super) fn new(act: RatedAct, quota: MinuteQuota) -> Self {
         Self { act, quota, traffic: Traffic::of(quota) }
     }
@@ -126,7 +126,7 @@ impl ActCount {
 
 /// The rule for conversations that begin while something is done for somebody: they count for that one.
 pub(crate) struct Beginner {
-    begun: Arc<ActCount>,
+    begun: Arc<ActLimiter>,
     whose: CountedFor,
     /// For how many seconds one was last refused; 0 if none was.
     refused_s: AtomicU64,
@@ -134,7 +134,7 @@ pub(crate) struct Beginner {
 
 impl Beginner {
     /// Makes the rule for `whose`, counted in `begun`.
-    pub(super) fn new(begun: &Arc<ActCount>, whose: CountedFor) -> Self {
+    pub(super) fn new(begun: &Arc<ActLimiter>, whose: CountedFor) -> Self {
         Self { begun: Arc::clone(begun), whose, refused_s: AtomicU64::new(0) }
     }
 

@@ -35,7 +35,7 @@ use model::{ConversationId, Envelope, Mask, PublisherId};
 
 use super::guard;
 use super::hubs::known::FromHub;
-use super::passed::Passed;
+use super::passed::FromUpstream;
 use super::problem::Problem;
 use crate::access::Seat;
 use crate::proxy::{self, KEYS};
@@ -342,7 +342,7 @@ async fn served(
         denial = over() => told(denial),
     };
     // Doors say it in their own forms, without the seconds. An upstream's answer stays as it is.
-    let is_passed = response.extensions().get::<Passed>().is_some();
+    let is_passed = response.extensions().get::<FromUpstream>().is_some();
     if response.status() == StatusCode::TOO_MANY_REQUESTS && !is_passed {
         let seconds = beginner.map_or(0, |it| it.refused_s()).max(1);
         response.headers_mut().entry(header::RETRY_AFTER).or_insert_with(|| HeaderValue::from(seconds));

@@ -62,21 +62,21 @@ pub(crate) async fn export(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let conversation = find(&shared, &name).await?;
-    let wanted = Wanted::of(&wanted).ok_or_else(|| unknown(&wanted))?;
+    let wanted = ExportFormat::of(&wanted).ok_or_else(|| unknown(&wanted))?;
     if let Some(unchanged) = unchanged(&conversation, &caller, &headers) {
         return Ok(unchanged);
     }
     let whose = Source { conversation: Arc::clone(&conversation), caller };
     match wanted {
-        Wanted::Document(format) => document_of(shared, &whose, format, choice, only).await,
-        Wanted::Events => {
+        ExportFormat::Document(format) => document_of(shared, &whose, format, choice, only).await,
+        ExportFormat::Events => {
             stream_of(shared, whose, "application/x-ndjson", "jsonl", Writer::Lines, only).await
         }
-        Wanted::Native if only.name().is_some() => {
+        ExportFormat::Native if only.name().is_some() => {
             Err(Problem::bad_request("native is a whole conversation; jsonl has the events of one turn"))
         }
-        Wanted::Native => native(shared, whose).await,
-        Wanted::Dialect(dialect) => {
+        ExportFormat::Native => native(shared, whose).await,
+        ExportFormat::Dialect(dialect) => {
             let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
             let options = EncodeOptions {
                 conversation: CompactString::new(conversation.id().as_str()),
@@ -88,8 +88,8 @@ pub(crate) async fn export(
     }
 }
 
-/// What kind of thing a format is. A name that a document and a dialect share means the document.
-enum Wanted {
+/// The format of an export. A name that a document and a dialect share means the document.
+enum ExportFormat {
     /// A document made of the view.
     Document(&'static DocumentFormat),
     /// The events alone, one per line.
@@ -100,7 +100,7 @@ enum Wanted {
     Dialect(&'static EncoderSpec),
 }
 
-impl Wanted {
+impl ExportFormat {
     /// The format of that name; `None` if there is none.
     fn of(name: &str) -> Option<Self> {
         if NATIVE.contains(&name) {

@@ -17,7 +17,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 
-use super::passed::Passed;
+use super::passed::FromUpstream;
 use super::problem::Problem;
 use crate::state::Shared;
 
@@ -56,7 +56,7 @@ pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, n
     if let Some(origin) = guest {
         welcome(origin, response.headers_mut());
     }
-    if response.extensions().get::<Passed>().is_some() {
+    if response.extensions().get::<FromUpstream>().is_some() {
         return response;
     }
     let headers = response.headers_mut();

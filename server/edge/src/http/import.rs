@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::body;
-use super::native::Taken;
+use super::native::EventsReceipt;
 use super::params::{self, Path};
 use super::problem::Problem;
 use super::spool::{place, turn};
@@ -86,7 +86,7 @@ pub(crate) async fn import(
     State(shared): State<Arc<Shared>>,
     Path(conversation): Path<String>,
     request: Request,
-) -> Result<Json<Taken>, Problem> {
+) -> Result<Json<EventsReceipt>, Problem> {
     let conversation = params::conversation(&conversation)?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
     if shared.is_draining() {
@@ -103,7 +103,7 @@ pub(crate) async fn import(
     drop(turn);
     shared.fanout.deliver(&conversation);
     // The import has waited for the highest durability that the log offers.
-    Ok(Json(Taken::of(imported.position, imported.events, imported.anomalies, durability)))
+    Ok(Json(EventsReceipt::of(imported.position, imported.events, imported.anomalies, durability)))
 }
 
 impl From<ImportError> for Problem {

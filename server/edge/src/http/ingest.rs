@@ -37,7 +37,7 @@ use hub::{Attendant, Publication, beginning};
 
 /// The answer to a body that was read to its end.
 #[derive(Debug, Serialize)]
-pub(crate) struct Taken {
+pub(crate) struct IngestReceipt {
     /// The position after its last event.
     position: Position,
     /// The number of events that were appended.
@@ -60,7 +60,7 @@ pub(crate) async fn ingest(
     caller: Caller,
     Path((dialect, conversation)): Path<(String, String)>,
     request: Request,
-) -> Result<Json<Taken>, Problem> {
+) -> Result<Json<IngestReceipt>, Problem> {
     let conversation = params::conversation(&conversation)?;
     params::plain(request.headers())?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
@@ -141,7 +141,7 @@ struct Stream {
     /// Attends the run: while it lives, the run does not count as stalled.
     attendant: Attendant,
     /// What was taken so far; `None` before the first events.
-    taken: Option<Taken>,
+    taken: Option<IngestReceipt>,
     durability: Durability,
     /// Reached when the log has everything that was published so far.
     ticket: Ticket,
@@ -164,7 +164,7 @@ enum End {
 impl Stream {
     /// Reads the body to its end, ends the run, and waits for the durability. The decoder decides how a run
     /// ends whose stream has no end.
-    async fn run(mut self, body: Body) -> Result<Taken, Problem> {
+    async fn run(mut self, body: Body) -> Result<IngestReceipt, Problem> {
         let mut ended = self.read(body).await;
         if ended.is_ok() {
             let mut out = Decoded::default();
@@ -236,7 +236,7 @@ impl Stream {
         self.ticket = appended.ticket;
         self.is_withheld = appended.withheld.is_some();
         let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));
-        self.taken = Some(Taken {
+        self.taken = Some(IngestReceipt {
             position: appended.position,
             events: events + appended.events,
             anomalies: anomalies + appended.anomalies,

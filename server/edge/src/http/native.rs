@@ -32,7 +32,7 @@ use hub::{Appended, FrameNumbering, Publication, beginning};
 
 /// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
-pub(crate) struct Taken {
+pub(crate) struct EventsReceipt {
     /// The position after the last event; for a duplicate the head.
     position: Position,
     /// The number of events that were appended.
@@ -45,7 +45,7 @@ pub(crate) struct Taken {
     durability: Durability,
 }
 
-impl Taken {
+impl EventsReceipt {
     /// The answer for events that were new.
     pub(super) fn of(position: Position, events: u64, anomalies: u64, durability: Durability) -> Self {
         Self { position, events, anomalies, duplicate: false, durability }
@@ -63,7 +63,7 @@ pub(crate) async fn publish(
     caller: Caller,
     Path(conversation): Path<String>,
     request: Request,
-) -> Result<Json<Taken>, Problem> {
+) -> Result<Json<EventsReceipt>, Problem> {
     let conversation = params::conversation(&conversation)?;
     let durability = params::durability(request.headers(), shared.hub.log().durability())?;
     let numbering = params::numbering(request.headers())?;
@@ -88,7 +88,7 @@ pub(crate) async fn publish(
         work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??
     };
     appended.kept(shared.hub.log(), durability).await?;
-    Ok(Json(Taken {
+    Ok(Json(EventsReceipt {
         position: appended.position,
         events: appended.events,
         anomalies: appended.anomalies,

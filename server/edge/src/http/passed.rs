@@ -2,4 +2,4 @@
 
 /// An extension of answers that come from an upstream: no headers are added to them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Passed;
+pub(crate) struct FromUpstream;

@@ -36,7 +36,7 @@ use crate::work::{Open, OpenKind, Task};
 
 pub(super) mod reader;
 
-use reader::{Reader, Wanted};
+use reader::{Reader, StreamedRuns};
 
 /// The longest body that is searched for modes, in bytes.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -91,7 +91,7 @@ pub(crate) async fn post(
 /// Fails with `not_found` if it does not begin within `RUN_AWAITED_MS`, with `shutting_down` when the hub
 /// drains.
 async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
-    let Wanted::Run(run) = &asked.wanted else { return Ok(()) };
+    let StreamedRuns::Run(run) = &asked.wanted else { return Ok(()) };
     let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
     let viewer = HttpViewer::new(shared, conversation);
     let begins = async {
@@ -119,7 +119,7 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -
 #[derive(Debug)]
 struct StreamParams {
     /// The runs that are encoded.
-    wanted: Wanted,
+    wanted: StreamedRuns,
     /// Whether the stream ends with the run.
     ends_with_run: bool,
     /// The modes that are named; none for those that the dialect has by default.
@@ -157,12 +157,12 @@ async fn modes_in(body: Body) -> Vec<CompactString> {
 }
 
 /// The runs that a parameter names.
-fn wanted(run: &str) -> Wanted {
+fn wanted(run: &str) -> StreamedRuns {
     match run {
-        "all" => Wanted::All,
-        "latest" => Wanted::Latest,
-        "next" => Wanted::Next,
-        id => Wanted::Run(RunId::new(id)),
+        "all" => StreamedRuns::All,
+        "latest" => StreamedRuns::Latest,
+        "next" => StreamedRuns::Next,
+        id => StreamedRuns::Run(RunId::new(id)),
     }
 }
 
@@ -234,7 +234,8 @@ pub(super) async fn run(
     run: RunId,
 ) -> Result<Response, Problem> {
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
-    let asked = StreamParams { wanted: Wanted::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
+    let asked =
+        StreamParams { wanted: StreamedRuns::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
     let open = open(&shared, OpenKind::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }

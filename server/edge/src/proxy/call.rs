@@ -25,13 +25,13 @@ use super::inflate::encodings;
 use super::lent::{self, Lent};
 use super::record::{self, Facts, Started};
 use super::secrets::Secrets;
-use super::socket::Wanted;
+use super::socket::SocketRequest;
 use super::tape::{End, Head};
 use super::target::{self, Target};
 use super::{browser, headers, socket};
 use crate::http::access::may_record;
 use crate::http::params;
-use crate::http::passed::Passed;
+use crate::http::passed::FromUpstream;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::{Problem, Vendor};
 use crate::proxy::calls::PROXIED;
@@ -120,7 +120,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
         let facts =
             facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
         let model = socket::model_in(target.rest);
-        return socket::open(Wanted { shared, upstream, model, parts, uri, facts }).await;
+        return socket::open(SocketRequest { shared, upstream, model, parts, uri, facts }).await;
     }
     let facts = facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api)?;
     let meter = lent.as_mut().and_then(|lent| lent.meter(shared));
@@ -230,7 +230,7 @@ fn pass(
     *response.headers_mut() = headers;
     // The extensions contain the reason phrase and the case of the header names.
     *response.extensions_mut() = parts.extensions;
-    response.extensions_mut().insert(Passed);
+    response.extensions_mut().insert(FromUpstream);
     response
 }
 

@@ -13,7 +13,7 @@ use upstream::{Egress, Sender, TlsError, Upstream};
 
 use super::copied::RequestBody;
 use super::headers::Fingerprints;
-use super::open_runs::OpenRuns;
+use super::open_runs::OpenRunsFile;
 use super::order::{Order, PublishLocks, Waiting};
 use super::quiet::QuietWait;
 use super::seats::Sockets;
@@ -54,7 +54,7 @@ pub(crate) struct Proxy {
     /// Bounds the number of open `WebSockets`.
     pub(super) sockets: Sockets,
     /// The runs that are open, noted for the hub's next life.
-    pub(crate) open_runs: OpenRuns,
+    pub(crate) open_runs: OpenRunsFile,
 }
 
 /// Most recordings that may block on the disk at the same time; others wait for them.
@@ -80,7 +80,7 @@ struct UpstreamEntry {
 impl Proxy {
     /// Makes the state for the known upstreams and those in `named`, which are reached through `egress`; `open_runs` has what the life
     /// before left.
-    pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>, open_runs: OpenRuns) -> Self {
+    pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>, open_runs: OpenRunsFile) -> Self {
         let places = Upstream::all(named).into_iter();
         let places = places.map(|upstream| {
             (CompactString::new(upstream.name()), UpstreamEntry { upstream, sender: OnceLock::new() })

@@ -107,12 +107,12 @@ pub(super) struct AnswerBody {
     /// Keeps the hub's key out of the body; `None` if the caller's own was sent.
     mask: Option<KeyMask>,
     /// Set once the upstream's body broke off and the caller is to learn of it.
-    cut: Option<Cut>,
+    cut: Option<DeferredBodyError>,
 }
 
 /// An error of the upstream's body that the caller gets once it has everything before it.
 #[derive(Debug)]
-struct Cut {
+struct DeferredBodyError {
     error: hyper::Error,
     /// How often everything had been written out when it was last looked.
     flushes: u64,
@@ -242,7 +242,7 @@ impl HttpBody for AnswerBody {
                 }
                 let markers =
                     if this.line.as_ref().is_some_and(|line| line.is_stream()) { MARKERS } else { 0 };
-                this.cut = Some(Cut { error, flushes, markers });
+                this.cut = Some(DeferredBodyError { error, flushes, markers });
                 this.poll_cut(context)
             }
         }

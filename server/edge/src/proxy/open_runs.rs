@@ -32,7 +32,7 @@ const LINES_OVER: usize = 10_000;
 /// The open runs of calls through the proxy, and those of the life before. Owned by the proxy. Its lock is held while a line is written,
 /// by recorders alone.
 #[derive(Debug, Default)]
-pub(crate) struct OpenRuns {
+pub(crate) struct OpenRunsFile {
     /// Where they are noted; `None` where everything goes with the process.
     noted: Option<Mutex<NotedRuns>>,
     /// What the life before left open, by hash.
@@ -52,7 +52,7 @@ struct NotedRuns {
     lines: usize,
 }
 
-impl OpenRuns {
+impl OpenRunsFile {
     /// Reads what the life before left open, and begins to note in the same file; `None` notes nothing. A file that cannot be read or
     /// written is logged: nothing depends on it but how soon a run ends after a crash.
     pub(crate) fn new(path: Option<PathBuf>) -> Self {
@@ -186,11 +186,11 @@ mod tests {
         [Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false }]
     }
 
-    fn begin(runs: &OpenRuns, run: &str) {
+    fn begin(runs: &OpenRunsFile, run: &str) {
         runs.begin(&conversation(), &said(run, Kind::RunStart(RunStart::default())));
     }
 
-    fn end(runs: &OpenRuns, run: &str) {
+    fn end(runs: &OpenRunsFile, run: &str) {
         runs.end(&conversation(), &said(run, Kind::RunEnd(RunEnd::default())));
     }
 
@@ -202,16 +202,17 @@ mod tests {
     fn the_next_life_knows_what_was_open_and_the_one_after_does_not() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        let runs = OpenRuns::new(Some(path.clone()));
+        let runs = OpenRunsFile::new(Some(path.clone()));
         for run in ["a", "b"] {
             begin(&runs, run);
         }
         end(&runs, "a");
-        let left = |runs: &OpenRuns| ["a", "b"].map(|run| runs.has_left(&conversation(), &RunId::new(run)));
+        let left =
+            |runs: &OpenRunsFile| ["a", "b"].map(|run| runs.has_left(&conversation(), &RunId::new(run)));
         assert_eq!(left(&runs), [false, false], "nothing is left of this life");
-        assert_eq!(left(&OpenRuns::new(Some(path.clone()))), [false, true]);
-        assert_eq!(left(&OpenRuns::new(Some(path))), [false, false]);
-        let nowhere = OpenRuns::new(None);
+        assert_eq!(left(&OpenRunsFile::new(Some(path.clone()))), [false, true]);
+        assert_eq!(left(&OpenRunsFile::new(Some(path))), [false, false]);
+        let nowhere = OpenRunsFile::new(None);
         begin(&nowhere, "a");
         assert_eq!(left(&nowhere), [false, false]);
     }
@@ -220,7 +221,7 @@ mod tests {
     fn i7_the_file_of_open_runs_is_bounded_and_so_is_what_it_notes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(FILE);
-        let runs = OpenRuns::new(Some(path.clone()));
+        let runs = OpenRunsFile::new(Some(path.clone()));
         begin(&runs, "stays");
         for _ in 0..LINES_OVER {
             begin(&runs, "r");
@@ -232,7 +233,7 @@ mod tests {
             begin(&runs, &run.to_string());
         }
         assert_eq!(runs.noted.as_ref().unwrap().lock().open.len(), NOTED_MAX);
-        let next = OpenRuns::new(Some(path));
+        let next = OpenRunsFile::new(Some(path));
         assert_eq!(next.left.len(), NOTED_MAX);
         assert!(next.has_left(&conversation(), &RunId::new("stays")));
     }

@@ -39,7 +39,7 @@ use super::calls::PROXIED;
 use super::headers;
 use super::record::Facts;
 use super::seats::SocketPlace;
-use crate::http::passed::Passed;
+use crate::http::passed::FromUpstream;
 use crate::http::patience::ConnectionInfo;
 use crate::http::problem::Problem;
 use crate::sharing::PassedBody;
@@ -68,7 +68,7 @@ pub(crate) fn wants_socket(headers: &HeaderMap) -> bool {
 }
 
 /// A request for a WebSocket that is to be passed on. Consumed by [`open`].
-pub(super) struct Wanted<'a> {
+pub(super) struct SocketRequest<'a> {
     pub(super) shared: &'a Arc<Shared>,
     pub(super) upstream: &'a Upstream,
     /// The model that the query names, if it does.
@@ -83,8 +83,8 @@ pub(super) struct Wanted<'a> {
 /// than 101 is passed back as it came. Fails with `shutting_down` while the hub drains, with `too_many` if
 /// there are as many as may be, with `bad_request` if the connection cannot be upgraded; if the upstream
 /// cannot be reached the answer is 502.
-pub(super) async fn open(wanted: Wanted<'_>) -> Result<axum::response::Response, Problem> {
-    let Wanted { shared, upstream, model, mut parts, uri, facts } = wanted;
+pub(super) async fn open(wanted: SocketRequest<'_>) -> Result<axum::response::Response, Problem> {
+    let SocketRequest { shared, upstream, model, mut parts, uri, facts } = wanted;
     if shared.is_draining() {
         return Err(Problem::shutting_down());
     }
@@ -212,7 +212,7 @@ fn passed(answer: Response<Body>, change: impl FnOnce(&mut HeaderMap)) -> axum::
     let (mut parts, body) = answer.into_parts();
     parts.headers = headers::incoming(&parts.headers);
     change(&mut parts.headers);
-    parts.extensions.insert(Passed);
+    parts.extensions.insert(FromUpstream);
     Response::from_parts(parts, body)
 }
 

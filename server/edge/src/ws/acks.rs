@@ -2,7 +2,7 @@
 //! events (invariant I9).
 
 use event_log::{EventLog, Progress, Ticket, settled};
-use hub::{Appended, PendingTicket};
+use hub::{Appended, WithheldTicket};
 use model::frame::{Ack, Durability, ServerFrame};
 use model::limits::ACKS_OWED_MAX;
 use tokio::sync::watch;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 struct Owed {
     ticket: Ticket,
     /// The ticket of events that are withheld, instead of `ticket`.
-    withheld: Option<PendingTicket>,
+    withheld: Option<WithheldTicket>,
     /// The durability that was asked for.
     level: Durability,
     ack: Ack,
@@ -21,7 +21,7 @@ struct Owed {
 impl Owed {
     /// What it waits for; nothing as long as that is not known.
     fn ticket(&self) -> Option<Ticket> {
-        self.withheld.as_ref().map_or(Some(self.ticket), PendingTicket::get)
+        self.withheld.as_ref().map_or(Some(self.ticket), WithheldTicket::get)
     }
 }
 

@@ -16,7 +16,7 @@ use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::commands::carry_out;
-use crate::http::hubs::command::{self, Carried};
+use crate::http::hubs::command::{self, CommandRoute};
 use crate::state::Shared;
 use hub::beginning::{self, SharedRule};
 use hub::{Outbox, wire};
@@ -63,8 +63,8 @@ async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<G
     while let Some(((who, rule), conversation, command)) = commands.recv().await {
         let id = command.id.clone();
         let done = match command::command(&shared, &who, &conversation, command).await {
-            Carried::There(done) => done,
-            Carried::Here(command) => {
+            CommandRoute::There(done) => done,
+            CommandRoute::Here(command) => {
                 beginning::under(rule, carry_out(&shared, who.name(), &conversation, *command)).await
             }
         };

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use self::environment::Known;
+use self::environment::AddressFacts;
 use self::request::CheckRequest;
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::DoctorArgs;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
             };
             findings.extend(upstream::look((base, address.token()), &asked, &environment).await);
         }
-        let mut known = Known::default();
+        let mut known = AddressFacts::default();
         if is_hub {
             known.upstreams = upstream::names(base, address.token()).await;
         }

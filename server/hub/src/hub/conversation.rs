@@ -80,13 +80,13 @@ pub struct Conversation {
 }
 
 /// Everything that an append changes. Its parts are consistent with one another whenever the lock is free:
-/// ring, marks and view end at the same seq.
+/// ring, effects and view end at the same seq.
 #[derive(Debug, Default)]
 struct ConversationState {
     /// The newest events, within bounds.
     ring: Ring,
     /// The effects of some events in the ring.
-    marks: RingEffects,
+    effects: RingEffects,
     /// The view: all events so far, folded.
     view: View,
     /// When the newest event was taken that is activity ([`Kind::is_activity`]), in milliseconds since 1970. Never goes back.
@@ -198,8 +198,8 @@ impl Conversation {
         let to = seq + events.len() as Seq;
         let ephemera = state.ephemera.after(cursor.tick);
         let cursor = Cursor { seq: to, tick: state.ephemera.tick() };
-        let marks = state.marks.between(seq, to);
-        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, marks })
+        let effects = state.effects.between(seq, to);
+        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, effects })
     }
 
     /// About the memory that the view holds, in bytes. The estimate is never too small.

@@ -142,10 +142,10 @@ impl FrameCache {
         conversation.read_view(|view| {
             slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
             let Some(mask) = &self.mask else {
-                slice.events = self.lens.pass(&slice.events, &slice.marks, view)?;
+                slice.events = self.lens.pass(&slice.events, &slice.effects, view)?;
                 return Some(());
             };
-            slice.events = mask.pass(&self.lens, &slice.events, &slice.marks, view)?;
+            slice.events = mask.pass(&self.lens, &slice.events, &slice.effects, view)?;
             slice.ephemera = slice.ephemera.iter().filter_map(|fact| mask.ephemeral(fact, view)).collect();
             Some(())
         })?;

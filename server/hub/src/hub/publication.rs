@@ -106,7 +106,7 @@ pub struct Appended {
     pub ticket: Ticket,
     /// What to wait for in the log, for events that are withheld for a moment, since they may end within a secret; `ticket` does not stand for them
     /// then.
-    pub withheld: Option<PendingTicket>,
+    pub withheld: Option<WithheldTicket>,
 }
 
 impl Appended {
@@ -131,9 +131,9 @@ impl Appended {
 
 /// The ticket of events that are withheld: there once the log has been given them.
 #[derive(Debug, Clone, Default)]
-pub struct PendingTicket(Arc<OnceLock<Ticket>>);
+pub struct WithheldTicket(Arc<OnceLock<Ticket>>);
 
-impl PendingTicket {
+impl WithheldTicket {
     /// The ticket; nothing as long as the events are withheld.
     pub fn get(&self) -> Option<Ticket> {
         self.0.get().copied()
@@ -146,13 +146,13 @@ impl PendingTicket {
     }
 }
 
-impl PartialEq for PendingTicket {
+impl PartialEq for WithheldTicket {
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
     }
 }
 
-impl Eq for PendingTicket {}
+impl Eq for WithheldTicket {}
 
 /// Why nothing was appended. Nothing of the publication is left behind then.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -19,11 +19,11 @@ impl RingEffects {
     /// Notes the effects of `envelope`, whose event is about to be folded onto the view `before`, and drops
     /// those of events up to `gone`.
     pub(crate) fn note(&mut self, before: &View, envelope: &Envelope, gone: Seq) {
-        let Some(mark) = event_effects(before, &envelope.event) else { return };
+        let Some(effects) = event_effects(before, &envelope.event) else { return };
         while self.sparse.front().is_some_and(|(seq, _)| *seq <= gone) {
             self.sparse.pop_front();
         }
-        self.sparse.push_back((envelope.seq, mark));
+        self.sparse.push_back((envelope.seq, effects));
     }
 
     /// Notes that events up to `seq` are in the ring whose effects are unknown: the view that was before them is.

@@ -48,7 +48,7 @@ fn slice(count: u64) -> Slice {
         ephemera: Vec::new(),
         cursor: Cursor { seq: count, tick: 0 },
         head: count,
-        marks: Vec::new(),
+        effects: Vec::new(),
     }
 }
 

@@ -13,7 +13,7 @@ use model::limits::{ITEMS_PER_RUN_MAX, TEXT_CALL_BYTES_MAX};
 /// Collects the words and calls of one answer from its events, and gives new ids to calls whose ids the run
 /// has used before.
 #[derive(Debug)]
-pub(super) struct AnswerListener {
+pub(super) struct AnswerCalls {
     /// The beginning of the ids that the decoder made up.
     prefix: CompactString,
     /// What the model said, in the form in which the next request is compared with it.
@@ -68,7 +68,7 @@ pub(crate) struct HandedOverCall {
     pub(crate) asks: bool,
 }
 
-impl AnswerListener {
+impl AnswerCalls {
     pub(super) fn new(prefix: CompactString, used: BTreeSet<ToolCallId>, words: ComparedWords) -> Self {
         Self { prefix, words, texts: BTreeSet::new(), calls: IndexMap::new(), used }
     }

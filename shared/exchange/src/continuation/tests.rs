@@ -4,9 +4,9 @@ use super::*;
 use crate::spoken::Spoken;
 
 /// Something that was asked in a conversation of this name.
-fn known(asked: u64, name: &str) -> Known {
+fn known(asked: u64, name: &str) -> AskedQuestion {
     let history = History { asked: hex(asked), before: String::new(), salt: hex(1), caller: hex(2) };
-    Known {
+    AskedQuestion {
         conversation: ConversationId::parse(name).unwrap(),
         run: RunId::new("r"),
         history,
@@ -51,7 +51,7 @@ fn asked(at: &[(&str, u64)]) -> (Continuations, Clue) {
     (memory, clue)
 }
 
-fn names(known: &[Known]) -> Vec<&str> {
+fn names(known: &[AskedQuestion]) -> Vec<&str> {
     known.iter().map(|known| known.conversation().as_str()).collect()
 }
 

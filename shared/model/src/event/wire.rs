@@ -183,7 +183,8 @@ fn parse_checked<'a>(
         }
     };
     check(&wire)?;
-    let kind = if is_known(&wire.k) { wire.take_kind()? } else { unknown(json)? };
+    let known = if is_known(&wire.k) { wire.take_kind()? } else { None };
+    let kind = known.map_or_else(|| unknown(json), Ok)?;
     let event = Event { kind, run: wire.run.take().unwrap_or_else(RunId::none), agent: wire.agent.take() };
     Ok((event, wire))
 }
@@ -274,22 +275,18 @@ impl WireEvent<'_> {
         EventError::Missing { kind: self.k.clone().into_owned(), field }
     }
 
-    /// Moves the fields of a known kind out. The most frequent kinds come first.
-    fn take_kind(&mut self) -> Result<Kind, EventError> {
-        match &*self.k {
-            "part.delta" => {
-                Ok(Kind::PartDelta { part: self.part()?, off: self.off, text: self.compact_text()? })
-            }
-            "tool.args" => {
-                Ok(Kind::ToolArgs { tool: self.tool()?, off: self.off, text: self.compact_text()? })
-            }
+    /// Moves the fields of a kind out; `None` if no arm names it, so that it is kept whole. The most frequent kinds come first.
+    fn take_kind(&mut self) -> Result<Option<Kind>, EventError> {
+        Ok(Some(match &*self.k {
+            "part.delta" => Kind::PartDelta { part: self.part()?, off: self.off, text: self.compact_text()? },
+            "tool.args" => Kind::ToolArgs { tool: self.tool()?, off: self.off, text: self.compact_text()? },
             "tool.output" => {
-                Ok(Kind::ToolOutput { tool: self.tool()?, off: self.off, text: self.compact_text()? })
+                Kind::ToolOutput { tool: self.tool()?, off: self.off, text: self.compact_text()? }
             }
-            k if k.starts_with("tool.") || k.starts_with("approval.") => self.take_tool_kind(),
-            k if k.starts_with("run.") || k.starts_with("agent.") => Ok(self.take_run_kind()),
-            _ => self.take_other_kind(),
-        }
+            k if k.starts_with("tool.") || k.starts_with("approval.") => return self.take_tool_kind(),
+            k if k.starts_with("run.") || k.starts_with("agent.") => return Ok(self.take_run_kind()),
+            _ => return self.take_other_kind(),
+        }))
     }
 
     /// Refuses numbers over [`NUMBER_MAX`]. Before the kind is taken out.
@@ -323,8 +320,8 @@ impl WireEvent<'_> {
     }
 
     /// The kinds `run.…` and `agent.…`, which need no field.
-    fn take_run_kind(&mut self) -> Kind {
-        match &*self.k {
+    fn take_run_kind(&mut self) -> Option<Kind> {
+        Some(match &*self.k {
             "run.start" => Kind::RunStart(RunStart {
                 model: self.model.take(),
                 dialect: self.dialect.take(),
@@ -354,20 +351,21 @@ impl WireEvent<'_> {
                 model: self.model.take(),
                 usage: self.usage,
             }),
-            _ => Kind::AgentEnd(AgentEnd {
+            "agent.end" => Kind::AgentEnd(AgentEnd {
                 status: self.status.unwrap_or(RunStatus::Complete),
                 model: self.model.take(),
                 usage: self.usage,
             }),
-        }
+            _ => return None,
+        })
     }
 
     /// The kinds `tool.…` and `approval.…`, which all need `tool`.
-    fn take_tool_kind(&mut self) -> Result<Kind, EventError> {
+    fn take_tool_kind(&mut self) -> Result<Option<Kind>, EventError> {
         let tool = self.tool()?;
         let text = self.text.take().map(Cow::into_owned);
         let (queued_ms, exec_ms) = (self.queued_ms, self.exec_ms);
-        Ok(match &*self.k {
+        Ok(Some(match &*self.k {
             "tool.start" => Kind::ToolStart(ToolStart {
                 tool,
                 name: self.name.take().unwrap_or_default(),
@@ -405,13 +403,16 @@ impl WireEvent<'_> {
                 })
             }
             "approval.request" => Kind::ApprovalRequest { tool, text },
-            _ => Kind::ApprovalAnswer { tool, approved: self.approved.unwrap_or(false), text },
-        })
+            "approval.answer" => {
+                Kind::ApprovalAnswer { tool, approved: self.approved.unwrap_or(false), text }
+            }
+            _ => return Ok(None),
+        }))
     }
 
     /// Takes the fields of the kinds that the other functions do not handle.
-    fn take_other_kind(&mut self) -> Result<Kind, EventError> {
-        Ok(match &*self.k {
+    fn take_other_kind(&mut self) -> Result<Option<Kind>, EventError> {
+        Ok(Some(match &*self.k {
             "message" => Kind::Message(Message {
                 message: MessageId::new(&self.message.take().ok_or_else(|| self.missing("message"))?),
                 role: self.role.take().unwrap_or_else(|| CompactString::const_new("user")),
@@ -455,16 +456,18 @@ impl WireEvent<'_> {
                 Kind::Anomaly(Anomaly { code, detail: self.detail.take().unwrap_or_default() })
             }
             "rate" => Kind::Rate { tokens: self.tokens.unwrap_or(0) },
-            named => {
-                let value = self.value.map_or_else(|| Json::of(&()), Json::from_raw);
-                let name = self.name.take();
-                if named == "custom" {
-                    Kind::Custom { name: name.ok_or_else(|| self.missing("name"))?, value }
-                } else {
-                    Kind::Raw { name: name.unwrap_or_default(), value }
-                }
+            "custom" => {
+                let name = self.name.take().ok_or_else(|| self.missing("name"))?;
+                Kind::Custom { name, value: self.value() }
             }
-        })
+            "raw" => Kind::Raw { name: self.name.take().unwrap_or_default(), value: self.value() },
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The value, as JSON; `null` if it is missing.
+    fn value(&self) -> Json {
+        self.value.map_or_else(|| Json::of(&()), Json::from_raw)
     }
 
     /// The part, which must be there; likewise the three below.

@@ -43,8 +43,8 @@ impl Kind {
 mod tests {
     //! Tests that the words are those of the wire.
 
-    use super::super::parse_event;
     use super::super::wire::KNOWN;
+    use super::super::{Kind, parse_event};
 
     #[test]
     fn the_word_of_a_kind_is_its_name_on_the_wire() {
@@ -57,6 +57,7 @@ mod tests {
             // A kind for which that is too little says nothing here.
             let Ok(event) = parse_event(&format!(r#"{{"k":"{word}",{fields}}}"#)) else { continue };
             assert_eq!(event.kind.word(), word);
+            assert_eq!(matches!(event.kind, Kind::Unknown(_)), !KNOWN.contains(&word), "{word}");
             read += 1;
         }
         assert!(read >= 24, "{read} kinds were read");

@@ -33,7 +33,7 @@ pub struct RunSection<'a> {
 }
 
 /// A message inside of a run: how many items the run had before, its id, and what was said.
-type Said<'a> = (usize, &'a MessageId, &'a MessageView);
+type MessageInRun<'a> = (usize, &'a MessageId, &'a MessageView);
 
 /// The range of [`RunView::items`] of the stretch of the run `id` that begins at `from`; all that comes is in it where nothing
 /// was said behind it.
@@ -45,7 +45,7 @@ pub fn stretch_from(view: &View, id: &RunId, from: usize) -> Range<usize> {
 
 /// The pieces of `view`, in order.
 pub fn turns(view: &View) -> Vec<ConversationSection<'_>> {
-    let mut said: BTreeMap<&RunId, Vec<Said<'_>>> = BTreeMap::new();
+    let mut said: BTreeMap<&RunId, Vec<MessageInRun<'_>>> = BTreeMap::new();
     let mut turns = Vec::with_capacity(view.items.len());
     for (id, message) in &view.messages {
         let Some(within) = &message.within else { continue };
@@ -77,7 +77,7 @@ pub fn turns(view: &View) -> Vec<ConversationSection<'_>> {
 fn take_apart<'a>(
     id: &'a RunId,
     run: &'a RunView,
-    said: &[Said<'a>],
+    said: &[MessageInRun<'a>],
     turns: &mut Vec<ConversationSection<'a>>,
 ) {
     let mut from = 0;

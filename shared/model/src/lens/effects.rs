@@ -1,5 +1,5 @@
 //! What an event does beyond what it says, so that a lens can leave the rest of it out. It takes the view as it was
-//! before the event, which only the hub has, and only for that moment: it keeps the marks beside the events. Most
+//! before the event, which only the hub has, and only for that moment: it keeps the effects beside the events. Most
 //! events have none.
 
 use crate::event::{Class, Event, Kind, RunEnd, RunUpdate, ToolState};

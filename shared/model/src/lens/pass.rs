@@ -35,15 +35,15 @@ enum Visibility {
 }
 
 impl Lens {
-    /// What passes of `events`, a stretch without holes; `marks` are theirs, in the same order, and `now` the view after
+    /// What passes of `events`, a stretch without holes; `effects` are theirs, in the same order, and `now` the view after
     /// them or later. Nothing at all when this cannot be told by events: the viewer needs the snapshot.
     pub fn pass(
         &self,
         events: &[Arc<Envelope>],
-        marks: &[(Seq, EventEffects)],
+        effects: &[(Seq, EventEffects)],
         now: &View,
     ) -> Option<Vec<Arc<Envelope>>> {
-        self.pass_below(None, events, marks, now)
+        self.pass_below(None, events, effects, now)
     }
 
     /// As [`Self::pass`], below a mask, which takes contents out of what passes. The mask is applied here, since whether a text is told once it is
@@ -52,19 +52,19 @@ impl Lens {
         &self,
         mask: Option<&Mask>,
         events: &[Arc<Envelope>],
-        marks: &[(Seq, EventEffects)],
+        effects: &[(Seq, EventEffects)],
         now: &View,
     ) -> Option<Vec<Arc<Envelope>>> {
         let mut passing = LensFilter { lens: self, mask, out: Vec::new() };
-        let mut marks = marks.iter().peekable();
+        let mut effects = effects.iter().peekable();
         let plain = EventEffects::default();
         for envelope in events {
-            while marks.next_if(|(seq, _)| *seq < envelope.seq).is_some() {}
-            let mark = marks.next_if(|(seq, _)| *seq == envelope.seq).map_or(&plain, |(_, mark)| mark);
-            if mark.has(REOPENS) || (mark.has(MOVES) && self.agents.is_some()) {
+            while effects.next_if(|(seq, _)| *seq < envelope.seq).is_some() {}
+            let of_event = effects.next_if(|(seq, _)| *seq == envelope.seq).map_or(&plain, |(_, one)| one);
+            if of_event.has(REOPENS) || (of_event.has(MOVES) && self.agents.is_some()) {
                 return None;
             }
-            passing.event(envelope, mark, now.runs.get(&envelope.event.run));
+            passing.event(envelope, of_event, now.runs.get(&envelope.event.run));
         }
         Some(passing.out)
     }
@@ -127,9 +127,9 @@ struct LensFilter<'a> {
 
 impl LensFilter<'_> {
     /// Passes one event on, changes it, or leaves it out.
-    fn event(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
+    fn event(&mut self, envelope: &Arc<Envelope>, effects: &EventEffects, run: Option<&RunView>) {
         match self.lens.seen(&envelope.event, run) {
-            Visibility::No => self.trace(envelope, mark, run),
+            Visibility::No => self.trace(envelope, effects, run),
             Visibility::OfTheRun => {
                 let mut envelope = Envelope::clone(envelope);
                 envelope.event.agent = None;
@@ -139,7 +139,7 @@ impl LensFilter<'_> {
                 self.agent(envelope, run);
             }
             Visibility::Yes if self.lens.level == Level::Deltas => self.out.push(Arc::clone(envelope)),
-            Visibility::Yes => self.reduced(envelope, mark, run),
+            Visibility::Yes => self.reduced(envelope, effects, run),
         }
     }
 
@@ -156,11 +156,11 @@ impl LensFilter<'_> {
     }
 
     /// What an event that is not seen leaves behind: the run and the agent that it makes.
-    fn trace(&mut self, envelope: &Envelope, mark: &EventEffects, run: Option<&RunView>) {
+    fn trace(&mut self, envelope: &Envelope, effects: &EventEffects, run: Option<&RunView>) {
         let sees_agent = || run.is_some_and(|run| self.lens.sees(run, envelope.event.agent.as_ref()));
-        if mark.has(AGENT) && sees_agent() {
+        if effects.has(AGENT) && sees_agent() {
             self.add(envelope, Kind::AgentStart(AgentStart::default()));
-        } else if mark.has(RUN) || mark.has(HEARD) {
+        } else if effects.has(RUN) || effects.has(HEARD) {
             self.add(envelope, Kind::RunUpdate(RunUpdate::default()));
         }
     }
@@ -172,13 +172,13 @@ impl LensFilter<'_> {
     }
 
     /// Passes an event on at a level without deltas.
-    fn reduced(&mut self, envelope: &Arc<Envelope>, mark: &EventEffects, run: Option<&RunView>) {
+    fn reduced(&mut self, envelope: &Arc<Envelope>, effects: &EventEffects, run: Option<&RunView>) {
         let whole = self.lens.level == Level::Parts;
-        let is_late = whole && mark.has(LATE);
+        let is_late = whole && effects.has(LATE);
         match &envelope.event.kind {
             Kind::PartDelta { part, .. } if is_late => self.part(envelope, run, part, true),
             Kind::PartReplace { part, .. } if is_late => self.part(envelope, run, part, true),
-            Kind::PartDelta { part, .. } if mark.has(THING) => {
+            Kind::PartDelta { part, .. } if effects.has(THING) => {
                 self.add(envelope, Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() });
             }
             Kind::PartReplace { part, .. } => {
@@ -191,15 +191,15 @@ impl LensFilter<'_> {
                 self.out.push(Arc::clone(envelope));
             }
             Kind::ToolArgs { tool, .. } if is_late => self.arguments(envelope, run, tool, None),
-            Kind::ToolArgs { tool, .. } if mark.has(THING) => {
+            Kind::ToolArgs { tool, .. } if effects.has(THING) => {
                 self.add(envelope, Kind::ToolArgs { tool: tool.clone(), off: Some(0), text: "".into() });
             }
-            Kind::ToolOutput { tool, .. } if mark.has(THING) => {
-                self.written(envelope, mark, run, tool);
+            Kind::ToolOutput { tool, .. } if effects.has(THING) => {
+                self.written(envelope, effects, run, tool);
                 self.add(envelope, Kind::ToolOutput { tool: tool.clone(), off: Some(0), text: "".into() });
             }
             Kind::PartDelta { .. } | Kind::ToolArgs { .. } | Kind::ToolOutput { .. } => {
-                self.trace(envelope, mark, run);
+                self.trace(envelope, effects, run);
             }
             Kind::ToolCall { tool, name, .. } => {
                 if whole {
@@ -211,13 +211,13 @@ impl LensFilter<'_> {
             }
             Kind::RunEnd(_) => {
                 if whole {
-                    self.closed(envelope, mark, run);
+                    self.closed(envelope, effects, run);
                 }
                 self.out.push(Arc::clone(envelope));
             }
             kind => {
                 if let Some(tool) = tool_of(kind) {
-                    self.written(envelope, mark, run, tool);
+                    self.written(envelope, effects, run, tool);
                 }
                 self.out.push(Arc::clone(envelope));
             }
@@ -247,16 +247,22 @@ impl LensFilter<'_> {
     }
 
     /// The arguments of a call of which `envelope` says by the way that they are whole.
-    fn written(&mut self, envelope: &Envelope, mark: &EventEffects, run: Option<&RunView>, id: &ToolCallId) {
-        if self.lens.level == Level::Parts && mark.has(WRITTEN) {
+    fn written(
+        &mut self,
+        envelope: &Envelope,
+        effects: &EventEffects,
+        run: Option<&RunView>,
+        id: &ToolCallId,
+    ) {
+        if self.lens.level == Level::Parts && effects.has(WRITTEN) {
             self.arguments(envelope, run, id, None);
         }
     }
 
     /// The texts that the end of a run makes whole.
-    fn closed(&mut self, envelope: &Envelope, mark: &EventEffects, run: Option<&RunView>) {
+    fn closed(&mut self, envelope: &Envelope, effects: &EventEffects, run: Option<&RunView>) {
         let Some(run) = run else { return };
-        for item in mark.closes.iter().filter(|item| self.lens.sees_item(run, item)) {
+        for item in effects.closes.iter().filter(|item| self.lens.sees_item(run, item)) {
             match item {
                 Item::Part(id) => self.part(envelope, Some(run), id, false),
                 Item::Tool(id) => {

@@ -43,16 +43,16 @@ fn troubled() -> impl Strategy<Value = Vec<Arc<Envelope>>> {
     proptest::collection::vec(some, 1..120).prop_map(|some| logged(some.concat()))
 }
 
-/// The view after each of `history`, and the marks.
+/// The view after each of `history`, and the effects.
 fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
     let mut view = View::default();
-    let (mut views, mut marks) = (vec![view.clone()], Vec::new());
+    let (mut views, mut effects) = (vec![view.clone()], Vec::new());
     for envelope in history {
-        marks.extend(event_effects(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
+        effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
         fold(&mut view, envelope, &mut |_| {});
         views.push(view.clone());
     }
-    (views, marks)
+    (views, effects)
 }
 
 /// Bytes that are the same for views that show the same: what is open is a set.
@@ -87,7 +87,7 @@ proptest! {
         lens in lens(),
         steps in proptest::collection::vec((1_usize..25, 0_usize..30, 0_u8..8), 1..40),
     ) {
-        let (views, marks) = views(&history);
+        let (views, effects) = views(&history);
         let (mut head, mut at) = (0, 0);
         let mut view = View::default();
         let mut steps = steps.iter().cycle();
@@ -100,7 +100,7 @@ proptest! {
             }
             // A viewer that is behind is told by what the view is by then.
             let to = (at + (head - at).min(back + 1)).min(head);
-            if let Some(passed) = lens.pass(&history[at..to], &marks, &views[head]) {
+            if let Some(passed) = lens.pass(&history[at..to], &effects, &views[head]) {
                 take(&lens, &mut view, &passed, to as u64);
                 at = to;
             } else {
@@ -138,8 +138,8 @@ const STORY: &str = r#"
 
 fn passed(lens: &Lens, story: &str) -> Vec<Arc<Envelope>> {
     let history = logged(events(story));
-    let (views, marks) = views(&history);
-    lens.pass(&history, &marks, views.last().unwrap()).unwrap()
+    let (views, effects) = views(&history);
+    lens.pass(&history, &effects, views.last().unwrap()).unwrap()
 }
 
 fn at(level: Level) -> Lens {

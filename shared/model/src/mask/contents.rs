@@ -38,26 +38,26 @@ impl Mask {
         &self,
         narrowed: &Lens,
         events: &[Arc<Envelope>],
-        marks: &[(Seq, EventEffects)],
+        effects: &[(Seq, EventEffects)],
         now: &View,
     ) -> Option<Vec<Arc<Envelope>>> {
-        let passed = narrowed.pass_below(Some(self), events, marks, now)?;
-        Some(self.contents(&passed, marks, now))
+        let passed = narrowed.pass_below(Some(self), events, effects, now)?;
+        Some(self.contents(&passed, effects, now))
     }
 
     /// What is told of `events`, which passed the narrowed lens.
     fn contents(
         &self,
         events: &[Arc<Envelope>],
-        marks: &[(Seq, EventEffects)],
+        effects: &[(Seq, EventEffects)],
         now: &View,
     ) -> Vec<Arc<Envelope>> {
         let mut out = Vec::with_capacity(events.len());
         let plain = EventEffects::default();
         for envelope in events {
-            let found = marks.binary_search_by_key(&envelope.seq, |(seq, _)| *seq).ok();
-            let mark = found.and_then(|at| marks.get(at)).map_or(&plain, |(_, mark)| mark);
-            self.told(envelope, mark, now.runs.get(&envelope.event.run), &mut out);
+            let found = effects.binary_search_by_key(&envelope.seq, |(seq, _)| *seq).ok();
+            let of_event = found.and_then(|at| effects.get(at)).map_or(&plain, |(_, one)| one);
+            self.told(envelope, of_event, now.runs.get(&envelope.event.run), &mut out);
         }
         out
     }
@@ -65,7 +65,7 @@ impl Mask {
     /// What is told of `events` to who asked for everything and reads them from the log, where nobody knows their effects any more;
     /// `now` is the view after them or later.
     pub fn read(&self, events: &[Arc<Envelope>], now: &View) -> Vec<Arc<Envelope>> {
-        // Without marks there is nothing that only a snapshot could tell.
+        // Without effects there is nothing that only a snapshot could tell.
         self.pass(&self.narrowed(&Lens::default()), events, &[], now).unwrap_or_default()
     }
 
@@ -80,22 +80,23 @@ impl Mask {
     fn told(
         &self,
         envelope: &Arc<Envelope>,
-        mark: &EventEffects,
+        effects: &EventEffects,
         run: Option<&RunView>,
         out: &mut Vec<Arc<Envelope>>,
     ) {
-        let kind = match self.kind(&envelope.event.kind, mark, run) {
+        let kind = match self.kind(&envelope.event.kind, effects, run) {
             MaskedEvent::Whole if envelope.publisher.is_none() || !self.hides(Hideable::Users) => {
                 return out.push(Arc::clone(envelope));
             }
             MaskedEvent::Whole => envelope.event.kind.clone(),
             MaskedEvent::Instead(kind) => kind,
-            MaskedEvent::Trace if mark.has(HEARD) => Kind::RunUpdate(RunUpdate::default()),
+            MaskedEvent::Trace if effects.has(HEARD) => Kind::RunUpdate(RunUpdate::default()),
             MaskedEvent::Trace => return,
         };
         let uses_tokens = matches!(&envelope.event.kind, Kind::RunUpdate(RunUpdate { usage: Some(_), .. }));
         // What it used made it: without that it begins here all the same.
-        if uses_tokens && mark.has(AGENT) && self.hides(Hideable::Costs) && envelope.event.agent.is_some() {
+        if uses_tokens && effects.has(AGENT) && self.hides(Hideable::Costs) && envelope.event.agent.is_some()
+        {
             out.push(Arc::new(self.with(envelope, Kind::AgentStart(AgentStart::default()))));
         }
         out.push(Arc::new(self.with(envelope, kind)));
@@ -113,11 +114,11 @@ impl Mask {
 
     /// What becomes of an event of this kind. Kinds are named one by one, so that one that is added must be
     /// decided about.
-    fn kind(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
+    fn kind(&self, kind: &Kind, effects: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
         let is_thinking = |part| self.hides_part(run.and_then(|run| run.parts.get(part)));
         match kind {
             Kind::PartDelta { part, .. } if is_thinking(part) => {
-                if mark.has(LATE) {
+                if effects.has(LATE) {
                     return MaskedEvent::Trace;
                 }
                 MaskedEvent::Instead(Kind::PartDelta { part: part.clone(), off: Some(0), text: "".into() })
@@ -146,7 +147,7 @@ impl Mask {
             Kind::ToolArgs { .. }
             | Kind::ToolCall { .. }
             | Kind::ApprovalRequest { .. }
-            | Kind::ApprovalAnswer { .. } => self.given(kind, mark, run),
+            | Kind::ApprovalAnswer { .. } => self.given(kind, effects, run),
             Kind::ToolOutput { .. } | Kind::ToolResult(_) | Kind::ToolProgress(_) => self.got(kind, run),
             Kind::Label(change) if self.hides(Hideable::Users) => {
                 let rating = change.rating.clone().map(|rating| Rating { by: None, ..rating });
@@ -197,11 +198,11 @@ impl Mask {
     }
 
     /// Events about what a call was given.
-    fn given(&self, kind: &Kind, mark: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
+    fn given(&self, kind: &Kind, effects: &EventEffects, run: Option<&RunView>) -> MaskedEvent {
         let is_hidden = |tool: &ToolCallId| self.hides_arguments_of(name(run, tool));
         MaskedEvent::Instead(match kind {
             Kind::ToolArgs { tool, .. } if is_hidden(tool) => {
-                if mark.has(LATE) {
+                if effects.has(LATE) {
                     return MaskedEvent::Trace;
                 }
                 Kind::ToolArgs { tool: tool.clone(), off: Some(0), text: "".into() }

@@ -82,16 +82,16 @@ fn troubled(seed: Vec<Arc<Envelope>>, at: usize) -> Vec<Arc<Envelope>> {
     logged(all)
 }
 
-/// The view after each of `history`, and the marks.
+/// The view after each of `history`, and the effects.
 fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
     let mut view = View::default();
-    let (mut views, mut marks) = (vec![view.clone()], Vec::new());
+    let (mut views, mut effects) = (vec![view.clone()], Vec::new());
     for envelope in history {
-        marks.extend(event_effects(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
+        effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
         fold(&mut view, envelope, &mut |_| {});
         views.push(view.clone());
     }
-    (views, marks)
+    (views, effects)
 }
 
 fn bytes(view: &View) -> String {
@@ -176,7 +176,7 @@ fn altered(mask: &Mask, envelope: &Envelope, view: &View, salt: u64) -> Envelope
 
 /// All that a role is told of `history`, as bytes: in stretches of `steps` events, joined, from the log, as snapshots, rebuilt.
 fn everything(mask: &Mask, lens: &Lens, history: &[Arc<Envelope>], steps: &[usize]) -> String {
-    let (mut view, mut marks) = (View::default(), Vec::new());
+    let (mut view, mut effects) = (View::default(), Vec::new());
     let mut out = String::new();
     let mut say = |what: &str, text: &str| out.extend([what, " ", text, "\n"]);
     let json = |envelope: &Envelope| serde_json::to_string(envelope).unwrap();
@@ -185,12 +185,12 @@ fn everything(mask: &Mask, lens: &Lens, history: &[Arc<Envelope>], steps: &[usiz
     while at < history.len() {
         let to = (at + steps.next().unwrap()).min(history.len());
         let stretch = &history[at..to];
-        marks.clear();
+        effects.clear();
         for envelope in stretch {
-            marks.extend(event_effects(&view, &envelope.event).map(|mark| (envelope.seq, mark)));
+            effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
             fold(&mut view, envelope, &mut |_| {});
         }
-        match mask.pass(&mask.narrowed(lens), stretch, &marks, &view) {
+        match mask.pass(&mask.narrowed(lens), stretch, &effects, &view) {
             None => say("reset", ""),
             Some(told) => {
                 for envelope in conflate(&told) {
@@ -258,7 +258,7 @@ proptest! {
         let tools: &[&str] = if of_tools { &["run_*"] } else { &[] };
         let mask = Mask::new("guest", words.into_iter().map(Hideable::word), tools.iter().copied()).unwrap();
         let narrowed = mask.narrowed(&lens);
-        let (views, marks) = views(&history);
+        let (views, effects) = views(&history);
         let (mut head, mut at) = (0, 0);
         let mut view = View::default();
         let mut steps = steps.iter().cycle();
@@ -270,7 +270,7 @@ proptest! {
                 view = shown(&mask, &lens, &views[at]);
             }
             let to = (at + (head - at).min(back + 1)).min(head);
-            if let Some(told) = mask.pass(&narrowed, &history[at..to], &marks, &views[head]) {
+            if let Some(told) = mask.pass(&narrowed, &history[at..to], &effects, &views[head]) {
                 for envelope in conflate(&told) {
                     fold(&mut view, &envelope, &mut |_| {});
                     narrowed.tidy(&mut view, &envelope.event.run);
@@ -356,12 +356,12 @@ fn a_call_is_hidden_while_nobody_knows_its_name_and_once_it_has_a_hidden_one() {
         {"k":"tool.args","run":"r","tool":"t","text":"shown"}
         {"k":"tool.call","run":"r","tool":"t","name":"run_sql"}"#;
     let history = logged(events(story));
-    let (views, marks) = views(&history);
+    let (views, effects) = views(&history);
     let mut view = View::default();
     let mut told = String::new();
     for at in 0..history.len() {
         let lens = mask.narrowed(&Lens::default());
-        for envelope in mask.pass(&lens, &history[at..=at], &marks, &views[at + 1]).unwrap() {
+        for envelope in mask.pass(&lens, &history[at..=at], &effects, &views[at + 1]).unwrap() {
             told.push_str(&serde_json::to_string(&*envelope).unwrap());
             fold(&mut view, &envelope, &mut |_| {});
         }

@@ -10,7 +10,8 @@ use crate::limits::RATINGS_MAX;
 /// What people made of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Label {
+#[cfg_attr(feature = "schema", schemars(rename = "Label"))]
+pub struct ConversationLabels {
     /// The title that somebody gave it. It counts before the title that its runs say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -36,7 +37,7 @@ pub struct Label {
     pub by: Option<CompactString>,
 }
 
-impl Label {
+impl ConversationLabels {
     /// Whether nobody has made anything of the conversation.
     pub fn is_clear(&self) -> bool {
         *self == Self::default()

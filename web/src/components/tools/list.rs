@@ -7,7 +7,7 @@ use web_sys::{Element, HtmlElement, KeyboardEvent};
 use super::super::tool_row::row_id;
 use crate::browser;
 use crate::follow::Place;
-use crate::latency::Group;
+use crate::latency::ToolLatencies;
 use crate::store::Store;
 
 /// The scroll position of a list, in CSS pixels.
@@ -23,7 +23,7 @@ pub(super) fn place_of(list: &Element) -> Place {
 /// possible. It is an effect: it ends with the component.
 pub(super) fn keep_newest_in_view(
     store: Store,
-    groups: Memo<Vec<Group>>,
+    groups: Memo<Vec<ToolLatencies>>,
     follows: impl Fn() -> bool + 'static,
 ) {
     Effect::new(move |was: Option<usize>| {

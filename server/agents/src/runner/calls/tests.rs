@@ -98,7 +98,7 @@ fn test_groups_by_item_id() {
     assert!(begun(&mut calls, 20).is_empty());
     assert_eq!(
         calls.finish(&ToolCallId::new("a"), 300),
-        Some(Took { queued_ms: Some(10), exec_ms: Some(290) })
+        Some(CallDurations { queued_ms: Some(10), exec_ms: Some(290) })
     );
     assert_eq!(begun(&mut calls, 300), ["c"]);
 }

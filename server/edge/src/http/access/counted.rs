@@ -28,7 +28,7 @@ const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// What becomes of a body whose principal or address owes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owing {
+pub(super) enum OverQuotaBody {
     /// The body waits.
     Waits,
     /// The body goes on.
@@ -41,7 +41,7 @@ struct CountedBody {
     body: Body,
     traffic: Arc<Traffic>,
     whose: CountedFor,
-    owing: Owing,
+    owing: OverQuotaBody,
     /// Bytes that passed and are not counted yet.
     uncounted: u64,
     /// The wait that goes on.
@@ -49,7 +49,7 @@ struct CountedBody {
 }
 
 /// `body`, which is counted in `traffic` as it passes. What is small and whole is counted at once.
-pub(super) fn counted(body: Body, traffic: &Arc<Traffic>, whose: CountedFor, owing: Owing) -> Body {
+pub(super) fn counted(body: Body, traffic: &Arc<Traffic>, whose: CountedFor, owing: OverQuotaBody) -> Body {
     match HttpBody::size_hint(&body).exact() {
         Some(0) => body,
         Some(bytes) if bytes <= LUMP_BYTES => {
@@ -71,7 +71,7 @@ impl CountedBody {
     /// Counts what passed since the last time.
     fn count(&mut self) {
         let owed = self.traffic.count(&self.whose, std::mem::take(&mut self.uncounted));
-        if self.owing == Owing::Waits && !owed.is_zero() {
+        if self.owing == OverQuotaBody::Waits && !owed.is_zero() {
             let owed = self.traffic.owes(&self.whose);
             self.wait = owed.map(|(owed, _)| Box::pin(sleep(owed.min(WAIT_MAX))));
         }
@@ -153,7 +153,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn i7_a_body_over_the_quota_waits_and_another_principal_s_does_not() {
         let (traffic, began) = (traffic(), Instant::now());
-        let of = |count: usize, who: &str| counted(pieces(count), &traffic, whose(who), Owing::Waits);
+        let of = |count: usize, who: &str| counted(pieces(count), &traffic, whose(who), OverQuotaBody::Waits);
         assert_eq!(read(of(16, "ann")).await, 1 << 20);
         assert_eq!(began.elapsed(), Duration::ZERO, "a minute's worth");
         // Three sixteenths of a minute.
@@ -168,13 +168,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_goes_out_goes_on_and_is_counted_to_its_last_byte() {
         let (traffic, began) = (traffic(), Instant::now());
-        let body = counted(pieces(40), &traffic, whose("ann"), Owing::GoesOn);
+        let body = counted(pieces(40), &traffic, whose("ann"), OverQuotaBody::GoesOn);
         assert_eq!(read(body).await, 40 << 16);
         assert_eq!((began.elapsed(), traffic.totals().0), (Duration::ZERO, 40 << 16));
         assert!(traffic.owes(&whose("ann")).is_some() && traffic.owes(&whose("bob")).is_none());
-        let small = counted(Body::from("small"), &traffic, whose("bob"), Owing::GoesOn);
+        let small = counted(Body::from("small"), &traffic, whose("bob"), OverQuotaBody::GoesOn);
         assert_eq!((read(small).await, traffic.totals().0), (5, (40 << 16) + 5));
-        drop(counted(pieces(1), &traffic, whose("bob"), Owing::GoesOn));
+        drop(counted(pieces(1), &traffic, whose("bob"), OverQuotaBody::GoesOn));
         assert_eq!(traffic.totals().0, (40 << 16) + 5, "what did not pass does not count");
     }
 }

@@ -62,10 +62,10 @@ impl From<Ending> for Body {
     }
 }
 
-/// The error of a body that was cut off.
+/// The error of a body that ends since its caller may no longer have it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct Cut(Denial);
+struct BodyRevoked(Denial);
 
 /// The last event of a stream: a `bye` with the close code and the reason.
 fn goodbye(denial: Denial) -> Bytes {
@@ -96,7 +96,7 @@ impl HttpBody for Ending {
                 Ok(Frame::data(goodbye(denial)))
             } else {
                 // An error, so that the reader does not take the part for the whole.
-                Err(axum::Error::new(Cut(denial)))
+                Err(axum::Error::new(BodyRevoked(denial)))
             };
             return Poll::Ready(Some(last));
         }

@@ -12,7 +12,7 @@ use axum::response::Response;
 use compact_str::CompactString;
 use model::format::counted as counted_with_noun;
 
-use super::counted::{Owing, counted};
+use super::counted::{OverQuotaBody, counted};
 use super::{Peer, TOKEN};
 use crate::access::{Counted, CountedFor, Seat};
 use crate::http::hubs::known::FromHub;
@@ -127,7 +127,7 @@ pub(super) fn let_through(
     }
     act.map_or(Ok(()), |act| counts.act(act).take(&whose))
         .map_err(|(wait, detail)| Problem::busy_for(wait, detail))?;
-    Ok((seat, counted(body, &counts.received, whose, Owing::Waits)))
+    Ok((seat, counted(body, &counts.received, whose, OverQuotaBody::Waits)))
 }
 
 /// The counts, and for whom the bytes of a request and its answer are counted; `None` where none are: without access control, and for what another hub passes
@@ -145,7 +145,9 @@ pub(super) fn counted_for<'a>(
 /// An answer whose body is counted as it goes out, where it is.
 pub(super) fn sent(counts: Option<(&Counted, CountedFor)>, response: Response) -> Response {
     match counts {
-        Some((counts, whose)) => response.map(|body| counted(body, &counts.sent, whose, Owing::GoesOn)),
+        Some((counts, whose)) => {
+            response.map(|body| counted(body, &counts.sent, whose, OverQuotaBody::GoesOn))
+        }
         None => response,
     }
 }

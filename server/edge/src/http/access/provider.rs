@@ -30,7 +30,7 @@ use crate::state::Shared;
 
 /// The query of a browser that begins a login.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct LoginQuery {
     /// The path to which it goes afterwards; `/` if it is missing or no path of this hub.
     #[serde(default)]
     next: String,
@@ -55,7 +55,7 @@ pub(crate) struct Brought {
 /// 303 to the form if no provider is set.
 pub(crate) async fn begin_login(
     State(shared): State<Arc<Shared>>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<LoginQuery>,
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();

@@ -43,7 +43,7 @@ const LIVES_S: u64 = 24 * 60 * 60;
 /// The body of a request for a link. Unknown fields are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct ShareRequest {
     /// The conversation that the link opens.
     conversation: ConversationId,
     /// The role with which the conversation is shown; that of the caller unless said, and no other if the
@@ -64,7 +64,7 @@ struct Wanted {
 
 /// The answer to a request for a link. Only here is its address told.
 #[derive(Debug, Serialize)]
-pub(crate) struct Made {
+pub(crate) struct ShareMade {
     /// The short name, by which it can be revoked.
     id: String,
     /// The path with the secret.
@@ -223,7 +223,10 @@ pub(super) fn roles_of_links(
 
 /// The copy that the link shows which is `wanted`; `None` for a live link to the whole conversation. Fails with `bad_request` for a live link to a turn that
 /// does not run, with `unknown_conversation`, and as [`frozen::freeze`] does. Another hub that has the conversation serves the whole request.
-async fn copy_for<'a>(shared: &'a Arc<Shared>, wanted: &Wanted) -> Result<Option<NewCopy<'a>>, Problem> {
+async fn copy_for<'a>(
+    shared: &'a Arc<Shared>,
+    wanted: &ShareRequest,
+) -> Result<Option<NewCopy<'a>>, Problem> {
     let kind = match (wanted.frozen, &wanted.turn) {
         (Some(true), _) => CopyKind::Frozen,
         (_, Some(_)) => CopyKind::Live,
@@ -257,9 +260,9 @@ pub(crate) async fn share(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
     request: Request,
-) -> Result<(StatusCode, Json<Made>), Problem> {
+) -> Result<(StatusCode, Json<ShareMade>), Problem> {
     let bytes = body::whole(request.into_body(), WANTED_BYTES_MAX).await?;
-    let wanted: Wanted = serde_json::from_slice(&bytes)
+    let wanted: ShareRequest = serde_json::from_slice(&bytes)
         .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
@@ -299,7 +302,7 @@ pub(crate) async fn share(
     let whom = wanted.audience.as_deref().map(|audience| format!(", for {audience}")).unwrap_or_default();
     blocking(|| shared.gate.audit(told.with(format!("link {id}{what}{whom}"))));
     let made =
-        Made { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
+        ShareMade { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
     Ok((StatusCode::CREATED, Json(made)))
 }
 

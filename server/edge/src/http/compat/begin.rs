@@ -28,7 +28,7 @@ use model::view::{RunView, TopItem};
 use model::{ConversationId, Position, RunId, Seq, ToolCallId, View};
 
 use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh, sampling};
-use crate::fork::{Cut, fork};
+use crate::fork::{ForkPlace, fork};
 use crate::http::conversations::HttpViewer;
 use crate::http::hubs::asked::{self, Learn};
 use crate::sharing::stand_in;
@@ -101,7 +101,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
                 }
                 Placing::Before(item, from) => {
                     let at = seq_before(shared, &found, &item).await?;
-                    let cut = Cut { at: Some(at), ..Cut::default() };
+                    let cut = ForkPlace { at: Some(at), ..ForkPlace::default() };
                     // A fork before the first event would have nothing in it.
                     let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
                     (into?, from)

@@ -13,8 +13,8 @@ use model::limits::EVENTS_PER_PUBLISH_MAX;
 use model::{ConversationId, Envelope};
 use tokio::task::JoinHandle;
 
-use super::pass::{Passed, escaped, to_owner};
-use crate::sharing::{Carried, OpenRequest};
+use super::pass::{PassOutcome, escaped, to_owner};
+use crate::sharing::{EventsForOwner, OpenRequest};
 use crate::state::Shared;
 
 /// Most publications that are taken at once; those of one conversation go in one request.
@@ -38,7 +38,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
         let mut some = Vec::with_capacity(AT_ONCE);
         while carried.recv_many(&mut some, AT_ONCE).await > 0 {
             for (joint, count) in joined(some.drain(..)) {
-                let Carried { conversation, events, bytes } = joint;
+                let EventsForOwner { conversation, events, bytes } = joint;
                 if tokio::time::timeout(SENT_WITHIN, send(&shared, &conversation, events)).await.is_err() {
                     tracing::warn!(%conversation, "events for a conversation of another hub may be lost: it did not answer");
                 }
@@ -62,8 +62,8 @@ pub(crate) async fn finish(shared: &Shared, carrying: Option<JoinHandle<()>>) {
 }
 
 /// Joins neighbours of one conversation, and counts them.
-fn joined(some: impl Iterator<Item = Carried>) -> Vec<(Carried, usize)> {
-    let mut all: Vec<(Carried, usize)> = Vec::new();
+fn joined(some: impl Iterator<Item = EventsForOwner>) -> Vec<(EventsForOwner, usize)> {
+    let mut all: Vec<(EventsForOwner, usize)> = Vec::new();
     for next in some {
         match all.last_mut() {
             Some((last, count))
@@ -88,12 +88,14 @@ async fn send(shared: &Arc<Shared>, conversation: &ConversationId, events: Vec<E
     let why = match request(conversation, &events) {
         Ok(request) => {
             match to_owner(shared, conversation, &Principal::everyone(), request.into_parts()).await {
-                Ok(Passed::There(answer)) if answer.status().is_success() => return,
-                Ok(Passed::There(answer)) => answer.status().to_string(),
-                Ok(Passed::Here(..)) => match shared.fanout.publish(conversation, Publication::of(events)) {
-                    Ok(_) => return,
-                    Err(error) => error.to_string(),
-                },
+                Ok(PassOutcome::There(answer)) if answer.status().is_success() => return,
+                Ok(PassOutcome::There(answer)) => answer.status().to_string(),
+                Ok(PassOutcome::Here(..)) => {
+                    match shared.fanout.publish(conversation, Publication::of(events)) {
+                        Ok(_) => return,
+                        Err(error) => error.to_string(),
+                    }
+                }
                 Err(problem) => problem.told().1,
             }
         }

@@ -12,7 +12,7 @@ use model::code::ErrorCode;
 use model::command::{Command, Done};
 use serde::Deserialize;
 
-use super::pass::{Passed, escaped, to_owner};
+use super::pass::{PassOutcome, escaped, to_owner};
 use crate::state::Shared;
 
 /// Most bytes of the answer to a command.
@@ -26,9 +26,9 @@ struct RefusedThere {
     detail: String,
 }
 
-/// The place where a command is carried out.
+/// Where a command is carried out: here, or by the owner of its conversation.
 #[derive(Debug)]
-pub(crate) enum Carried {
+pub(crate) enum CommandRoute {
     /// This hub has the conversation, and gets the command back.
     Here(Box<Command>),
     /// Another hub has answered.
@@ -42,25 +42,25 @@ pub(crate) async fn command(
     principal: &Principal,
     conversation: &ConversationId,
     command: Command,
-) -> Carried {
+) -> CommandRoute {
     if shared.peers.is_none() {
-        return Carried::Here(Box::new(command));
+        return CommandRoute::Here(Box::new(command));
     }
-    let refused = |why: String| Carried::There(Err(Refusal::new(ErrorCode::Elsewhere, why)));
+    let refused = |why: String| CommandRoute::There(Err(Refusal::new(ErrorCode::Elsewhere, why)));
     let path = format!("/v1/conversations/{}/commands", escaped(conversation));
-    let Ok(json) = serde_json::to_vec(&command) else { return Carried::Here(Box::new(command)) };
+    let Ok(json) = serde_json::to_vec(&command) else { return CommandRoute::Here(Box::new(command)) };
     let request = Request::builder()
         .method(Method::POST)
         .uri(path)
         .header(header::CONTENT_TYPE, "application/json")
         .header(header::CONTENT_LENGTH, json.len())
         .body(Body::from(json));
-    let Ok(request) = request else { return Carried::Here(Box::new(command)) };
+    let Ok(request) = request else { return CommandRoute::Here(Box::new(command)) };
     let passed = to_owner(shared, conversation, principal, request.into_parts()).await;
     let response = match passed {
-        Ok(Passed::Here(..)) => return Carried::Here(Box::new(command)),
-        Ok(Passed::There(response)) => response,
-        Err(problem) => return Carried::There(Err(problem.into())),
+        Ok(PassOutcome::Here(..)) => return CommandRoute::Here(Box::new(command)),
+        Ok(PassOutcome::There(response)) => response,
+        Err(problem) => return CommandRoute::There(Err(problem.into())),
     };
     let is_done = response.status().is_success();
     let body = match axum::body::to_bytes(response.into_body(), ANSWER_BYTES_MAX).await {
@@ -69,12 +69,12 @@ pub(crate) async fn command(
     };
     if is_done {
         return match serde_json::from_slice(&body) {
-            Ok(done) => Carried::There(Ok(done)),
+            Ok(done) => CommandRoute::There(Ok(done)),
             Err(error) => refused(error.to_string()),
         };
     }
     match serde_json::from_slice::<RefusedThere>(&body) {
-        Ok(there) => Carried::There(Err(Refusal::new(there.code, there.detail))),
+        Ok(there) => CommandRoute::There(Err(Refusal::new(there.code, there.detail))),
         Err(error) => refused(error.to_string()),
     }
 }

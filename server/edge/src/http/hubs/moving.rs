@@ -32,7 +32,7 @@ use super::super::conversations;
 use super::super::params::{Path, Query};
 use super::super::problem::Problem;
 use super::known::FromHub;
-use super::pass::{NOT_HERE, Passed, escaped, to_owner};
+use super::pass::{NOT_HERE, PassOutcome, escaped, to_owner};
 use crate::peers::{self, AGAIN, PATIENCE};
 use crate::sharing::{Moving, PeersConfig};
 use crate::state::Shared;
@@ -115,8 +115,8 @@ pub(crate) async fn bring(shared: &Arc<Shared>, id: &ConversationId) -> Result<(
     loop {
         let request = request(id, &own).map_err(|why| Problem::new(ErrorCode::Internal, why))?;
         let answer = match to_owner(shared, id, &hub_itself(), request.into_parts()).await? {
-            Passed::Here(..) => return Ok(()),
-            Passed::There(answer) => answer,
+            PassOutcome::Here(..) => return Ok(()),
+            PassOutcome::There(answer) => answer,
         };
         let code = match answer.status() {
             status if status.is_success() => return Ok(()),

@@ -35,7 +35,7 @@ use upstream::{Api, Egress, SendError, Sender, Upstream};
 
 use super::super::access::{Caller, KeyPlace};
 use super::super::compat;
-use super::super::passed::Passed as FromUpstream;
+use super::super::passed::FromUpstream;
 use super::super::problem::Problem;
 use super::asked::{self, Asker, Elsewhere};
 use super::home;
@@ -110,8 +110,8 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
     let (parts, body) = match home {
         None => (parts, body),
         Some(home) => match to_owner(&shared, &home, &principal, (parts, body)).await {
-            Ok(Passed::There(response)) => return response,
-            Ok(Passed::Here(parts, body)) => (*parts, body),
+            Ok(PassOutcome::There(response)) => return response,
+            Ok(PassOutcome::Here(parts, body)) => (*parts, body),
             Err(problem) => return proxy::told(&shared, &uri, problem).into_response(),
         },
     };
@@ -155,7 +155,7 @@ async fn at_door(
     // It can be sent again if it is small.
     again.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(whole.len()));
     match to_owner(shared, &conversation, principal, (again, Body::from(whole))).await? {
-        Passed::There(response) => {
+        PassOutcome::There(response) => {
             if let Some(learn) = decided
                 && let Some((conversation, run)) = begun(&response)
             {
@@ -164,7 +164,7 @@ async fn at_door(
             Ok(response)
         }
         // It has become this hub's since.
-        Passed::Here(mut parts, body) => {
+        PassOutcome::Here(mut parts, body) => {
             parts.headers.remove(CONTINUES);
             let decided = decided.is_some().then_some(conversation);
             Ok(asked::of_hub(decided, next.run(Request::from_parts(*parts, body))).await)
@@ -201,7 +201,7 @@ fn purpose(parts: &Parts) -> Purpose {
 }
 
 /// The outcome of passing a request on.
-pub(super) enum Passed {
+pub(super) enum PassOutcome {
     /// This hub has the conversation.
     Here(Box<Parts>, Body),
     /// Another hub has answered.
@@ -234,11 +234,11 @@ pub(super) async fn to_owner(
     conversation: &ConversationId,
     principal: &Principal,
     (mut parts, body): (Parts, Body),
-) -> Result<Passed, Problem> {
+) -> Result<PassOutcome, Problem> {
     let purpose = purpose(&parts);
-    let Some(peers) = &shared.peers else { return Ok(Passed::Here(Box::new(parts), body)) };
+    let Some(peers) = &shared.peers else { return Ok(PassOutcome::Here(Box::new(parts), body)) };
     let mut address = match owner(shared, conversation, purpose).await? {
-        Owner::Here => return Ok(Passed::Here(Box::new(parts), body)),
+        Owner::Here => return Ok(PassOutcome::Here(Box::new(parts), body)),
         Owner::Elsewhere(address) => address,
     };
     let mut outgoing = kept(&parts.headers, body).await?;
@@ -277,7 +277,7 @@ pub(super) async fn to_owner(
             Ok(response) if response.headers().contains_key(NOT_HERE) => {
                 String::from("it does not have it any more")
             }
-            Ok(response) => return Ok(Passed::There(response)),
+            Ok(response) => return Ok(PassOutcome::There(response)),
             Err(why) => why,
         };
         peers.forget(conversation);
@@ -289,7 +289,7 @@ pub(super) async fn to_owner(
             Owner::Here => {
                 let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
                 socket.map(|socket| parts.extensions.insert(socket));
-                return Ok(Passed::Here(Box::new(parts), body));
+                return Ok(PassOutcome::Here(Box::new(parts), body));
             }
             Owner::Elsewhere(address) => address,
         };

@@ -45,7 +45,7 @@ pub(in crate::http) struct Answering {
 
 /// The runs that are encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum StreamedRuns {
     /// All runs of the conversation.
     All,
     /// The newest run, or the first that begins if there is none yet.
@@ -64,7 +64,7 @@ pub(in crate::http) struct Reader {
     viewer: HttpViewer,
     encoder: Box<dyn Encode>,
     encoding: &'static EncoderSpec,
-    wanted: Wanted,
+    wanted: StreamedRuns,
     ends_with_run: bool,
     /// Up to where events were read; `None` before the first piece.
     cursor: Option<Cursor>,
@@ -92,7 +92,7 @@ impl Reader {
         viewer: HttpViewer,
         encoder: Box<dyn Encode>,
         encoding: &'static EncoderSpec,
-        wanted: Wanted,
+        wanted: StreamedRuns,
         ends_with_run: bool,
     ) -> Self {
         let ping = viewer.shared.config.ping(encoding, None);
@@ -143,7 +143,7 @@ impl Reader {
                 let head = self.viewer.conversation.head();
                 self.cursor = Some(Cursor { seq: head, tick: 0 });
                 self.replay(head, &mut Vec::new()).await;
-                let Wanted::Run(run) = &self.wanted else { return None };
+                let StreamedRuns::Run(run) = &self.wanted else { return None };
                 let is_over = |view: &View| view.runs.get(run).is_none_or(|run| !run.is_running());
                 self.is_over = self.viewer.conversation.read_view(|view| view.seq <= head && is_over(view));
                 None
@@ -166,7 +166,7 @@ impl Reader {
         started: &Started,
         answering: Answering,
     ) -> Self {
-        let wanted = Wanted::Run(started.place.run.clone());
+        let wanted = StreamedRuns::Run(started.place.run.clone());
         let reader = Self::new(viewer, encoder, encoding, wanted, true);
         let cursor = Some(Cursor { seq: started.after.seq, tick: 0 });
         Self { cursor, answering: Some(answering), ..reader }
@@ -198,7 +198,7 @@ impl Reader {
     pub(in crate::http) async fn go_on(&mut self) -> Bytes {
         let mut told = Vec::new();
         self.replay(self.cursor.unwrap_or_default().seq, &mut told).await;
-        let Wanted::Run(run) = self.wanted.clone() else { return Bytes::new() };
+        let StreamedRuns::Run(run) = self.wanted.clone() else { return Bytes::new() };
         let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
         self.say(Event::new(&run, Kind::RunEnd(end)), &mut told);
         let mut out = Vec::new();
@@ -274,7 +274,7 @@ impl Reader {
     /// Whether the run waits for a person and its caller can answer.
     fn waits(&self) -> bool {
         let is_waiting = self.answering.as_ref().and_then(|answering| answering.is_waiting.as_ref());
-        let Wanted::Run(run) = &self.wanted else { return false };
+        let StreamedRuns::Run(run) = &self.wanted else { return false };
         is_waiting.is_some_and(|it| *it.borrow())
             && self.viewer.conversation.read_view(|view| {
                 let run = view.runs.get(run);
@@ -285,7 +285,7 @@ impl Reader {
     /// Ends the stream of a run that waits. The caller answers with another request and gets what follows
     /// there.
     fn pause(&mut self, out: &mut Vec<u8>) {
-        if let Wanted::Run(run) = self.wanted.clone() {
+        if let StreamedRuns::Run(run) = self.wanted.clone() {
             let end = RunEnd { status: RunStatus::Complete, ..RunEnd::default() };
             self.say(Event::new(&run, Kind::RunEnd(end)), out);
         }
@@ -336,7 +336,7 @@ impl Reader {
     fn fail(&mut self, code: &str, message: &str, out: &mut Vec<u8>) {
         self.ended = Some(RunStatus::Error);
         let run = match &self.wanted {
-            Wanted::Run(id) => Some(id.clone()),
+            StreamedRuns::Run(id) => Some(id.clone()),
             _ => self.viewer.conversation.read_view(|view| view.runs.last().map(|(id, _)| id.clone())),
         };
         let run = run.unwrap_or_else(RunId::none);
@@ -368,12 +368,12 @@ impl Reader {
         let out = &mut Vec::new();
         let view = masked(self.mask.as_deref(), self.viewer.conversation.view());
         self.cursor = Some(Cursor { seq: view.seq, tick: 0 });
-        if self.wanted == Wanted::Latest
+        if self.wanted == StreamedRuns::Latest
             && let Some((id, _)) = view.runs.last()
         {
-            self.wanted = Wanted::Run(id.clone());
+            self.wanted = StreamedRuns::Run(id.clone());
         }
-        if !matches!(self.wanted, Wanted::Latest | Wanted::Next) {
+        if !matches!(self.wanted, StreamedRuns::Latest | StreamedRuns::Next) {
             for envelope in unfold(&view) {
                 if self.wants(&envelope) {
                     self.tell(&envelope, out);
@@ -391,9 +391,9 @@ impl Reader {
     /// Whether the run that ends the stream is over already.
     fn is_told(&self, view: &View) -> bool {
         let run = match &self.wanted {
-            Wanted::All => view.runs.last().map(|(_, run)| run),
-            Wanted::Run(id) => view.runs.get(id),
-            Wanted::Latest | Wanted::Next => None,
+            StreamedRuns::All => view.runs.last().map(|(_, run)| run),
+            StreamedRuns::Run(id) => view.runs.get(id),
+            StreamedRuns::Latest | StreamedRuns::Next => None,
         };
         run.is_some_and(|run| !run.is_running())
     }
@@ -450,14 +450,14 @@ impl Reader {
     /// Whether the event is of a wanted run. The first beginning decides for `Latest` and `Next`.
     fn wants(&mut self, envelope: &Envelope) -> bool {
         let event = &envelope.event;
-        if matches!(self.wanted, Wanted::Latest | Wanted::Next) {
+        if matches!(self.wanted, StreamedRuns::Latest | StreamedRuns::Next) {
             if !matches!(event.kind, Kind::RunStart(_)) {
                 return false;
             }
-            self.wanted = Wanted::Run(event.run.clone());
+            self.wanted = StreamedRuns::Run(event.run.clone());
         }
         match &self.wanted {
-            Wanted::Run(run) => event.run == *run,
+            StreamedRuns::Run(run) => event.run == *run,
             _ => true,
         }
     }

@@ -10,7 +10,7 @@ use model::{ConversationId, Position};
 use tokio::sync::oneshot;
 
 use super::machine::HubRig;
-use super::speaker::Passed;
+use super::speaker::FrameBetweenHubs;
 use crate::peers::{FollowChange, Follows};
 use crate::simulation::network::{Fate, MadeUp};
 use crate::ws::Feed;
@@ -30,7 +30,7 @@ pub(super) struct Link {
     /// Frames on their way to the other hub.
     frames: VecDeque<ClientFrame>,
     /// Publications on their way to the other hub.
-    pub(super) passed: VecDeque<Passed>,
+    pub(super) passed: VecDeque<FrameBetweenHubs>,
     line: Arc<MadeUp>,
     outbox: Arc<Outbox>,
     subscriptions: BTreeMap<SubscriptionId, Arc<Subscription>>,

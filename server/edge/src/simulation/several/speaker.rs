@@ -46,7 +46,7 @@ struct Owed {
 
 /// A frame on its way from one hub to another.
 #[derive(Debug)]
-pub(super) struct Passed {
+pub(super) struct FrameBetweenHubs {
     /// Who says it, over which of its connections.
     pub(super) speaker: (usize, u64),
     pub(super) last: u64,

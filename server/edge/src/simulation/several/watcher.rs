@@ -45,7 +45,7 @@ struct Wire {
 }
 
 /// What a socket waits for before it can begin.
-pub(super) enum Wanted {
+pub(super) enum SocketWait {
     /// The socket waits for nothing.
     Nothing,
     /// The hub must follow its conversation at this address, with the events after this position.
@@ -72,9 +72,9 @@ impl Watcher {
     }
 
     /// The hub's side of its socket goes on; what it waits for.
-    pub(super) fn serve(&mut self, rig: &HubRig) -> Wanted {
+    pub(super) fn serve(&mut self, rig: &HubRig) -> SocketWait {
         let Some(wire) = self.wire.as_mut().filter(|wire| wire.life == rig.log.life()) else {
-            return Wanted::Nothing;
+            return SocketWait::Nothing;
         };
         rig.run(|rig| {
             if let Some(old) = wire.subscription.take_if(|old| is_over(old)) {
@@ -90,14 +90,14 @@ impl Watcher {
                 match peers::look_for_owner(&rig.hub, &self.conversation, Purpose::Make) {
                     _ if known => {}
                     Ok(Owner::Here) => {}
-                    Ok(Owner::Elsewhere(address)) => return Wanted::Follow(address, have),
-                    Err(_) => return Wanted::Nothing,
+                    Ok(Owner::Elsewhere(address)) => return SocketWait::Follow(address, have),
+                    Err(_) => return SocketWait::Nothing,
                 }
                 let wish = SubscriptionOptions::default();
                 let delivery = hub::Delivery::Joined;
                 let terms = SubscriptionTerms { wish: &wish, mask: None, who: None, delivery };
                 let entered = rig.fanout.enter(&self.conversation, &wire.outbox, SUB, terms);
-                let Ok(subscription) = entered else { return Wanted::Nothing };
+                let Ok(subscription) = entered else { return SocketWait::Nothing };
                 if wire.is_again {
                     wire.feed.replaced(Arc::clone(&subscription));
                 } else {
@@ -106,7 +106,7 @@ impl Watcher {
                 wire.subscription = Some(subscription);
             }
             wire.feed.go_on(&wire.outbox, &rig.fanout);
-            Wanted::Nothing
+            SocketWait::Nothing
         })
     }
 

@@ -10,8 +10,8 @@ use model::{ConversationId, Envelope, Event, Kind, RunId};
 
 use super::link::Link;
 use super::machine::Machine;
-use super::speaker::{Passed, Speaker};
-use super::watcher::{Wanted, Watcher};
+use super::speaker::{FrameBetweenHubs, Speaker};
+use super::watcher::{SocketWait, Watcher};
 use crate::peers;
 use crate::simulation::dice::Dice;
 use crate::simulation::publisher::Publisher;
@@ -202,9 +202,11 @@ impl World {
         };
         let session = speaker.session;
         match owner {
-            Ok(Owner::Here) => self.take(machine, Passed { speaker: (chosen, session), last, publication }),
+            Ok(Owner::Here) => {
+                self.take(machine, FrameBetweenHubs { speaker: (chosen, session), last, publication })
+            }
             Ok(Owner::Elsewhere(address)) => {
-                let passed = Passed { speaker: (chosen, session), last, publication };
+                let passed = FrameBetweenHubs { speaker: (chosen, session), last, publication };
                 if let Some(link) = self.link(machine, &address) {
                     link.passed.push_back(passed);
                     let number = link.number;
@@ -219,9 +221,9 @@ impl World {
     }
 
     /// The hub of a machine publishes a frame in a conversation of its own.
-    fn take(&mut self, machine: usize, passed: Passed) {
+    fn take(&mut self, machine: usize, passed: FrameBetweenHubs) {
         let Some(rig) = self.machines[machine].running() else { return };
-        let Passed { speaker: (chosen, session), last, publication } = passed;
+        let FrameBetweenHubs { speaker: (chosen, session), last, publication } = passed;
         let speaker = &mut self.speakers[chosen];
         let id = speaker.conversation().clone();
         let outcome = rig.run(|rig| rig.fanout.publish(&id, publication));
@@ -271,7 +273,7 @@ impl World {
             if watcher.machine != machine {
                 continue;
             }
-            if let Wanted::Follow(address, have) = watcher.serve(rig) {
+            if let SocketWait::Follow(address, have) = watcher.serve(rig) {
                 wanted.push((number, address, have));
             }
         }

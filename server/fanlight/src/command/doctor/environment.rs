@@ -41,7 +41,7 @@ pub(super) enum There {
 
 /// What the hub and this machine say about the addresses in the variables.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct AddressFacts {
     /// The upstreams of the hub; empty if it did not list them.
     pub(super) upstreams: Vec<String>,
     /// What answers at other addresses of this machine, by scheme, host and port.
@@ -84,7 +84,11 @@ pub(super) fn to_ask(base: &str, variables: &BTreeMap<String, String>) -> Vec<St
 }
 
 /// Checks the variables. `base` is the URL of the hub.
-pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Known) -> Vec<CheckResult> {
+pub(super) fn look(
+    base: &str,
+    variables: &BTreeMap<String, String>,
+    known: &AddressFacts,
+) -> Vec<CheckResult> {
     let mut findings = Vec::new();
     for (name, place) in BASE_URLS {
         if let Some(value) = variables.get(name) {
@@ -119,7 +123,7 @@ pub(super) fn look(base: &str, variables: &BTreeMap<String, String>, known: &Kno
 }
 
 /// Checks a variable with the URL of a model.
-fn base_url(name: &str, value: &str, base: &str, place: &str, known: &Known) -> CheckResult {
+fn base_url(name: &str, value: &str, base: &str, place: &str, known: &AddressFacts) -> CheckResult {
     let right = format!("set {name}={base}/proxy/{place}");
     let Some(rest) = value.strip_prefix(base).filter(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
     else {

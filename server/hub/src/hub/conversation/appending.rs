@@ -238,7 +238,7 @@ impl ConversationState {
         }
         envelope.seq = self.view.seq + 1;
         complete(&self.view, &mut envelope.event);
-        self.marks.note(&self.view, &envelope, self.ring.begins_after());
+        self.effects.note(&self.view, &envelope, self.ring.begins_after());
         let before = CountedBefore::of(&self.view, &envelope.event);
         match entries {
             Some(entries) => fold_and_index(&mut self.view, &envelope, entries),

@@ -119,14 +119,14 @@ impl Conversation {
         let begins_after = state.ring.begins_after();
         let bytes = state.ring.prepend(events.into_iter().map(Arc::new).collect());
         if bytes > 0 {
-            state.marks.unknown_to(begins_after);
+            state.effects.unknown_to(begins_after);
         }
         bytes
     }
 
     /// Whether what the events after `seq` do beyond their own fields is known, which whoever does not see everything needs.
     pub(crate) fn knows_effects_after(&self, seq: Seq) -> bool {
-        self.state.lock().marks.reach(seq)
+        self.state.lock().effects.reach(seq)
     }
 
     /// Goes on from `view`, a later state in the same epoch: the events before it are not here. Does nothing
@@ -249,7 +249,7 @@ impl ConversationState {
         if envelope.event.kind.is_activity() {
             self.at = self.clock;
         }
-        self.marks.note(&self.view, &envelope, self.ring.begins_after());
+        self.effects.note(&self.view, &envelope, self.ring.begins_after());
         fold(&mut self.view, &envelope, &mut |_| {});
         if matches!(envelope.event.kind, Kind::RunEnd(_)) {
             self.ephemera.forget(&envelope.event.run);

@@ -100,7 +100,7 @@ impl FoldedHistory {
             if envelope.event.kind.is_activity() || state.at == 0 {
                 state.at = state.at.max(envelope.at);
             }
-            state.marks.note(&state.view, &envelope, state.ring.begins_after());
+            state.effects.note(&state.view, &envelope, state.ring.begins_after());
             let before = CountedBefore::of(&state.view, &envelope.event);
             if self.indexes {
                 fold_and_index(&mut state.view, &envelope, &mut entries);
@@ -181,9 +181,9 @@ impl Conversation {
         {
             let mut state = self.state.lock();
             // Ephemeral events, attendance and publishers stay the conversation's own.
-            let ConversationState { ring, marks, view, at, .. } = arrival.state;
+            let ConversationState { ring, effects, view, at, .. } = arrival.state;
             state.has_own = view.runs.values().any(|run| run.own);
-            (state.ring, state.marks, state.view, state.at) = (ring, marks, view, at);
+            (state.ring, state.effects, state.view, state.at) = (ring, effects, view, at);
             state.view_bytes = held(&state.view);
             state.ticket = ticket;
             self.head.store(state.view.seq, Ordering::Release);

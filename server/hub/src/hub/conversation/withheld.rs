@@ -17,7 +17,7 @@ use model::{Envelope, RunId};
 use redact::Redactor;
 
 use super::{AppendError, Conversation, ConversationState};
-use crate::hub::publication::{Appended, PendingTicket, Publication};
+use crate::hub::publication::{Appended, Publication, WithheldTicket};
 
 /// How long a publication is withheld at most, in milliseconds. After that what may be a secret is taken for one.
 pub const WITHHELD_MS: u64 = 1_000;
@@ -33,7 +33,7 @@ pub(super) struct WithheldPublication {
     /// When the publication came, in milliseconds since 1970.
     since: u64,
     /// What those who wait for the publication hold.
-    ticket: PendingTicket,
+    ticket: WithheldTicket,
 }
 
 impl WithheldPublication {
@@ -75,7 +75,7 @@ impl Conversation {
         if !waits {
             return self.take(state, publication, now, log);
         }
-        let ticket = PendingTicket::default();
+        let ticket = WithheldTicket::default();
         let events = publication.events.len() as u64;
         let mark = publication.numbering.as_ref().map(|numbering| state.publishers.take(numbering));
         let empty = Publication::of(Vec::new());
@@ -216,7 +216,7 @@ impl ConversationState {
     }
 
     /// The ticket to come of what a publication repeats that is withheld.
-    pub(super) fn withheld_of(&self, publication: &Publication) -> Option<PendingTicket> {
+    pub(super) fn withheld_of(&self, publication: &Publication) -> Option<WithheldTicket> {
         let withheld = self.withheld.iter().rfind(|withheld| withheld.is_before(publication));
         withheld.map(|withheld| withheld.ticket.clone())
     }

@@ -7,13 +7,13 @@ use crate::event::{Kind, LabelChange, Rating};
 use crate::ids::RunId;
 use crate::limits::{LABEL_NOTE_BYTES_MAX, LABEL_TAGS_MAX, RATINGS_MAX};
 use crate::testkit::{folded, history};
-use crate::view::Label;
+use crate::view::ConversationLabels;
 
 proptest! {
     /// Of each field of a label the last change counts, whatever else happens in between.
     #[test]
     fn the_last_change_of_each_field_of_a_label_counts(history in history(1..120)) {
-        let mut wanted = Label::default();
+        let mut wanted = ConversationLabels::default();
         for envelope in &history {
             let Kind::Label(change) = &envelope.event.kind else { continue };
             let LabelChange { title, pinned, archived, tags, note, rating, by } = LabelChange::clone(change);
@@ -27,7 +27,7 @@ proptest! {
                 }
             }
             let text = |text: String| (!text.is_empty()).then_some(text);
-            wanted = Label {
+            wanted = ConversationLabels {
                 title: title.map_or(wanted.title, text),
                 pinned: pinned.unwrap_or(wanted.pinned),
                 archived: archived.unwrap_or(wanted.archived),

@@ -16,7 +16,7 @@ use super::assistants::uuid;
 use super::fault::Fault;
 use super::states::{Branch, Thread, no_checkpoint, waiting};
 use super::wire::{RunRequest, Strategy, consents};
-use crate::fork::{Cut, fork};
+use crate::fork::{ForkPlace, fork};
 use crate::http::compat::attended::Attended;
 use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::{Begun, fresh, sampling};
@@ -243,7 +243,7 @@ async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<C
     if at == 0 {
         return Ok(fresh(branch.conversation.id().as_str())?);
     }
-    Ok(fork(shared, &branch.conversation, Cut { at: Some(at), ..Cut::default() }, None).await?)
+    Ok(fork(shared, &branch.conversation, ForkPlace { at: Some(at), ..ForkPlace::default() }, None).await?)
 }
 
 /// Passes the answers of a request on to the calls of the newest running run that wait. Fails with 409 if

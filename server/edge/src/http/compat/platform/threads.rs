@@ -17,7 +17,7 @@ use super::fault::Fault;
 use super::start::fresh_uuid;
 use super::states::{Branch, Thread, failure, waiting};
 use super::wire::{body, metadata};
-use crate::fork::{Cut, fork};
+use crate::fork::{ForkPlace, fork};
 use crate::http::compat::of_thread;
 use crate::http::hubs::asked;
 use crate::http::params::Path;
@@ -174,7 +174,7 @@ pub(super) async fn copy(
     asked::at_home(&shared, &into, Purpose::Make).await?;
     match thread.head() {
         Some(head) => {
-            fork(&shared, &head.conversation, Cut::default(), Some(into.clone())).await?;
+            fork(&shared, &head.conversation, ForkPlace::default(), Some(into.clone())).await?;
         }
         None if known.is_none() => return Err(Fault::unknown(format!("Thread {name:?} not found"))),
         None => {}

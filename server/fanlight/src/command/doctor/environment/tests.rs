@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Known, There, look, to_ask};
+use super::{AddressFacts, There, look, to_ask};
 
 const HUB: &str = "http://127.0.0.1:4600";
 
-fn known() -> Known {
+fn known() -> AddressFacts {
     let there = [
         ("http://127.0.0.1:4601", There::Hub),
         ("http://127.0.0.1:4999", There::Nobody("connection refused".to_owned())),
         ("https://127.0.0.1:4600", There::Nobody("no TLS".to_owned())),
         ("http://127.0.0.1:11434", There::Other),
     ];
-    Known {
+    AddressFacts {
         upstreams: ["openai", "anthropic"].map(str::to_owned).to_vec(),
         there: there.map(|(origin, there)| (origin.to_owned(), there)).into(),
     }
