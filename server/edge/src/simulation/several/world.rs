@@ -203,7 +203,7 @@ impl World {
         let session = speaker.session;
         match owner {
             Ok(Owner::Here) => {
-                self.take(machine, FrameBetweenHubs { speaker: (chosen, session), last, publication })
+                self.take(machine, FrameBetweenHubs { speaker: (chosen, session), last, publication });
             }
             Ok(Owner::Elsewhere(address)) => {
                 let passed = FrameBetweenHubs { speaker: (chosen, session), last, publication };
