@@ -82,6 +82,15 @@ impl Connection {
         Greeted::Yes
     }
 
+    /// Notes in the audit log that the client views `conversation`, where views are noted. Another hub notes its own viewers.
+    pub(super) fn note_view(&self, conversation: &ConversationId) {
+        let is_noted = self.kind == SocketKind::Client && self.shared.gate.notes_views();
+        if let Some(admission) = self.admission.as_ref().filter(|_| is_noted) {
+            let viewed = Audited::new(AuditedAction::View, admission.principal.name());
+            self.shared.gate.audit(viewed.about(conversation.as_str()).with("sub"));
+        }
+    }
+
     /// Whether the client may publish now; otherwise it is told `too_many` for the frame with this id.
     pub(super) fn may_publish(&self, id: u64) -> bool {
         let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else {
