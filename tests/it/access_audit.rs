@@ -112,6 +112,60 @@ async fn who_logs_in_commands_exports_shares_and_is_refused_is_noted_by_name() {
     assert!(whole && said.contains("entries"), "{said}");
 }
 
+/// A hub whose audit log notes who views what, or does not.
+async fn with_views(noted: &str) -> TestHub {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fanlight.toml");
+    std::fs::write(&file, format!("[access]\nmode = \"tokens\"\n{noted}")).unwrap();
+    TestHub::start_with(&["--config", file.to_str().unwrap()]).await
+}
+
+/// Looks at two conversations in several ways, and at one that it may not see.
+async fn looks(hub: &TestHub, token: &str) {
+    let mut wire = WebSocketWire::connect_in_silence(hub.address()).await;
+    wire.send_text(format!(r#"{{"t":"hello","versions":["1"],"token":"{token}"}}"#)).await;
+    assert!(wire.text().await.unwrap().contains("welcome"));
+    for (sub, conversation) in [(1, "team-one"), (2, "team-one"), (3, "secret")] {
+        wire.send_text(format!(r#"{{"t":"sub","sub":{sub},"conv":"{conversation}"}}"#)).await;
+        let wanted = if conversation == "secret" { "forbidden" } else { "live" };
+        while !wire.text().await.unwrap().contains(wanted) {}
+    }
+    assert!(get(hub, token, "/v1/conversations/team-one").await.status().is_success());
+    assert!(
+        get(hub, token, "/v1/conversations/team-two/stream/openai-chat?until=run.end")
+            .await
+            .status()
+            .is_success()
+    );
+    assert_eq!(get(hub, token, "/v1/conversations/team-none").await.status(), 404);
+    assert!(get(hub, token, "/v1/conversations").await.status().is_success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_views_what_is_noted_where_that_is_wanted_and_once_in_a_while() {
+    for (setting, wanted) in [("audit_views = true\n", vec!["sub", "GET"]), ("", vec![])] {
+        let hub = with_views(setting).await;
+        let admin = hub.token_for("operator", &["admin"]).await;
+        let ann = hub.token_for("ann", &["view,publish:team-*"]).await;
+        for conversation in ["team-one", "team-two"] {
+            assert!(tell(&hub, &ann, conversation, "hello").await.status().is_success());
+        }
+        looks(&hub, &ann).await;
+        let all = entries(&hub, &admin).await;
+        let views = of(&all, "view");
+        let told: Vec<_> = views
+            .iter()
+            .map(|it| (it["who"].as_str().unwrap(), it["conversation"].as_str().unwrap()))
+            .collect();
+        let both = [("ann", "team-one"), ("ann", "team-two")];
+        assert_eq!(told, both[..wanted.len()], "{all:?}");
+        for (view, over) in views.iter().zip(wanted) {
+            assert!(view["detail"].as_str().unwrap().starts_with(over), "{view}");
+        }
+        assert!(verified(hub.folder()).await.0);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_log_is_read_page_by_page() {
     let hub = guarded().await;

@@ -1,6 +1,6 @@
 //! What a role hides, at every door: contents are told apart by canaries that only those may hear who have no role.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use access::{Need, Shows, routes};
 use futures_util::StreamExt as _;
@@ -118,12 +118,11 @@ async fn said(hub: &TestHub, token: &str, method: &str, path: &str) -> (u16, Str
 /// Requests for each route that masks what it shows. A route of that kind without one fails the test.
 fn requests(hash: &str) -> BTreeMap<&'static str, Vec<String>> {
     let of = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>();
-    let exports =
-        ["jsonl", "native", "md", "html", "open-webui", "openai", "anthropic", "ag-ui", "ai-sdk", "rye"];
-    let streams =
-        ["openai-chat", "anthropic", "ag-ui", "ai-sdk", "deep-agent", "forge", "ralph", "rye", "langgraph"];
-    let exports = exports.map(|format| format!("/v1/conversations/c/export/{format}"));
-    let streams = streams.map(|dialect| format!("/v1/conversations/c/stream/{dialect}"));
+    let dialects = || encode::ENCODINGS.iter().map(|encoding| encoding.name);
+    let documents = encode::document::export::FORMATS.iter().map(|format| format.name);
+    let formats: BTreeSet<_> = ["jsonl", "native"].into_iter().chain(documents).chain(dialects()).collect();
+    let exports = formats.iter().map(|format| format!("/v1/conversations/c/export/{format}"));
+    let streams: Vec<_> = dialects().map(|dialect| format!("/v1/conversations/c/stream/{dialect}")).collect();
     let rest = streams.iter().map(|path| format!("{path}/chat/completions")).collect();
     BTreeMap::from([
         (
@@ -138,12 +137,12 @@ fn requests(hash: &str) -> BTreeMap<&'static str, Vec<String>> {
             "/v1/conversations/{conversation}/events",
             of(&["/v1/conversations/c/events", "/v1/conversations/c/events?level=parts"]),
         ),
-        ("/v1/conversations/{conversation}/export/{format}", exports.to_vec()),
+        ("/v1/conversations/{conversation}/export/{format}", exports.collect()),
         (
             "/v1/conversations/{conversation}/results/{hash}",
             vec![format!("/v1/conversations/c/results/{hash}")],
         ),
-        ("/v1/conversations/{conversation}/stream/{dialect}", streams.to_vec()),
+        ("/v1/conversations/{conversation}/stream/{dialect}", streams),
         ("/v1/conversations/{conversation}/stream/{dialect}/{*rest}", rest),
         // Told in tests of their own: commands, and all that comes over a socket.
         ("/v1/conversations/{conversation}/commands", Vec::new()),

@@ -24,6 +24,7 @@ mod limits;
 mod links;
 pub(crate) mod login;
 mod names;
+mod positions;
 mod publishing;
 mod syntax;
 mod without;

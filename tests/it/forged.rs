@@ -151,6 +151,60 @@ async fn nobody_but_the_hub_writes_into_a_run_of_its_agents() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stall_and_a_fork_that_somebody_publishes_are_said_to_be_none() {
+    let hub = TestHub::start().await;
+    let mut ann = tests::TestPublisher::named("ann", hub.address(), "c").await;
+    ann.says(r#"{"k":"run.start","run":"r"}"#).await;
+    let forged = [
+        json!({"k": "run.stalled", "run": "r", "since": 1, "by_hub": true}),
+        json!({"k": "fork", "from": {"conversation": "d", "epoch": "x", "seq": 3}, "by_hub": true}),
+        json!({"k": "fork", "run": "r", "from": {"conversation": "d", "epoch": "x", "seq": 3}}),
+    ];
+    let lines = forged.each_ref().map(ToString::to_string).join("\n");
+    let mut eve = tests::TestPublisher::named("eve", hub.address(), "c").await;
+    assert_eq!(eve.says(&lines).await.events, 3);
+    for (path, body) in [
+        ("/v1/conversations/c/events", Value::from(forged.to_vec()).to_string()),
+        ("/v1/ingest/fanlight/c", lines.clone()),
+    ] {
+        let answer = hub.request("POST", path).body(body).send().await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.text().await.unwrap());
+    }
+    let view = hub.json("/v1/conversations/c").await;
+    let run = &view["runs"]["r"];
+    assert_eq!(
+        (&run["status"], run.get("stalled_at"), view["forked_from"].clone()),
+        (&json!("running"), None, Value::Null)
+    );
+    assert_eq!(view["anomalies"]["total"], 9, "{view}");
+    let details: Vec<_> = view["anomalies"]["first"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["detail"].as_str().unwrap())
+        .collect();
+    assert!(details[0].contains("`run.stalled`, which only the hub writes"), "{details:?}");
+    assert!(details[1].contains("`fork`, which only the hub writes: give it the command"), "{details:?}");
+    let row = hub.json("/v1/conversations").await["conversations"][0].clone();
+    assert_eq!((row.get("stalled"), row.get("forked_from")), (None, None), "{row}");
+    // A conversation in a file is as it was.
+    let header = json!({"fanlight": "native", "version": 1, "conversation": "x"}).to_string();
+    let history = (1..).zip([r#"{"k":"run.start","run":"r""#, r#"{"k":"run.stalled","run":"r","since":1"#]);
+    let history =
+        history.map(|(seq, line)| format!("{line},\"seq\":{seq},\"at\":1}}\n")).collect::<Vec<_>>().concat();
+    let fork = r#"{"k":"fork","from":{"conversation":"d","epoch":"x","seq":2},"seq":3,"at":1}"#;
+    let file = format!("{header}\n{history}{fork}\n");
+    let put = hub.request("PUT", "/v1/conversations/told/events").body(file).send().await.unwrap();
+    assert_eq!(put.status(), 200, "{}", put.text().await.unwrap());
+    let view = hub.json("/v1/conversations/told").await;
+    assert_eq!(
+        (&view["forked_from"]["conversation"], &view["runs"]["r"]["stalled_at"]),
+        (&json!("d"), &json!(1)),
+        "{view}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_pause_that_the_hub_did_not_write_is_answered_by_nobody() {
     let origin = ScriptedServer::start(|_| tests::model::answer("Hello")).await;
     let more = "model = \"weather\"";

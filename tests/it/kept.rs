@@ -154,6 +154,38 @@ async fn i13_a_hub_that_stops_on_a_full_disk_says_what_it_drops_and_fails() {
     assert!(said.contains("events of 1 conversations were not written (the talk)"), "{said}");
 }
 
+#[tokio::test]
+async fn i9_a_hub_whose_write_ahead_log_was_deleted_says_what_is_missing_until_it_is_started_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = hub_in(folder.path(), &[]).await;
+    assert_eq!(post(&hub, "c", "synced", message("first", 1)).await, 200);
+    // All of it is in the database then.
+    assert_eq!(hub.stop().await, Some(0));
+    hub.start_again().await;
+    assert_eq!(post(&hub, "c", "synced", message("second", 2)).await, 200);
+    assert_eq!(post(&hub, "other", "synced", message("third", 3)).await, 200);
+    hub.kill().await;
+    for lost in ["log.db-wal", "log.db.journal.1", "log.db.journal.2"] {
+        std::fs::remove_file(folder.path().join(lost)).unwrap();
+    }
+    hub.start_again().await;
+    let (status, problem) = ready(&hub).await;
+    assert_eq!((status, &problem["code"]), (503, &Value::from("log_failed")), "{problem}");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("transactions that were acked are missing in the log"), "{detail}");
+    assert!(detail.contains("start the hub again to go on without"), "{detail}");
+    assert!(hub.number("log_missing").await > 0);
+    // Meanwhile it serves what is there, and stores.
+    assert_eq!(pages(&hub, "c").await.len(), 1);
+    assert_eq!(get(&hub, "other").await.0, 404);
+    assert_eq!(post(&hub, "c", "synced", message("fourth", 4)).await, 200);
+    assert_eq!(ready(&hub).await.0, 503, "as long as it runs");
+    assert_eq!(hub.stop().await, Some(0));
+    hub.start_again().await;
+    assert_eq!(ready(&hub).await.0, 200, "whoever started it again goes on without");
+    assert_eq!(pages(&hub, "c").await.len(), 2);
+}
+
 /// Holds the database in `folder` as another program would that reads all of it: the hub writes nothing until the file is
 /// dropped.
 fn held(folder: &Path) -> File {

@@ -264,4 +264,19 @@ async fn an_erased_conversation_takes_the_copies_behind_frozen_links_along_and_n
     );
     assert_eq!(found_in(&folder, "unmistakable").1, Vec::<String>::new());
     assert_ne!(found_in(&folder, "kept words").1, Vec::<String>::new());
+    let (said, went_well) = stored(&folder, &["erase"], "kept words").await;
+    assert!(went_well && said.contains("no file holds it"), "{said}");
+    // Both are in the audit log, which holds nothing of the value and is whole.
+    let told = std::fs::read_to_string(folder.join("audit.jsonl")).unwrap();
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = told.iter().filter(|entry| entry["deed"] == "erase").collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(told[0]["conversation"], "c");
+    assert!(told[0]["detail"].as_str().unwrap().contains("1 copy behind a frozen link"), "{told:?}");
+    assert!(told[1]["detail"].as_str().unwrap().starts_with("fanlight erase: a value, from "), "{told:?}");
+    let (said, is_whole) = stored(&folder, &["audit", "verify"], "").await;
+    assert!(is_whole, "{said}");
+    hub.start_again().await;
+    let newest: Value = super::access::get(&hub, &admin, "/v1/audit").await.json().await.unwrap();
+    assert_eq!((&newest["entries"][0]["deed"], newest["entries"][0].get("failed")), (&"start".into(), None));
 }

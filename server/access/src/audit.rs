@@ -14,9 +14,11 @@ use sha2::{Digest as _, Sha256};
 
 mod budget;
 mod check;
+mod views;
 
 pub use budget::{REFUSALS_PER_MINUTE_MAX, RefusalBudget};
 pub use check::{AuditCheck, AuditFault};
+pub use views::{NotedViews, VIEW_AGAIN_MS};
 
 /// Most characters of each text of an entry; what is longer is cut.
 const TEXT_CHARS_MAX: usize = 200;
@@ -45,6 +47,10 @@ pub enum AuditedAction {
     Import,
     /// Deleted a conversation for good.
     Delete,
+    /// Erased a value or a conversation from the files of a hub that was stopped.
+    Erase,
+    /// Began to view a conversation; only where the settings ask for it.
+    View,
     /// Made a share link.
     Share,
     /// Revoked a share link.

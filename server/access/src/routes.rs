@@ -230,6 +230,12 @@ pub fn deed(need: Need, method: &str) -> Option<AuditedAction> {
     }
 }
 
+/// Whether a request to a route with that need is a look at the conversation that it names, which the audit log notes where views are noted.
+/// What only waits for something shows nothing.
+pub fn is_view(need: Need, shows: Shows) -> bool {
+    shows != Nothing && matches!(need, Need::OnNamed([View]))
+}
+
 /// Whether the table has a line for `path` with any method.
 pub fn is_known(path: &str) -> bool {
     all().any(|(_, known, ..)| known == path)

@@ -46,7 +46,7 @@ mod vouched;
 
 use audit::AuditLog;
 pub(crate) use audit::AuditPage;
-pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, verify};
+pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, note_erasure, verify};
 pub(crate) use bounds::{Counted, Seat};
 use keys::KeyRing;
 pub use keys::{JwtSource, KeySource};
@@ -88,6 +88,8 @@ pub struct AccessConfig {
     pub oidc: Option<OidcConfig>,
     /// How much one address and one principal may do.
     pub quotas: Quotas,
+    /// Whether the audit log notes who views which conversation.
+    pub audit_views: bool,
 }
 
 /// Decides who may come in. One for each hub, owned by `Shared`, used by all requests and sockets. Costs next
@@ -125,6 +127,8 @@ struct Guarded {
     ledger: Ledger,
     /// The log of who did what.
     audit: AuditLog,
+    /// Whether it notes who views which conversation.
+    audit_views: bool,
     /// The log, in which hubs that share it keep sessions; set once it is open.
     log: OnceLock<Arc<dyn EventLog>>,
     /// Sessions that have ended here, and that the log still has.
@@ -173,6 +177,7 @@ impl Gate {
             counted,
             ledger,
             audit,
+            audit_views: config.audit_views,
             log: OnceLock::new(),
             ended: Mutex::default(),
             changes,
@@ -246,6 +251,11 @@ impl Gate {
         if let Some(guarded) = &self.guarded {
             guarded.audit.write(what);
         }
+    }
+
+    /// Whether the audit log notes who views which conversation.
+    pub(crate) fn notes_views(&self) -> bool {
+        self.guarded.as_ref().is_some_and(|guarded| guarded.audit_views)
     }
 
     /// Up to `limit` entries of the audit log with numbers below `before`, the newest first; nothing where there is none. Waits for the

@@ -375,7 +375,7 @@ impl Kind {
 
     /// Whether only the hub may say it: whoever else does is not believed.
     pub fn is_of_hub(&self) -> bool {
-        matches!(self, Self::Label(_))
+        matches!(self, Self::Fork { .. } | Self::Label(_) | Self::RunStalled { .. })
     }
 
     /// Whether it is an event about the conversation, which makes no run and says nothing about one.

@@ -62,6 +62,7 @@ With access control. What `[access.limits]` sets is a number of the settings, an
 | copies that frozen links show | one for each link, so 1,000; what is left of others goes within a minute | all | `server/edge/src/frozen.rs` | `what_a_frozen_link_shows_goes_with_the_link_and_with_the_conversation` |
 | tokens, grants of one | 1,000, 64 | all, a token | `server/access/src/tokens.rs` | `i7_a_hub_has_a_bounded_number_of_tokens` |
 | refusals in the audit log | 60 in a minute; the rest is a number | all | `server/access/src/audit/budget.rs` | `i7_refusals_are_written_up_to_a_number_in_each_minute_and_the_rest_is_counted` |
+| views in the audit log | one of a principal and conversation in 10 minutes; 10,000 are remembered, and of more some are written again | all | `server/access/src/audit/views.rs` | `i7_of_more_views_than_are_remembered_some_are_written_again` |
 | names of viewers in one `presence` | 50; of more the first | a conversation | `server/hub/src/hub/viewer_roster.rs` | `i7_of_many_names_the_first_are_told` |
 ";
 

@@ -17,7 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use access::audit::{AuditCheck, AuditEntry, AuditHead, Audited, AuditedAction, RefusalBudget};
+use access::audit::{AuditCheck, AuditEntry, AuditHead, Audited, AuditedAction, NotedViews, RefusalBudget};
 use access::{TokenRecord, Tokens};
 use parking_lot::Mutex;
 
@@ -59,6 +59,8 @@ struct Writing {
     bytes: u64,
     /// How many refusals may still be written in this minute.
     budget: RefusalBudget,
+    /// The views that were written lately.
+    views: NotedViews,
 }
 
 /// What a log holds, read from its beginning to its end.
@@ -145,6 +147,23 @@ pub fn verify(folder: &Path) -> Result<AuditReport, StoreError> {
     Ok(report)
 }
 
+/// Notes in the audit log of `folder`, if there is one, that somebody on this machine erased `what` from the files of its hub, which is stopped. Fails where the
+/// log cannot be read or written.
+pub fn note_erasure(folder: &Path, conversation: Option<&str>, what: &str) -> Result<(), StoreError> {
+    // Without access control there is none.
+    if parts(folder)?.is_empty() {
+        return Ok(());
+    }
+    let (log, _, _) = AuditLog::found(folder, AUDIT_PART_BYTES_MAX)?;
+    let erased = Audited::new(AuditedAction::Erase, "").with(format!("fanlight erase: {what}"));
+    let erased = match conversation {
+        Some(conversation) => erased.about(conversation),
+        None => erased,
+    };
+    let mut state = log.state.lock();
+    log.try_append(&mut state, erased)
+}
+
 impl AuditReport {
     /// Notes a fault; only the first counts.
     fn fail(&mut self, path: &Path, line: u64, why: String) {
@@ -198,13 +217,7 @@ impl AuditLog {
 
     pub(super) fn open_with(folder: &Path, tokens: &Tokens, part_bytes_max: u64) -> Result<Self, StoreError> {
         fs::create_dir_all(folder).map_err(wrong(folder))?;
-        let torn = mend(folder)?;
-        let report = verify(folder)?;
-        let newest = folder.join(NEWEST);
-        let bytes = fs::metadata(&newest).map_or(0, |about| about.len());
-        let budget = RefusalBudget::default();
-        let state = Mutex::new(Writing { head: report.head.clone(), bytes, budget });
-        let log = Self { folder: folder.to_owned(), part_bytes_max, state };
+        let (log, report, torn) = Self::found(folder, part_bytes_max)?;
         let mut start = Audited::new(AuditedAction::Start, HUB);
         if let Some((file, line, why)) = &report.fault {
             tracing::error!(file, line, why, "the audit log was changed by somebody else");
@@ -216,6 +229,16 @@ impl AuditLog {
         log.write(start);
         log.tokens_changed(&report.tokens, tokens, report.last_at);
         Ok(log)
+    }
+
+    /// The log that is in `folder`, what it holds, and how many bytes of an unfinished line were taken away. Nothing is written.
+    fn found(folder: &Path, part_bytes_max: u64) -> Result<(Self, AuditReport, u64), StoreError> {
+        let torn = mend(folder)?;
+        let report = verify(folder)?;
+        let bytes = fs::metadata(folder.join(NEWEST)).map_or(0, |about| about.len());
+        let (budget, views) = (RefusalBudget::default(), NotedViews::default());
+        let state = Mutex::new(Writing { head: report.head.clone(), bytes, budget, views });
+        Ok((Self { folder: folder.to_owned(), part_bytes_max, state }, report, torn))
     }
 
     /// Notes which tokens came and went since `before`.
@@ -240,7 +263,8 @@ impl AuditLog {
         }
     }
 
-    /// Writes what somebody did. Refusals are written up to a number in each minute. A log that cannot be written is said loudly, and
+    /// Writes what somebody did. Refusals are written up to a number in each minute, and views of one conversation by one principal once in
+    /// ten. A log that cannot be written is said loudly, and
     /// stops nobody.
     pub(crate) fn write(&self, what: Audited) {
         let mut state = self.state.lock();
@@ -251,6 +275,12 @@ impl AuditLog {
                 self.append(&mut state, Audited::new(AuditedAction::Refused, HUB).with(more));
             }
             if !is_written {
+                return;
+            }
+        }
+        if what.deed == AuditedAction::View {
+            let conversation = what.conversation.as_deref().unwrap_or_default();
+            if !state.views.take(&what.who, conversation, clock::now_ms()) {
                 return;
             }
         }

@@ -17,7 +17,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
 
-use access::audit::{Audited, AuditedAction};
+use access::audit::AuditedAction;
 use access::cookie::{self, Channel};
 use access::{Admission, Denial, Need, Principal, RatedAct, Right, Shows, routes};
 use axum::body::Body;
@@ -47,6 +47,7 @@ pub(crate) mod fair;
 mod identity;
 mod link_pages;
 mod login;
+mod noting;
 mod opening;
 mod provider;
 mod proxied;
@@ -259,16 +260,13 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
             Ok(through) => through,
             Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
         };
-    let deed = routes::deed(need, parts.method.as_str());
-    let told = deed.map(|deed| about(&parts, deed, Some(&principal), named.as_deref()));
+    let told = noting::of_request(&shared, (need, shows), &parts, (&principal, named.as_deref()));
     parts.extensions.insert(Caller(principal));
     // For what goes on when the answer is over: a socket through the proxy.
     parts.extensions.insert(admission.clone());
     let response = served(&shared, (admission, seat), Request::from_parts(parts, body), next).await;
     if let Some(told) = told {
-        let status = response.status();
-        let told = if status.is_success() { told } else { told.failed(status.as_str()) };
-        blocking(|| shared.gate.audit(told));
+        blocking(|| noting::note(&shared, told, response.status()));
     }
     response
 }
@@ -293,18 +291,6 @@ async fn opened(
 /// of the hubs.
 fn on_behalf(parts: &Parts) -> Option<Arc<Principal>> {
     parts.extensions.get::<FromHub>().and_then(|FromHub(principal)| principal.clone())
-}
-
-/// What the audit log says of a request: who, from where, which route.
-fn about(parts: &Parts, deed: AuditedAction, who: Option<&Principal>, conversation: Option<&str>) -> Audited {
-    let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
-    let path = parts.extensions.get::<MatchedPath>().map_or("a file of the page", MatchedPath::as_str);
-    let told = Audited::new(deed, who.map_or("", Principal::name)).at(&peer.address.to_string());
-    let told = told.with(format!("{} {path}", parts.method));
-    match conversation {
-        None => told,
-        Some(conversation) => told.about(conversation),
-    }
 }
 
 /// Serves a request for as long as `admission` holds: its body, the wait for the answer, and the answer's
@@ -448,7 +434,7 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     fair::failed(shared, parts, denial);
     // A browser that nobody has logged in yet is no news.
     if denial != Denial::Missing || !is_page {
-        let told = about(parts, AuditedAction::Refused, who, None).failed(denial.code().as_str());
+        let told = noting::about(parts, AuditedAction::Refused, who, None).failed(denial.code().as_str());
         blocking(|| shared.gate.audit(told));
     }
     if is_page && denial.is_about_credentials() {

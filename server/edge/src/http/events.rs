@@ -15,10 +15,12 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use access::Right;
+use access::audit::{Audited, AuditedAction};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
+use event_log::blocking;
 use model::Position;
 use model::code::ErrorCode;
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
@@ -110,6 +112,11 @@ pub(crate) async fn several(
         followed.map_err(|why| Problem::new(ErrorCode::Elsewhere, why))?;
     }
     let viewers = viewers(&shared, &caller, all("conversation"))?;
+    if shared.gate.notes_views() {
+        let viewed =
+            |name| Audited::new(AuditedAction::View, caller.0.name()).about(name).with("GET /v1/events");
+        blocking(|| all("conversation").for_each(|name| shared.gate.audit(viewed(name))));
+    }
     Ok(sse::stream(shared, (open, viewers), (&lens, caller.mask()), after))
 }
 

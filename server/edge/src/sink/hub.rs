@@ -378,7 +378,7 @@ fn frame<'a>(
 }
 
 /// Whether an event goes out: it did not come in from a hub sink, and the other hub believes it. What people made of a conversation
-/// here is not theirs there.
+/// here is not theirs there, its forks are other conversations, and of runs that nobody attends it judges itself.
 fn goes_out(envelope: &Envelope) -> bool {
     let publisher = envelope.publisher.as_ref();
     !envelope.event.kind.is_of_hub()

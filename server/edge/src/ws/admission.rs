@@ -82,6 +82,36 @@ impl Connection {
         Greeted::Yes
     }
 
+    /// Notes in the audit log that the client views `conversation`, where views are noted. Another hub notes its own viewers.
+    pub(super) fn note_view(&self, conversation: &ConversationId) {
+        let is_noted = self.kind == SocketKind::Client && self.shared.gate.notes_views();
+        if let Some(admission) = self.admission.as_ref().filter(|_| is_noted) {
+            let viewed = Audited::new(AuditedAction::View, admission.principal.name());
+            self.shared.gate.audit(viewed.about(conversation.as_str()).with("sub"));
+        }
+    }
+
+    /// Lets a client go on by another token of the same principal: with the same name, grants and role, since what it follows was begun
+    /// with those. If that fails, the socket is closed: with 4401, or 4403.
+    pub(super) fn let_stay(&mut self, token: &BearerToken) -> Greeted {
+        let fresh = match self.shared.gate.by_token(token.reveal()) {
+            Ok(fresh) => fresh,
+            Err(Denial::UnknownKey) if self.shared.gate.asks_for_keys() => return Greeted::Later,
+            Err(denial) => return self.turned_away(denial),
+        };
+        let Some(before) = &self.admission else { return self.turned_away(Denial::Missing) };
+        if fresh.principal == before.principal {
+            self.admission = Some(fresh);
+            return Greeted::Yes;
+        }
+        let refused = Audited::new(AuditedAction::Refused, before.principal.name());
+        let named = format!("another hello on a socket, by the token of {}", fresh.principal.name());
+        self.shared.gate.audit(refused.with(named).failed(ErrorCode::Unauthenticated.as_str()));
+        let why = "this token is of somebody else, or has other grants or another role: open another socket with it";
+        self.close(CloseCode::Unauthenticated, why);
+        Greeted::No
+    }
+
     /// Whether the client may publish now; otherwise it is told `too_many` for the frame with this id.
     pub(super) fn may_publish(&self, id: u64) -> bool {
         let (Some(counted), Some(admission)) = (self.shared.gate.counted(), &self.admission) else {

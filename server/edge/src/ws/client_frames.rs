@@ -2,7 +2,7 @@
 //!
 //! | frame | answer |
 //! |---|---|
-//! | `hello` | `welcome`, or a close |
+//! | `hello` | `welcome`, or a close; a later one renews the token |
 //! | `sub` | `subbed` and what follows, or `error` |
 //! | `watch` | `fleet`, now and after changes, or `error` |
 //! | `unsub` | nothing |
@@ -91,7 +91,7 @@ impl Connection {
     /// Answers `hello` with `welcome`, or closes the socket.
     fn hello(&mut self, versions: &[impl AsRef<str>], client: Option<&str>, token: Option<&BearerToken>) {
         if self.greeted {
-            return self.refuse(None, ErrorCode::BadRequest, "hello came before".to_owned());
+            return self.renew_token(token);
         }
         if !versions.iter().any(|version| version.as_ref() == VERSION) {
             return self.close(CloseCode::NoCommonVersion, "this hub speaks version 1");
@@ -104,7 +104,11 @@ impl Connection {
     pub(super) fn greet_later(&mut self) {
         if let Some(hello) = self.unknown_key.take_if(|hello| hello.0 != self.shared.gate.changes()) {
             let (_, token) = *hello;
-            self.greet(Some(&token));
+            if self.greeted {
+                self.renew_token(Some(&token));
+            } else {
+                self.greet(Some(&token));
+            }
         }
     }
 
@@ -121,6 +125,32 @@ impl Connection {
         }
         self.greeted = true;
         self.inlet.greeted();
+        self.welcome();
+        self.log_turns = self.shared.log_turns.load(Ordering::Relaxed);
+        let health = self.health();
+        if !matches!(health, ServerFrame::Health { log: LogHealth::Well, .. }) {
+            self.queue(&health);
+        }
+    }
+
+    /// Takes the token of a later `hello` in place of what the client was let in by, and welcomes it again, or closes the socket, or puts
+    /// that off until the key of the token was looked for. Without a token, or without access control, there is nothing to renew.
+    fn renew_token(&mut self, token: Option<&BearerToken>) {
+        let is_renewable = self.shared.gate.is_on() && self.kind == SocketKind::Client;
+        let Some(token) = token.filter(|_| is_renewable) else {
+            let why = "hello came before; another one with a token renews that of a hub with access control";
+            return self.refuse(None, ErrorCode::BadRequest, why.to_owned());
+        };
+        let changes = self.shared.gate.changes();
+        match self.let_stay(token) {
+            Greeted::Yes => self.welcome(),
+            Greeted::No => {}
+            Greeted::Later => self.unknown_key = Some(Box::new((changes, token.clone()))),
+        }
+    }
+
+    /// Tells the client that it is let in.
+    fn welcome(&self) {
         let session = clock::fresh_name();
         tracing::debug!(%session, "welcome");
         self.queue(&ServerFrame::Welcome(Welcome {
@@ -132,11 +162,6 @@ impl Connection {
             features: self.features(),
             silence: self.shared.config.silence,
         }));
-        self.log_turns = self.shared.log_turns.load(Ordering::Relaxed);
-        let health = self.health();
-        if !matches!(health, ServerFrame::Health { log: LogHealth::Well, .. }) {
-            self.queue(&health);
-        }
     }
 
     /// What the hub offers to this client.

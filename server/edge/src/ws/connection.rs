@@ -463,6 +463,8 @@ impl Connection {
             return;
         }
         self.leave();
+        // Nobody is let in any more.
+        self.unknown_key = None;
         let number = code.number();
         self.queue(&ServerFrame::Bye {
             code: number,

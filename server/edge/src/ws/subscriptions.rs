@@ -57,6 +57,7 @@ impl Connection {
         if !self.is_free(sub) {
             return;
         }
+        self.note_view(conv);
         let waits = self.shared.peers.is_some() && !peers::is_prepared(&self.shared.hub, conv, have);
         if waits && self.kind == SocketKind::Client {
             return self.wait((sub, conv.clone()), Begin::New(have.cloned()), wish.clone());

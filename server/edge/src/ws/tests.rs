@@ -90,7 +90,21 @@ impl Socket {
     /// The hub says goodbye with `code`, closes with the same, and is gone.
     async fn farewell(&mut self, code: u16) {
         let ServerFrame::Bye { code: said, reconnect, .. } = self.hear().await else { panic!("no goodbye") };
-        assert_eq!((said, reconnect), (code, code < 4500));
+        self.is_closed((said, reconnect), code).await;
+    }
+
+    /// The same behind all that was sent before.
+    async fn farewell_in_the_end(&mut self, code: u16) {
+        loop {
+            if let ServerFrame::Bye { code: said, reconnect, .. } = self.hear().await {
+                return self.is_closed((said, reconnect), code).await;
+            }
+        }
+    }
+
+    /// What was said in the goodbye is `code`, the close says the same, and nothing follows.
+    async fn is_closed(&mut self, (said, reconnect): (u16, bool), code: u16) {
+        assert_eq!((said, reconnect), (code, code < 4500 && code != 4401));
         let Message::Close(Some(close)) = self.next().await.unwrap().unwrap() else { panic!("no close") };
         assert_eq!(u16::from(close.code), code);
         let end = self.next().await;
@@ -169,8 +183,10 @@ async fn unanswered_heartbeats_end_a_socket_and_answered_ones_do_not() {
 }
 
 #[tokio::test]
-async fn i8_a_socket_that_takes_nothing_is_cut_and_nobody_else_notices() {
-    let config = Config { no_progress: Duration::from_millis(300), ..Config::default() };
+async fn i8_a_socket_that_takes_nothing_is_cut_and_hears_why_and_nobody_else_notices() {
+    // It has as long again to take the goodbye.
+    let no_progress = Duration::from_secs(3);
+    let config = Config { no_progress, fleet_interval: Duration::from_millis(10), ..Config::default() };
     let hub = TestHub::start(config).await;
     let mut stuck = hub.greeted().await;
     stuck.view(1, "c").await;
@@ -195,6 +211,8 @@ async fn i8_a_socket_that_takes_nothing_is_cut_and_nobody_else_notices() {
         }
     };
     timeout(LIMIT, gone).await.expect("the stuck viewer is cut");
+    // It reads on: what its system had for it, the frame that was begun, and why it was cut.
+    stuck.farewell_in_the_end(4408).await;
     hub.stop().await;
 }
 
@@ -306,4 +324,5 @@ async fn i13_a_drain_says_when_to_come_back() {
 
 mod crawling;
 mod forgetting;
+mod renewing;
 mod viewing;

@@ -33,6 +33,9 @@ pub(crate) struct AccessSettings {
     /// What users get whom a trusted proxy names; the first rule that fits decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) rules: Vec<RuleTable>,
+    /// Whether the audit log notes who views which conversation.
+    #[serde(default)]
+    pub(crate) audit_views: bool,
     /// How much one address and one principal may do.
     #[serde(default)]
     pub(crate) limits: LimitSettings,

@@ -81,13 +81,14 @@ fn erase_conversation(
         log.remove(name).map_err(|error| unreadable(&error))?;
     }
     log.purge().map_err(|error| unreadable(&error))?;
-    drop(log);
-    let left = files_with(&stored.data_dir, &epochs)?;
     let with = match copies {
         0 => String::new(),
         1 => String::from(" with 1 copy behind a frozen link"),
         copies => format!(" with {copies} copies behind frozen links"),
     };
+    noted(stored, Some(id.as_str()), &format!("the conversation{with}"))?;
+    drop(log);
+    let left = files_with(&stored.data_dir, &epochs)?;
     proven(&left, output, &format!("the conversation {id} is erased{with}"))
 }
 
@@ -107,6 +108,7 @@ fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> R
         changed += usize::from(log.rewrite(id, with).map_err(|error| unreadable(&error))?);
     }
     log.purge().map_err(|error| unreadable(&error))?;
+    noted(stored, None, &format!("a value, from {}", counted(changed, "conversation")))?;
     let spellings = spellings(value);
     let mut left = BTreeSet::new();
     for id in &ids {
@@ -123,6 +125,16 @@ fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> R
     drop(log);
     left.extend(files_with(&stored.data_dir, &spellings)?);
     proven(&left, output, &format!("the value is erased from {}", counted(changed, "conversation")))
+}
+
+/// Notes in the audit log of the hub, if it keeps one, that `what` was erased.
+fn noted(stored: &StoredArgs, conversation: Option<&str>, what: &str) -> Result<(), CommandError> {
+    edge::access::note_erasure(&stored.data_dir, conversation, what).map_err(|error| {
+        CommandError::new(
+            format!("it is erased, and that was not noted in the audit log: {error}"),
+            "mend the log, and run the command again to see whether anything is left",
+        )
+    })
 }
 
 /// Says that nothing is left, or fails with where something is.

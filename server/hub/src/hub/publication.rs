@@ -7,7 +7,7 @@ use model::anomaly::{Anomaly, AnomalyCode};
 use model::code::ErrorCode;
 use model::frame::Durability;
 use model::limits::{CONVERSATION_BYTES_MAX, CONVERSATIONS_MAX};
-use model::{Envelope, Kind, Position, RunId};
+use model::{Envelope, Event, Kind, Position, RunId};
 
 use super::orphans::attendance::PublisherConnection;
 use super::publishers::FrameNumbering;
@@ -66,15 +66,19 @@ impl Publication {
     }
 
     /// Puts an oddity in the place of each event from outside that only the hub may write. It is survived, so that a recording of another
-    /// hub can be published here.
+    /// hub can be published here. It names no run: nothing was heard of one.
     pub(super) fn disbelieve(&mut self) {
         if self.by != EventOrigin::Outside {
             return;
         }
         for envelope in self.events.iter_mut().filter(|envelope| envelope.event.kind.is_of_hub()) {
-            let detail =
-                String::from("an event `label`, which only the hub writes: give it the command `label`");
-            envelope.event.kind = Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail });
+            let detail = format!(
+                "an event `{}`, which only the hub writes{}",
+                envelope.event.kind.word(),
+                instead(&envelope.event.kind)
+            );
+            envelope.event =
+                Event::new(&RunId::none(), Kind::Anomaly(Anomaly { code: AnomalyCode::Malformed, detail }));
         }
     }
 
@@ -86,6 +90,15 @@ impl Publication {
     /// Events of the hub itself about a run that somebody else does. They do not change who attends the run.
     pub fn beside(events: Vec<Envelope>) -> Self {
         Self { speaker: PublisherConnection::Hub, ..Self::of_hub(events) }
+    }
+}
+
+/// What to do instead of publishing an event of this kind, behind the words that only the hub writes it.
+fn instead(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Label(_) => ": give it the command `label` or `rate`",
+        Kind::Fork { .. } => ": give it the command `fork`",
+        _ => "",
     }
 }
 

@@ -7,6 +7,7 @@ use super::*;
 use model::testkit::{events, folded, history, logged};
 
 mod browser;
+mod growth;
 mod open_webui;
 
 fn view(lines: &str) -> View {

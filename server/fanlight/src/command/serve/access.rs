@@ -37,6 +37,7 @@ pub(super) fn wanted(settings: &ServeSettings) -> Result<Option<AccessConfig>, C
         trusted: trusted(settings, access, &roles)?,
         oidc: provider(access, &roles)?,
         quotas: access.limits.quotas(),
+        audit_views: access.audit_views,
         roles,
     }))
 }

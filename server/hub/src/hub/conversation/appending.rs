@@ -61,8 +61,8 @@ impl Conversation {
                     FrameVerdict::Fenced => return Err(AppendError::Fenced),
                 }
             }
-            publication.disbelieve();
             state.refuse_forged(publication)?;
+            publication.disbelieve();
             state.refuse_more(publication)?;
             let appended = match redactor {
                 Some(redactor) => self.take_redacted(&mut state, publication, now, (log, redactor))?,

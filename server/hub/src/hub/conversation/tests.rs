@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use event_log::{Append, EventLog, MemoryLog};
-use model::event::{Class, Kind, LabelChange, Message, RunEnd, RunStart, RunStatus, ToolProgress};
+use model::event::{Class, Kind, LabelChange, Message, Origin, RunEnd, RunStart, RunStatus, ToolProgress};
 use model::fold::{complete, fold, mismatch};
 use model::limits::CONVERSATION_BYTES_MAX;
 use model::weigh::weigh;
@@ -11,6 +11,7 @@ use model::{Envelope, Event, MessageId, PublisherId, RunId, ToolCallId, testkit}
 use proptest::prelude::*;
 
 use super::*;
+use crate::hub::orphans::OrphanTimeouts;
 use crate::hub::{FrameNumbering, Numbers, Publication};
 
 fn conversation() -> Conversation {
@@ -174,6 +175,44 @@ fn a_label_counts_only_when_the_hub_writes_it() {
     assert_eq!((row.title.as_deref(), row.pinned, row.head), (Some("mine"), true, 2));
     assert_eq!(row.at, 7, "a label is no activity");
     assert!(conversation.page(1, 1).unwrap().envelopes[0].by_hub);
+}
+
+#[test]
+fn a_stall_and_a_fork_count_only_when_the_hub_writes_them() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let run = RunId::new("r");
+    let begun = Event::new(&run, Kind::RunStart(RunStart::default()));
+    conversation.append(&mut publication(vec![begun]), 7, &log, None).unwrap();
+    let stalled = Event::new(&run, Kind::RunStalled { since: 1 });
+    let from =
+        Origin { conversation: ConversationId::parse("other").unwrap(), epoch: Epoch::new("x"), seq: 3 };
+    let fork = Event::new(&RunId::none(), Kind::Fork { from });
+    let forged = [stalled.clone(), fork.clone(), Event { run: run.clone(), ..fork.clone() }];
+    let appended = conversation.append(&mut publication(forged.to_vec()), 8, &log, None).unwrap();
+    assert_eq!((appended.events, appended.anomalies), (3, 3));
+    let view = conversation.view();
+    assert_eq!((view.runs[&run].stalled_at, &view.forked_from), (None, &None));
+    let details = view.anomalies.first.iter().map(|it| it.detail.as_str()).collect::<Vec<_>>();
+    assert!(details[0].contains("`run.stalled`") && details[1].contains("`fork`"), "{details:?}");
+    assert_eq!((conversation.row().stalled, conversation.row().forked_from), (false, None));
+    let own = vec![bare(stalled), bare(fork)];
+    conversation.append(&mut Publication::beside(own), 9, &log, None).unwrap();
+    let view = conversation.view();
+    assert_eq!((view.runs[&run].stalled_at, view.forked_from.is_some()), (Some(1), true));
+}
+
+#[test]
+fn a_forged_stall_says_nothing_of_a_run_that_its_publisher_attends_or_has_left() {
+    let (conversation, log) = (conversation(), MemoryLog::default());
+    let run = RunId::new("r");
+    let begun = bare(Event::new(&run, Kind::RunStart(RunStart::default())));
+    conversation.append(&mut Publication::of(vec![begun]), 7, &log, None).unwrap();
+    let patience = OrphanTimeouts { stalled_after: Some(100), interrupted_after: None };
+    assert_eq!(conversation.judge_orphans(&patience, 200, &log, None).stalled, 1);
+    let forged = Event::new(&run, Kind::RunStalled { since: 150 });
+    conversation.append(&mut publication(vec![forged]), 201, &log, None).unwrap();
+    assert_eq!(conversation.view().runs[&run].stalled_at, Some(7), "it is no word of the run");
+    assert_eq!(conversation.judge_orphans(&patience, 500, &log, None).stalled, 0);
 }
 
 fn status(text: &str) -> Event {

@@ -12,6 +12,10 @@
 //! | image | its description, as a link where that is safe |
 //! | HTML | its source; only `<br>` has its meaning |
 //!
+//! The parser repeats an address for each link that names its definition, and completes short rows of a table with empty cells: both could
+//! make hundreds of bytes of each one. So there are at most as many cells as bytes of Markdown, and [`LINK_BYTES`] bytes of addresses for
+//! each of them; what is more is left out, but not its text.
+//!
 //! Attributes that come from the text are the address of a link, which is escaped, and the number at which a
 //! list begins.
 
@@ -22,9 +26,20 @@ use crate::document::markdown::tame::{OPTIONS, is_break};
 use model::limits::MARKDOWN_DEPTH_MAX;
 use model::preview::safe_link;
 
+/// Most bytes of addresses in links for each byte of Markdown. An address that stands in each of its links takes less than one.
+const LINK_BYTES: usize = 4;
+
 /// Appends `markdown` as HTML. All elements that it opens are closed.
 pub(super) fn put(markdown: &str, out: &mut String) {
-    let mut writer = ProseWriter { out, open: Vec::new(), columns: Vec::new(), column: 0, in_head: false };
+    let mut writer = ProseWriter {
+        out,
+        open: Vec::new(),
+        columns: Vec::new(),
+        column: 0,
+        in_head: false,
+        cells_left: markdown.len(),
+        link_bytes_left: markdown.len().saturating_mul(LINK_BYTES),
+    };
     let mut events = Parser::new_ext(markdown, OPTIONS).peekable();
     while let Some(event) = events.next() {
         let is_task = matches!(events.peek(), Some(Event::TaskListMarker(_)));
@@ -61,6 +76,10 @@ struct ProseWriter<'a> {
     column: usize,
     /// Whether the row is the head of its table: its cells are `th`.
     in_head: bool,
+    /// How many more cells are written.
+    cells_left: usize,
+    /// How many more bytes of addresses are written.
+    link_bytes_left: usize,
 }
 
 impl ProseWriter<'_> {
@@ -189,7 +208,7 @@ impl ProseWriter<'_> {
 
     /// Begins a link; the text of a link to an unsafe place is shown without one.
     fn link(&mut self, url: &str) {
-        match safe_link(url) {
+        match self.address(url) {
             Some(url) => {
                 open_link(&url, self.out);
                 self.open.push("</a>");
@@ -204,19 +223,29 @@ impl ProseWriter<'_> {
     /// An image inside of a link gets no link of its own, since links must not be nested.
     fn image(&mut self, url: &str) {
         self.out.push_str("<span class=\"image\">");
-        match safe_link(url) {
-            Some(url) if !self.open.contains(&"</a>") => {
+        let url = if self.open.contains(&"</a>") { None } else { self.address(url) };
+        match url {
+            Some(url) => {
                 open_link(&url, self.out);
                 self.open.push("</a></span>");
             }
-            _ => self.open.push("</span>"),
+            None => self.open.push("</span>"),
         }
+    }
+
+    /// The address of a link to `url`, if it is safe and there is room for it.
+    fn address(&mut self, url: &str) -> Option<String> {
+        let url = safe_link(url)?;
+        self.link_bytes_left = self.link_bytes_left.checked_sub(url.len())?;
+        Some(url)
     }
 
     /// Begins a cell, aligned as its column. Cells beyond the columns of the table are aligned to the left.
     fn cell(&mut self) {
         let align = self.columns.get(self.column).copied().unwrap_or(Alignment::None);
         self.column = self.column.saturating_add(1);
+        let Some(left) = self.cells_left.checked_sub(1) else { return self.open.push("") };
+        self.cells_left = left;
         let class = match align {
             Alignment::None | Alignment::Left => "",
             Alignment::Center => " class=\"center\"",
