@@ -260,13 +260,13 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
             Ok(through) => through,
             Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
         };
-    let told = noting::of_request(&shared, (need, shows), &parts, (&principal, named.as_deref()));
+    let told = noting::of_request(&shared.gate, (need, shows), &parts, (&principal, named.as_deref()));
     parts.extensions.insert(Caller(principal));
     // For what goes on when the answer is over: a socket through the proxy.
     parts.extensions.insert(admission.clone());
     let response = served(&shared, (admission, seat), Request::from_parts(parts, body), next).await;
     if let Some(told) = told {
-        blocking(|| noting::note(&shared, told, response.status()));
+        blocking(|| noting::note(&shared.gate, told, response.status()));
     }
     response
 }

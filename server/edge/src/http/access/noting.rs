@@ -7,27 +7,27 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 
 use super::Peer;
-use crate::state::Shared;
+use crate::access::Gate;
 
 /// What is noted of a request that `who` may make, once it is answered; `None` where nothing is.
 pub(super) fn of_request(
-    shared: &Shared,
+    gate: &Gate,
     (need, shows): (Need, Shows),
     parts: &Parts,
     (who, conversation): (&Principal, Option<&str>),
 ) -> Option<Audited> {
-    let is_view = || shared.gate.notes_views() && routes::is_view(need, shows);
+    let is_view = || gate.notes_views() && routes::is_view(need, shows);
     let deed = routes::deed(need, parts.method.as_str());
     let deed = deed.or_else(|| is_view().then_some(AuditedAction::View))?;
     Some(about(parts, deed, Some(who), conversation))
 }
 
 /// Notes a request that was answered with `status`. Where nothing was shown nothing was viewed. Waits for the disk.
-pub(super) fn note(shared: &Shared, told: Audited, status: StatusCode) {
+pub(super) fn note(gate: &Gate, told: Audited, status: StatusCode) {
     if status.is_success() {
-        shared.gate.audit(told);
+        gate.audit(told);
     } else if told.deed != AuditedAction::View {
-        shared.gate.audit(told.failed(status.as_str()));
+        gate.audit(told.failed(status.as_str()));
     }
 }
 
