@@ -41,7 +41,8 @@ async fn heard(hub: &TestHub, token: &str, path: &str, last: Option<&str>) -> (u
     let (mut said, is_live) = (String::new(), path.contains("/events"));
     while let Some(piece) = tests::wait::within(path, answer.chunk()).await.unwrap() {
         said.push_str(&String::from_utf8_lossy(&piece));
-        if is_live && status == 200 && said.contains("data:") && said.ends_with("\n\n") {
+        let has_come = ["event: batch", "event: snap"].iter().any(|event| said.contains(event));
+        if is_live && status == 200 && has_come && said.ends_with("\n\n") {
             break;
         }
     }
