@@ -25,7 +25,7 @@ pub enum Owner {
 /// Why a conversation is claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To read what there is of it: a name that nobody has written to stays free.
+    /// To read or delete what there is of it: it is taken if it exists and nobody has it; a name that nobody has written to stays free.
     Find,
     /// To write to it, or to wait for what comes.
     Make,

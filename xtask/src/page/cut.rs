@@ -34,7 +34,7 @@ const OF_CONVERSATION: [&str; 6] = ["conversation", "snapshots", "kinds", "formu
 /// The module that holds what modules share.
 const COMMON: &str = "common";
 
-/// A program that is cut.
+/// The page's program after wasm-split has cut it: the main program, and the pieces that become modules, as files in a folder.
 #[derive(Debug)]
 pub(super) struct CutProgram {
     /// The main program, which wasm-bindgen has to see yet.

@@ -58,7 +58,7 @@ impl<K: Ord + Clone> ByteRates<K> {
     }
 }
 
-/// The one whose bytes are over the quota.
+/// Whose quota is used up, of bytes or of an act: that of the principal, or that of the address, which principals share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Debtor {
     /// The principal.

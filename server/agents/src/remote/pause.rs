@@ -42,7 +42,8 @@ pub(crate) struct AgentQuestion {
     pub(super) calls: Vec<Called>,
 }
 
-/// A call that waits for a person.
+/// A call of a pause that a person decides about, or one made up for a question without a call. It is stored in the log, so its fields keep
+/// their names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Called {
     /// The id of the call in the run.

@@ -173,8 +173,8 @@ impl Begun {
     }
 }
 
-/// The routes of the doors below `/compat`. The routes of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are with
-/// Those of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are with the routes of the API. Each
+/// The routes of the doors below `/compat`. The routes of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are
+/// with the routes of the API. Each
 /// route needs a line in `server/access/src/routes.rs`, otherwise it does not serve.
 pub(crate) fn routes() -> Router<Arc<Shared>> {
     Router::new()

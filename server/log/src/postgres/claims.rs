@@ -20,7 +20,8 @@ const CLAIMED_MAX: usize = 4 * CONVERSATIONS_MAX;
 /// How often a claim looks again when a life has said something between the look and the change.
 const LOOKS: usize = 8;
 
-/// What a life knows that shares the database with others.
+/// The claims of one life of a hub, where several share the database: which conversations it has claimed and which it gives up, in
+/// memory, so that a second claim need not ask the database.
 #[derive(Debug)]
 pub(super) struct Claims {
     life: i64,
