@@ -78,7 +78,7 @@ export class Tracker {
   #heard = false;
   #stood: number | undefined;
 
-  /** `checksTexts` is false for levels without deltas. */
+  /** `checksTexts` is false where something is left out. */
   constructor(private readonly checksTexts = true) {}
 
   /** Starts from a position that is known already. Texts that stream there are not checked. */

@@ -63,7 +63,7 @@ class Text:
 
 @dataclass
 class Tracker:
-    """Follows the frames of one subscription. ``checks_texts`` is false for levels without deltas."""
+    """Follows the frames of one subscription. ``checks_texts`` is false where something is left out."""
 
     checks_texts: bool = True
     epoch: str | None = None
