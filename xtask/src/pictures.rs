@@ -18,10 +18,10 @@ pub(crate) fn redraw(ws: &Workspace) -> CommandResult {
     let packages = Packages::ensure(ws)?;
     page::build(ws)?;
     let hub = if let Some(named) = std::env::var_os("FANLIGHT_BIN") {
-        named.into()
+        named
     } else {
         crate::process::run(&mut ws.cargo("build --locked -p fanlight"))?;
-        ws.target().join("debug/fanlight")
+        ws.debug_hub().into_os_string()
     };
     let mut tests = ws.cargo("test --locked -p tests --test e2e pictures::");
     crate::process::run(tests.envs(packages.told()).env("FANLIGHT_BIN", hub))?;

@@ -94,17 +94,23 @@ fn run(
     let io = |what: &str| CommandFailure::io(format!("{what} {}", kept.display()));
     let out = File::create(kept).map_err(io("writing"))?;
     let err = out.try_clone().map_err(io("writing"))?;
-    let mut suite = Command::new(program);
-    suite.current_dir(ws.path("tests")).args(filters).stdout(out).stderr(err);
-    // As `cargo test` does; otherwise the suite gets the values of this program.
-    suite.env("CARGO_PKG_NAME", "tests").env("CARGO_MANIFEST_DIR", ws.path("tests"));
-    suite.envs(packages.told());
+    let mut suite = suite(ws, packages, program);
+    suite.args(filters).stdout(out).stderr(err);
     if std::env::var_os("FANLIGHT_BIN").is_none() && ws.product().is_file() {
         suite.env("FANLIGHT_BIN", ws.product());
     }
     let status = suite.status().map_err(CommandFailure::io(format!("starting {}", program.display())))?;
     let bytes = fs::read(kept).map_err(io("reading"))?;
     Ok((status.success(), String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// A suite of `tests/` whose program is there, as `cargo test` starts it: otherwise it gets the values of this program.
+pub(crate) fn suite(ws: &Workspace, packages: &Packages, program: &Path) -> Command {
+    let mut suite = Command::new(program);
+    suite.current_dir(ws.path("tests"));
+    suite.env("CARGO_PKG_NAME", "tests").env("CARGO_MANIFEST_DIR", ws.path("tests"));
+    suite.envs(packages.told());
+    suite
 }
 
 /// Threads that keep every core busy until this is dropped, which waits for them.

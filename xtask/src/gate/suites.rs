@@ -9,7 +9,7 @@ use super::{StepOutcome, TestCounts};
 use crate::failure::{CommandFailure, CommandResult};
 use crate::packages::Packages;
 use crate::process::{Patience, answer, run_seeing};
-use crate::repeat::executable;
+use crate::repeat::{executable, suite};
 use crate::workspace::Workspace;
 
 /// The modules of `tests/it` that also run with the log in PostgreSQL: those in which what is stored matters most. All of them take
@@ -80,11 +80,8 @@ fn it(ws: &Workspace) -> CommandResult<PathBuf> {
 
 /// Some modules of `tests/it`, run as the program that cargo made of it, with the log in PostgreSQL.
 fn with_postgres(ws: &Workspace, packages: &Packages, program: &Path, modules: &[&str]) -> Command {
-    let mut tests = Command::new(program);
-    tests.current_dir(ws.path("tests")).args(modules).envs(packages.told());
-    // As `cargo test` does; otherwise the suite gets the values of this program.
-    tests.env("CARGO_PKG_NAME", "tests").env("CARGO_MANIFEST_DIR", ws.path("tests"));
-    tests.env("FANLIGHT_BIN", ws.debug_hub()).env("FANLIGHT_TEST_LOG", "postgres");
+    let mut tests = suite(ws, packages, program);
+    tests.args(modules).env("FANLIGHT_BIN", ws.debug_hub()).env("FANLIGHT_TEST_LOG", "postgres");
     tests.env(TEST_THREADS, test_threads());
     tests
 }
