@@ -20,7 +20,7 @@ use neighbours::{NeighbourPlace, Neighbours};
 
 /// What the hub's memory must stay below, in bytes: half as much again as it was in ten minutes. docs/chaos.md says what it was, and that
 /// 512 MiB is the goal.
-pub(crate) const RESIDENT_MAX: u64 = 1 << 30;
+const RESIDENT_MAX: u64 = 1 << 30;
 
 /// Length of an event's text in the healthy conversation, in bytes.
 pub(crate) const TEXT_BYTES: u64 = 200;

@@ -47,7 +47,7 @@ mod vouched;
 use audit::AuditLog;
 pub(crate) use audit::AuditPage;
 pub use audit::{AUDIT_PART_BYTES_MAX, AUDIT_PARTS_MAX, AuditReport, note_erasure, verify};
-pub(crate) use bounds::{Counted, Seat};
+pub(crate) use bounds::{Counted, Seat, seat};
 use keys::KeyRing;
 pub use keys::{JwtSource, KeySource};
 pub use ledger::spending;

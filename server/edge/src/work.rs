@@ -1,6 +1,7 @@
 //! The bounds of expensive work. How much the hub does at the same time for those who ask for much has one
-//! bound, whatever the work is. The hub listens on one machine, so all who ask count as one client ([decision
-//! 0036](../../../docs/decisions/0036-one-bound-for-all-work.md)).
+//! bound, whatever the work is ([decision 0036](../../../docs/decisions/0036-one-bound-for-all-work.md)). With access control each
+//! principal has a share of it ([decision 0140](../../../docs/decisions/0140-a-share-of-work-for-each-principal.md)); without, all who
+//! ask count as one.
 //!
 //! Work takes a *turn* while a conversation is loaded, searched, read back from the log, made into an answer,
 //! imported or copied. Of [`WORK_AT_ONCE_MAX`] turns, heavy work may take only a few, so that there is always
@@ -12,16 +13,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use access::UseCounts;
+use compact_str::CompactString;
 use model::View;
 use model::limits::{
     ANSWER_AWAITED_MS, LARGE_ANSWERS_AT_ONCE_MAX, LARGE_BODIES_AT_ONCE_MAX, LARGE_VIEW_BYTES,
-    PIECES_AT_ONCE_MAX, REQUESTS_WAITING_MAX, SEARCHES_AT_ONCE_MAX, SPOOL_BYTES_MAX, STREAMS_OPEN_MAX,
-    TRANSFERS_OPEN_MAX, WORK_AT_ONCE_MAX,
+    PIECES_AT_ONCE_MAX, REQUESTS_WAITING_MAX, REQUESTS_WAITING_PER_PRINCIPAL_MAX, SEARCHES_AT_ONCE_MAX,
+    SPOOL_BYTES_MAX, STREAMS_OPEN_MAX, STREAMS_OPEN_PER_PRINCIPAL_MAX, TRANSFERS_OPEN_MAX,
+    TRANSFERS_OPEN_PER_PRINCIPAL_MAX, WORK_AT_ONCE_MAX,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 
+use crate::access::{Seat, seat};
 use crate::priority::{ThreadPriority, Threads};
+
+use callers::CallerWaiting;
+
+pub(crate) mod callers;
 
 /// How long an answer or a copy may wait for its turn.
 pub(crate) const TURN: Duration = Duration::from_millis(ANSWER_AWAITED_MS);
@@ -91,7 +101,45 @@ pub(crate) struct Turn {
 
 /// A place among those that are open. Dropping it gives it back.
 #[derive(Debug)]
-pub(crate) struct Open(#[expect(dead_code, reason = "held, not looked at")] OwnedSemaphorePermit);
+pub(crate) struct Open {
+    /// The place among those of all.
+    _place: OwnedSemaphorePermit,
+    /// The place among those of its principal; `None` where there is no principal with a share.
+    _share: Option<Seat<CompactString>>,
+}
+
+/// Why there is no place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenRefusal {
+    /// All places are taken.
+    All,
+    /// The principal has as many as it may.
+    Share,
+}
+
+/// The places of one kind.
+#[derive(Debug)]
+struct Places {
+    all: Arc<Semaphore>,
+    /// The places that each principal has taken.
+    shares: Arc<Mutex<UseCounts<CompactString>>>,
+}
+
+impl Places {
+    /// Makes `max` places, of which a principal may take `share` at a time.
+    fn new(max: usize, share: u32) -> Self {
+        Self { all: Arc::new(Semaphore::new(max)), shares: Arc::new(Mutex::new(UseCounts::new(share))) }
+    }
+
+    /// Takes a place for the principal for whom this task works.
+    fn take(&self) -> Result<Open, OpenRefusal> {
+        let share = callers::current()
+            .map(|caller| seat(&self.shares, caller).ok_or(OpenRefusal::Share))
+            .transpose()?;
+        let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_| OpenRefusal::All)?;
+        Ok(Open { _place: place, _share: share })
+    }
+}
 
 /// The bounds of work on request. One set for each hub.
 #[derive(Debug)]
@@ -108,11 +156,13 @@ pub(crate) struct Work {
     /// else.
     pub(crate) bodies: Arc<Semaphore>,
     /// The places for open requests.
-    requests: Arc<Semaphore>,
+    requests: Places,
     /// The places for transfers.
-    transfers: Arc<Semaphore>,
+    transfers: Places,
     /// The places for streams.
-    streams: Arc<Semaphore>,
+    streams: Places,
+    /// The principals whose requests wait for turns.
+    callers: Arc<callers::Callers>,
     /// How many bytes of answers and bodies lie in files, bounded by `SPOOL_BYTES_MAX`.
     spooled: AtomicU64,
     /// The threads that do the work, at a lower priority than those that serve sockets.
@@ -137,9 +187,10 @@ impl Default for Work {
             large: so_many(LARGE_ANSWERS_AT_ONCE_MAX),
             pieces: so_many(PIECES_AT_ONCE_MAX),
             bodies: so_many(LARGE_BODIES_AT_ONCE_MAX),
-            requests: so_many(REQUESTS_WAITING_MAX),
-            transfers: so_many(TRANSFERS_OPEN_MAX),
-            streams: so_many(STREAMS_OPEN_MAX),
+            requests: Places::new(REQUESTS_WAITING_MAX, REQUESTS_WAITING_PER_PRINCIPAL_MAX),
+            transfers: Places::new(TRANSFERS_OPEN_MAX, TRANSFERS_OPEN_PER_PRINCIPAL_MAX),
+            streams: Places::new(STREAMS_OPEN_MAX, STREAMS_OPEN_PER_PRINCIPAL_MAX),
+            callers: Arc::default(),
             spooled: AtomicU64::new(0),
             // Without tasks of their own; a runtime has one thread for them at least.
             threads: Threads::new("worker", ThreadPriority::Asked, 1, AT_ONCE),
@@ -161,7 +212,8 @@ impl Work {
         self.files.run(work)
     }
 
-    /// Waits for a turn. Turns are given in the order in which they were asked for. May be cancelled.
+    /// Waits for a turn. Turns are given in the order in which they were asked for; where several principals wait, to one of each in turn.
+    /// May be cancelled.
     pub(crate) async fn turn(&self, task: Task) -> Turn {
         let own = match task {
             Task::Search => Some(&self.searches),
@@ -169,11 +221,16 @@ impl Work {
             Task::Piece => Some(&self.pieces),
             Task::Small => None,
         };
-        // Neither semaphore is ever closed, so both give a permit.
+        let caller = self.callers.of_task();
+        // None of the semaphores is ever closed, so all give a permit.
         let own = match own {
-            Some(own) => Arc::clone(own).acquire_owned().await.ok(),
+            Some(own) => {
+                let _standing = stand(caller.as_ref(), Some(task)).await;
+                Arc::clone(own).acquire_owned().await.ok()
+            }
             None => None,
         };
+        let _standing = stand(caller.as_ref(), None).await;
         let all = Arc::clone(&self.all).acquire_owned().await.ok();
         Turn { _own: own, _all: all }
     }
@@ -183,14 +240,14 @@ impl Work {
         tokio::time::timeout(time, self.turn(task)).await.ok()
     }
 
-    /// Takes a place for one more open request; `None` if all are taken.
-    pub(crate) fn open(&self, guest: OpenKind) -> Option<Open> {
+    /// Takes a place for one more open request of the principal for whom this task works. Fails if all are taken, or all of its share.
+    pub(crate) fn open(&self, guest: OpenKind) -> Result<Open, OpenRefusal> {
         let places = match guest {
             OpenKind::Request => &self.requests,
             OpenKind::Transfer => &self.transfers,
             OpenKind::Stream => &self.streams,
         };
-        Arc::clone(places).try_acquire_owned().ok().map(Open)
+        places.take()
     }
 
     /// Takes room for `bytes` in files; false if there is not so much, of `SPOOL_BYTES_MAX` in all.
@@ -206,6 +263,14 @@ impl Work {
     /// Gives room in files back.
     pub(crate) fn unspool(&self, bytes: u64) {
         self.spooled.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Waits until `caller` may stand in a queue; at once where it has no name.
+async fn stand(caller: Option<&CallerWaiting>, task: Option<Task>) -> Option<SemaphorePermit<'_>> {
+    match caller {
+        Some(caller) => caller.stand(task).await,
+        None => None,
     }
 }
 

@@ -198,12 +198,21 @@ pub const PIECE_BYTES_TARGET: usize = 4 << 20;
 /// Most requests that wait for their turn, or whose answer is being made.
 pub const REQUESTS_WAITING_MAX: usize = 256;
 
+/// Most of them of one principal, where access control is on.
+pub const REQUESTS_WAITING_PER_PRINCIPAL_MAX: u32 = 128;
+
 /// Most answers and imports whose bytes are on their way to a slow peer or from one, and lie in files meanwhile.
 pub const TRANSFERS_OPEN_MAX: usize = 256;
+
+/// Most of them of one principal, where access control is on.
+pub const TRANSFERS_OPEN_PER_PRINCIPAL_MAX: u32 = 128;
 
 /// Most streams of conversations over HTTP, and requests that wait for something to happen. A process may have 1,024 open
 /// files as a rule: half of them.
 pub const STREAMS_OPEN_MAX: usize = 512;
+
+/// Most of them of one principal, where access control is on.
+pub const STREAMS_OPEN_PER_PRINCIPAL_MAX: u32 = 256;
 
 /// Longest body of `POST /v1/conversations/{c}/events`, in bytes. A longer one is refused (413).
 pub const EVENTS_BODY_BYTES_MAX: usize = 16 << 20;

@@ -1,5 +1,6 @@
 //! More than one address or principal may do: each bound is reached by one and costs the other nothing.
 
+use model::limits::STREAMS_OPEN_PER_PRINCIPAL_MAX;
 use serde_json::Value;
 use tests::TestHub;
 use tests::wait::{until, within};
@@ -91,6 +92,35 @@ async fn i7_a_principal_has_so_many_requests_and_sockets_open_and_others_are_not
     until("a socket of it to be welcome", async || {
         let mut wire = greeted(&hub, &ann).await;
         wire.text().await.is_ok_and(|text| text.contains("welcome")).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn i7_one_principal_has_half_of_the_streams_and_others_have_theirs() {
+    let settings = settings();
+    let hub = settings.hub("", &[]).await;
+    let ann = hub.token_for("ann", &["view,publish:*"]).await;
+    let bob = hub.token_for("bob", &["view,publish:*"]).await;
+    assert!(tell(&hub, &ann, "c", "hello").await.status().is_success());
+    let mut streams = Vec::new();
+    for number in 0..STREAMS_OPEN_PER_PRINCIPAL_MAX {
+        let stream = get(&hub, &ann, "/v1/conversations/c/events").await;
+        assert_eq!(stream.status(), 200, "stream {number}");
+        streams.push(stream);
+    }
+    for path in ["/v1/conversations/c/events", "/v1/conversations/c/wait?until=run.end"] {
+        let refused = get(&hub, &ann, path).await;
+        assert!(too_many(&refused), "{path}");
+        let said = refused.text().await.unwrap();
+        let expected =
+            format!("of this principal {STREAMS_OPEN_PER_PRINCIPAL_MAX} streams and waits are open");
+        assert!(said.contains(&expected), "{said}");
+        assert_eq!(get(&hub, &bob, "/v1/conversations/c/events").await.status(), 200);
+    }
+    streams.pop();
+    until("the place of the stream that ended", async || {
+        (get(&hub, &ann, "/v1/conversations/c/events").await.status() == 200).then_some(())
     })
     .await;
 }

@@ -74,7 +74,7 @@ impl<K: Ord + Clone> Drop for Seat<K> {
 }
 
 /// Takes a place; `None` if all are taken.
-pub(super) fn seat<K: Ord + Clone>(among: &Arc<Mutex<UseCounts<K>>>, whose: K) -> Option<Seat<K>> {
+pub(crate) fn seat<K: Ord + Clone>(among: &Arc<Mutex<UseCounts<K>>>, whose: K) -> Option<Seat<K>> {
     among.lock().take(&whose).then(|| Seat { whose, among: Arc::clone(among) })
 }
 

@@ -28,6 +28,11 @@ impl CountedFor {
     pub(crate) fn new(principal: Option<&str>, address: Option<IpAddr>) -> Self {
         Self { principal: principal.map(CompactString::new), address: address.map(household) }
     }
+
+    /// The name of the principal; `None` for who is not admitted.
+    pub(crate) fn principal(&self) -> Option<&CompactString> {
+        self.principal.as_ref()
+    }
 }
 
 /// The bytes of one way. Whoever passes bytes on counts them in lumps: each count takes the lock.

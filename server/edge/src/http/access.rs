@@ -40,6 +40,7 @@ use super::problem::Problem;
 use crate::access::Seat;
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
+use crate::work::callers;
 
 mod counted;
 mod ending;
@@ -323,8 +324,10 @@ async fn served(
     });
     let beginner = counts.as_ref().map(|(counts, whose)| counts.beginner(whose.clone()));
     let rule = beginner.clone().map(|it| -> SharedRule { it });
+    let caller = counts.as_ref().and_then(|(_, whose)| whose.principal().cloned());
+    let answered = callers::on_behalf(caller.clone(), beginning::under(rule, next.run(request)));
     let mut response = tokio::select! {
-        response = beginning::under(rule, next.run(request)) => cut.get().map_or(response, |&denial| told(denial)),
+        response = answered => cut.get().map_or(response, |&denial| told(denial)),
         denial = over() => told(denial),
     };
     // Doors say it in their own forms, without the seconds. An upstream's answer stays as it is.
@@ -339,7 +342,7 @@ async fn served(
     // What is live is as much as others publish, and shared by all who watch it.
     let counts = counts.filter(|_| !is_events);
     fair::sent(counts, response).map(|body| {
-        let over = over();
+        let (over, body) = (over(), callers::body_for(caller, body));
         let ending = Ending::wrap(body, async move {
             // The request goes on as long as its answer does.
             let _seat = seat;

@@ -14,11 +14,14 @@ use std::sync::Arc;
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use model::code::ErrorCode;
-use model::limits::{REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
+use model::limits::{
+    REQUESTS_WAITING_MAX, REQUESTS_WAITING_PER_PRINCIPAL_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX,
+    STREAMS_OPEN_PER_PRINCIPAL_MAX, TRANSFERS_OPEN_MAX, TRANSFERS_OPEN_PER_PRINCIPAL_MAX,
+};
 
 use super::problem::Problem;
 use crate::state::Shared;
-use crate::work::{Open, OpenKind, TURN, Task, Turn, Work};
+use crate::work::{Open, OpenKind, OpenRefusal, TURN, Task, Turn, Work};
 
 /// How many bytes are read from a file at once. Each reading wakes a thread, and each piece is given to the kernel in one
 /// call, during which the thread that serves sockets does nothing else.
@@ -55,13 +58,26 @@ pub(super) fn place(shared: &Shared, guest: OpenKind) -> Result<Open, Problem> {
 
 /// Does the same without the hub's state.
 fn place_in(work: &Work, guest: OpenKind) -> Result<Open, Problem> {
-    let most = match guest {
-        OpenKind::Request => format!("{REQUESTS_WAITING_MAX} requests wait for their turn"),
-        OpenKind::Transfer => format!("{TRANSFERS_OPEN_MAX} large answers and imports are on their way"),
-        OpenKind::Stream => format!("{STREAMS_OPEN_MAX} streams and waits are open"),
-    };
-    let detail = || format!("{most} already; try again when one of them is over");
-    work.open(guest).ok_or_else(|| Problem::busy(detail()))
+    work.open(guest).map_err(|refusal| {
+        let (all, share, what) = match guest {
+            OpenKind::Request => {
+                (REQUESTS_WAITING_MAX, REQUESTS_WAITING_PER_PRINCIPAL_MAX, "requests wait for their turn")
+            }
+            OpenKind::Transfer => (
+                TRANSFERS_OPEN_MAX,
+                TRANSFERS_OPEN_PER_PRINCIPAL_MAX,
+                "large answers and imports are on their way",
+            ),
+            OpenKind::Stream => {
+                (STREAMS_OPEN_MAX, STREAMS_OPEN_PER_PRINCIPAL_MAX, "streams and waits are open")
+            }
+        };
+        let most = match refusal {
+            OpenRefusal::All => format!("{all} {what}"),
+            OpenRefusal::Share => format!("of this principal {share} {what}"),
+        };
+        Problem::busy(format!("{most} already; try again when one of them is over"))
+    })
 }
 
 impl Making {

@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::commands::carry_out;
 use crate::http::hubs::command::{self, CommandRoute};
 use crate::state::Shared;
+use crate::work::callers;
 use hub::beginning::{self, SharedRule};
 use hub::{Outbox, wire};
 
@@ -65,7 +66,10 @@ async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<G
         let done = match command::command(&shared, &who, &conversation, command).await {
             CommandRoute::There(done) => done,
             CommandRoute::Here(command) => {
-                beginning::under(rule, carry_out(&shared, who.name(), &conversation, *command)).await
+                // Without a rule nothing is counted: access control is off.
+                let caller = rule.is_some().then(|| who.name().into());
+                let done = carry_out(&shared, who.name(), &conversation, *command);
+                callers::on_behalf(caller, beginning::under(rule, done)).await
             }
         };
         let answer = match done {
