@@ -8,7 +8,7 @@
 //! and `agents`. It decodes nothing by hand (`dialects`), contains no SQL, and names no HTTP client
 //! (`upstream`, `client`).
 //!
-//! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → [`tls`], [`access`], [`redaction`] (who comes in, and
+//! Reading order: [`Config`] → `state` (what all parts share) → `inbound` (what all who answer requests share) → `app` (listening, draining) → [`tls`], [`access`], [`redaction`] (who comes in, and
 //! what of it is struck) → `http` (the API, and in `http/compat` the doors for clients of other servers, with `door`, `threads`, `shelf` and `failures`;
 //! `page_files` has the page) and `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links
 //! show) → `proxy` (recorded calls) → `sink`, `traces`, `retention` → `sharing`, `peers`, `balance` (several hubs on one log) → `work` and
@@ -31,6 +31,8 @@ mod failures;
 mod fork;
 mod frozen;
 mod http;
+mod inbound;
+mod log_choice;
 mod metrics;
 mod page_files;
 mod peers;
@@ -43,6 +45,7 @@ mod shelf;
 #[cfg(test)]
 mod simulation;
 mod sink;
+mod sockets;
 mod state;
 mod threads;
 pub mod tls;
@@ -52,15 +55,15 @@ mod ws;
 
 pub use access::AccessConfig;
 pub use balance::Overload;
-pub use config::{Config, LogChoice};
+pub use config::Config;
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_WITHOUT_AGENT_NAME, DoorSettings, HangUp};
 pub use http::help::help_texts;
+pub use log_choice::{LogChoice, LogNotOpened, open_log};
 pub use page_files::PageFiles;
 pub use redaction::Redaction;
 pub use retention::Retain;
 pub use sharing::{PeersConfig, PeersError};
 pub use sink::{FileTarget, Flush, Sink, Target};
-pub use state::{LogNotOpened, open_log};
 pub use tls::TlsFiles;
 
 /// Why the hub did not serve, or not to a good end.

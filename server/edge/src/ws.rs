@@ -20,8 +20,8 @@ use tokio::net::TcpStream;
 
 use crate::http::access::{Greeting, fair};
 use crate::http::hubs::known::FromHub;
-use crate::http::patience::Patient;
-use crate::http::problem::Problem;
+use crate::inbound::patience::Patient;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 mod accept;

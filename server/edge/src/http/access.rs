@@ -14,7 +14,6 @@
 //! A request that is admitted is served only as long as its token, session or link holds: its body and its
 //! answer end within a second or two of a revocation (see `ending`).
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
 
 use access::audit::AuditedAction;
@@ -30,14 +29,15 @@ use compact_str::CompactString;
 use event_log::blocking;
 use hub::SeenRows;
 use hub::beginning::{self, SharedRule};
+use model::ConversationId;
 use model::code::ErrorCode;
-use model::{ConversationId, Envelope, Mask, PublisherId};
 
-use super::guard;
 use super::hubs::known::FromHub;
-use super::passed::FromUpstream;
-use super::problem::Problem;
 use crate::access::Seat;
+use crate::inbound::caller::{Caller, Peer, TOKEN};
+use crate::inbound::guard;
+use crate::inbound::passed::FromUpstream;
+use crate::inbound::problem::Problem;
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
@@ -58,12 +58,8 @@ use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
 pub(crate) use opening::{follow, follow_anyway};
 pub(crate) use provider::{begin_login, end_login};
-pub(crate) use proxied::KeyPlace;
 pub(crate) use shares::{share, shares, unshare};
 pub(crate) use whoami::whoami;
-
-/// The header with the token of a call through the proxy.
-pub(crate) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
 
 /// The path of sockets.
 const SOCKET: &str = "/v1/ws";
@@ -71,56 +67,10 @@ const SOCKET: &str = "/v1/ws";
 /// The beginning of the proxy's paths.
 const PROXY: &str = "/proxy/";
 
-/// How a connection came in. Every request has it as an extension.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer {
-    /// The address of the peer.
-    pub(crate) address: IpAddr,
-    /// Whether the hub itself speaks TLS with the peer.
-    pub(crate) is_tls: bool,
-}
-
-impl Default for Peer {
-    fn default() -> Self {
-        Self { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_tls: false }
-    }
-}
-
-/// Whoever sends a request; everybody while access control is off. [`admit`] puts it into the request, and a
-/// handler extracts it. Extraction fails with `internal` on a route that needs no known caller, such as the
-/// socket.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller(pub(crate) Arc<Principal>);
-
 /// Whoever opens a socket, if its request says so by a header or a cookie; otherwise the socket says it in
 /// `hello`.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting(pub(crate) Option<Admission>);
-
-impl Caller {
-    /// Fails with `forbidden` if the caller does not have `right` on `conversation`, whether that exists or
-    /// not.
-    pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
-        if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
-    }
-
-    /// Fails with `publish_not_granted` for a publisher id or a kind of events that the caller's grants on `conversation` are not about, and with `forbidden`
-    /// if there are none.
-    pub(crate) fn publishes(
-        &self,
-        conversation: &ConversationId,
-        publisher: Option<&PublisherId>,
-        events: &[Envelope],
-    ) -> Result<(), Problem> {
-        let checked = self.0.publishes(conversation.as_str(), publisher.map(PublisherId::as_str), events);
-        checked.map_err(|denial| Problem::new(denial.code(), denial.to_string()))
-    }
-
-    /// What is hidden from the caller by its role; `None` if nothing is.
-    pub(crate) fn mask(&self) -> Option<&Arc<Mask>> {
-        self.0.mask()
-    }
-}
 
 /// The rows of the list that `principal` may see, and how; `None` for all of them, as they are.
 pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
@@ -130,46 +80,6 @@ pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
     }
     let is_seen = move |id: &ConversationId| principal.may(Right::View, id.as_str());
     Some(SeenRows::new(is_seen).masked(mask))
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        of(parts)
-    }
-}
-
-/// The caller that [`admit`] has found.
-fn of(parts: &Parts) -> Result<Caller, Problem> {
-    let known = parts.extensions.get::<Caller>().cloned();
-    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "the request was not authenticated"))
-}
-
-/// Fails with `forbidden` if the caller may not publish what a call through the proxy records: to `named`, or
-/// anywhere if the call names no conversation, since then the joiner decides where it belongs.
-pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Result<(), Problem> {
-    let Caller(principal) = of(parts)?;
-    let may = match named {
-        Some(named) => principal.may(Right::Publish, named.as_str()),
-        None => principal.may_everywhere(Right::Publish),
-    };
-    if may {
-        return Ok(());
-    }
-    let detail = match named {
-        Some(_) => "this principal may not publish there",
-        None => {
-            "this principal may publish to some conversations only, so the call must name one: Fanlight-Conversation"
-        }
-    };
-    Err(Problem::new(ErrorCode::Forbidden, detail))
-}
-
-impl From<Denial> for Problem {
-    fn from(denial: Denial) -> Self {
-        Self::new(denial.code(), denial.to_string())
-    }
 }
 
 /// What the route of a request needs and shows, and as what it counts, from the table `access::routes`. `None` for a route or method
@@ -258,7 +168,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     let (seat, body) =
         match fair::let_through(&shared, (need, shows, act), (&parts, body), Some(&*admission.principal)) {
             Ok(through) => through,
-            Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
+            Err(problem) => return proxy::told(&shared.proxy, &parts.uri, problem).into_response(),
         };
     let told = noting::of_request(&shared.gate, (need, shows), &parts, (&principal, named.as_deref()));
     parts.extensions.insert(Caller(principal));
@@ -451,7 +361,7 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     };
     // Only whoever is let in may learn which upstreams there are.
     let problem = match who {
-        Some(_) => proxy::told(shared, &parts.uri, problem),
+        Some(_) => proxy::told(&shared.proxy, &parts.uri, problem),
         None => proxy::told_to_anybody(&parts.uri, problem),
     };
     let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), who);

@@ -9,8 +9,8 @@ use event_log::blocking;
 use model::code::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::params::Query;
-use super::problem::Problem;
+use crate::inbound::params::Query;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// Entries in one answer, unless the request says less.

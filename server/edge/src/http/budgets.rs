@@ -9,7 +9,7 @@ use model::code::ErrorCode;
 use model::event::Cost;
 use serde::Serialize;
 
-use super::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use event_log::clock;
 

@@ -11,11 +11,11 @@ use model::command::{Command, CommandAction, Done};
 use model::limits::{COMMAND_BYTES_MAX, COMMAND_WITH_FILES_BYTES_MAX};
 use serde::Serialize;
 
-use super::access::Caller;
 use super::body;
-use super::params::{self, Path};
-use super::problem::Problem;
 use crate::commands;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::{AgentRow, StartError};
@@ -35,7 +35,7 @@ pub(crate) async fn command(
     let body = body::plain(request, COMMAND_WITH_FILES_BYTES_MAX).await?.join();
     let command = read(&body)?;
     frames::commanded(&principal, conversation.as_str(), &command.action)?;
-    Ok(commands::carry_out(&shared, principal.name(), &conversation, command).await.map(Json)?)
+    Ok(commands::carry_out(&shared.commands, principal.name(), &conversation, command).await.map(Json)?)
 }
 
 /// Reads a command. Without the contents of its files it has at most `COMMAND_BYTES_MAX` bytes: `too_large` otherwise.

@@ -16,8 +16,6 @@
 //! `attended` (callers that hang up), `history` and `caller` (what most requests have in common), then one
 //! file or folder for each door.
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -33,8 +31,9 @@ use serde_json::Value;
 
 use super::body;
 use super::conversations::HttpViewer;
-use super::params;
 use crate::door::DEFAULT_DOOR;
+use crate::http::AppState;
+use crate::inbound::params;
 use crate::state::Shared;
 use agents::Answer;
 use agents::Refusal;
@@ -176,7 +175,7 @@ impl Begun {
 /// The routes of the doors below `/compat`. The routes of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are
 /// with the routes of the API. Each
 /// route needs a line in `server/access/src/routes.rs`, otherwise it does not serve.
-pub(crate) fn routes() -> Router<Arc<Shared>> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .route("/compat/bernard/v1/chat/completions", post(openai::bernard))
         .route("/compat/bernard/v1/models", get(openai::models))

@@ -20,10 +20,11 @@ use model::until::{Until, UntilWatch};
 use model::{ConversationId, Mask, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
 
-use super::access::{Caller, seen_rows};
-use super::params::{self, Path, Query};
-use super::problem::Problem;
+use super::access::seen_rows;
 use super::spool::{Spool, place, spooled, turn};
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::{OpenKind, Task};
 use hub::Conversation;

@@ -26,13 +26,13 @@ use model::code::ErrorCode;
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
 
-use super::access::Caller;
 use super::conversations::{HttpViewer, find};
-use super::params::{self, Path, Query};
-use super::problem::Problem;
 use super::selection::LensQuery;
 use super::spool::{Spool, place, turn};
 use super::sse;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
 use crate::peers;
 use crate::state::Shared;
 use crate::work::{OpenKind, Task};
@@ -108,7 +108,7 @@ pub(crate) async fn several(
     let positions = after.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     for (name, have) in all("conversation").zip(positions) {
         // One that another hub has is followed.
-        let followed = peers::prepare(&shared, &params::conversation(name)?, have).await;
+        let followed = peers::prepare(&shared.ownership, &params::conversation(name)?, have).await;
         followed.map_err(|why| Problem::new(ErrorCode::Elsewhere, why))?;
     }
     let viewers = viewers(&shared, &caller, all("conversation"))?;

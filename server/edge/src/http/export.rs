@@ -27,12 +27,12 @@ use model::code::ErrorCode;
 use model::limits::PIECE_BYTES_TARGET;
 use model::{Envelope, Seq, View};
 
-use super::access::Caller;
 use super::conversations::{find, masked, tag, unchanged};
 use super::import;
-use super::params::{Path, Query};
-use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{Path, Query};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::{Open, OpenKind, Task, Turn};
 use hub::Conversation;

@@ -21,9 +21,9 @@ use event_log::{Dimension, MeasureQuery, clock};
 use model::limits::SERIES_STEPS_MAX;
 use serde::Deserialize;
 
-use super::params::Query;
-use super::problem::Problem;
 use super::search::asked;
+use crate::inbound::params::Query;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 mod metric;

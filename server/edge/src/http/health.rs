@@ -9,8 +9,8 @@ use axum::response::{IntoResponse as _, Response};
 use event_log::{Health, LogFigures, LostCommits, WriteFault};
 use model::code::ErrorCode;
 
-use super::problem::Problem;
 use super::search;
+use crate::inbound::problem::Problem;
 use crate::metrics;
 use crate::state::Shared;
 use event_log::{Measured, clock};

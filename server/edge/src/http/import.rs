@@ -24,9 +24,9 @@ use serde_json::value::RawValue;
 
 use super::body;
 use super::native::EventsReceipt;
-use super::params::{self, Path};
-use super::problem::Problem;
 use super::spool::{place, turn};
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::{OpenKind, Task};
 use hub::{History, ImportError};

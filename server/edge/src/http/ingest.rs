@@ -27,10 +27,10 @@ use model::frame::Durability;
 use model::{ConversationId, Position, RunId};
 use serde::Serialize;
 
-use super::access::Caller;
 use super::body;
-use super::params::{self, Path};
-use super::problem::Problem;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use event_log::clock;
 use hub::{Attendant, Publication, beginning};

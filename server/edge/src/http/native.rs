@@ -23,10 +23,10 @@ use model::{ConversationId, Envelope};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::access::Caller;
 use super::body::{self, Waiting};
-use super::params::{self, Path};
-use super::problem::Problem;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use hub::{Appended, FrameNumbering, Publication, beginning};
 

@@ -15,7 +15,7 @@ use model::code::ErrorCode;
 use parking_lot::Mutex;
 use rust_embed::EmbeddedFile;
 
-use super::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::page_files::PageFiles;
 use crate::state::Shared;
 

@@ -10,11 +10,11 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 
-use super::access::Caller;
 use super::conversations::find;
-use super::params::Path;
-use super::problem::Problem;
 use super::spool::{Spool, turn};
+use crate::inbound::caller::Caller;
+use crate::inbound::params::Path;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::Task;
 

@@ -20,11 +20,11 @@ use model::mask::Hideable;
 use model::{ConversationId, Mask};
 use serde::{Deserialize, Serialize};
 
-use super::access::Caller;
 use super::conversations::ArchivedRows;
-use super::params::Query;
-use super::problem::Problem;
 use super::spool::place;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::Query;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::{OpenKind, Task};
 

@@ -16,7 +16,7 @@ use futures_util::stream;
 use model::code::ErrorCode;
 use model::limits::{REQUESTS_WAITING_MAX, SPOOL_MEMORY_BYTES, STREAMS_OPEN_MAX, TRANSFERS_OPEN_MAX};
 
-use super::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::{Open, OpenKind, TURN, Task, Turn, Work};
 

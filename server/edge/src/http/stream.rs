@@ -28,9 +28,9 @@ use serde::Deserialize;
 
 use super::body;
 use super::conversations::HttpViewer;
-use super::params::{self, Path, Query};
-use super::problem::Problem;
 use super::spool::{Spool, place as open, spooled, turn, waiting};
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use crate::work::{Open, OpenKind, Task};
 
@@ -58,7 +58,7 @@ pub(crate) struct StreamPath {
 /// or a turn; 503 while the hub drains.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
-    reader: super::access::Caller,
+    reader: crate::inbound::caller::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
@@ -72,7 +72,7 @@ pub(crate) async fn get(
 /// count, for clients that name them there.
 pub(crate) async fn post(
     State(shared): State<Arc<Shared>>,
-    reader: super::access::Caller,
+    reader: crate::inbound::caller::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
     body: Body,

@@ -16,8 +16,8 @@ use model::code::ErrorCode;
 use model::limits::EXPORT_BYTES_MAX;
 
 use super::body;
-use super::params;
-use super::problem::Problem;
+use crate::inbound::params;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// Publishes the spans in the body, at most `EXPORT_BYTES_MAX` bytes, packed and unpacked. The answer, in the
@@ -36,7 +36,7 @@ pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) ->
     let (rejected, message, ticket) = blocking(|| {
         let body = if is_packed { unpacked(&body)?.into() } else { body };
         let export = otlp::read(encoding, &body).map_err(|error| Problem::bad_request(error.to_string()))?;
-        let taken = shared.traces.take(&shared, export.spans, durability);
+        let taken = shared.traces.take(export.spans, durability);
         let mut message = export.message;
         if taken.rejected > 0 && message.is_empty() {
             message = String::from("a trace has more spans than the limit");

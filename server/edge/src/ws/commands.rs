@@ -65,7 +65,7 @@ async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<G
         let done = match command::command(&shared, &who, &conversation, command).await {
             CommandRoute::There(done) => done,
             CommandRoute::Here(command) => {
-                beginning::under(rule, carry_out(&shared, who.name(), &conversation, *command)).await
+                beginning::under(rule, carry_out(&shared.commands, who.name(), &conversation, *command)).await
             }
         };
         let answer = match done {

@@ -74,14 +74,14 @@ async fn work(shared: Arc<Shared>, line: Arc<PublisherLine>, mut frames: Receive
     while let Some(frame) = frames.recv().await {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match peers::owner(&shared, &frame.conv, Purpose::Make).await {
+            match peers::owner(&shared.ownership, &frame.conv, Purpose::Make).await {
                 Ok(Owner::Here) => {
                     line.give_back(frame);
                     break;
                 }
                 Ok(Owner::Elsewhere(address)) => {
                     let reply = line.reply(frame.id);
-                    peers.publish(&shared, &address, frame, reply).await;
+                    peers.publish(&shared.ownership, &address, frame, reply).await;
                     break;
                 }
                 Err(error) => tracing::debug!(%error, "the owner of a conversation cannot be found"),

@@ -13,10 +13,10 @@ use compact_str::CompactString;
 use model::format::counted as counted_with_noun;
 
 use super::counted::{OverQuotaBody, counted};
-use super::{Peer, TOKEN};
 use crate::access::{Counted, CountedFor, Seat};
 use crate::http::hubs::known::FromHub;
-use crate::http::problem::Problem;
+use crate::inbound::caller::{Peer, TOKEN};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// The address for which something is counted. Behind a named proxy it is the last that the proxy has added

@@ -7,8 +7,8 @@ use axum::http::HeaderName;
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
 
-use super::Peer;
 use crate::access::{GROUPS_CLAIM, USER_CLAIM};
+use crate::inbound::caller::Peer;
 use crate::state::Shared;
 
 /// Most groups of one user that are looked at; the others are ignored.

@@ -22,10 +22,11 @@ use axum::response::{IntoResponse as _, Response};
 use event_log::blocking;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::{Peer, channel, fair};
+use super::{channel, fair};
 use crate::http::body;
 use crate::http::markup::{self, escaped};
-use crate::http::problem::Problem;
+use crate::inbound::caller::Peer;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// The largest form that is read, in bytes.

@@ -23,7 +23,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::login::{again, leave, peer, problem, to, word};
 use super::{Greeting, channel, fair, link_pages};
-use crate::http::params::{self, Path};
+use crate::inbound::params::{self, Path};
 use crate::state::Shared;
 
 /// The query of an address that a browser loads again, so that it does so once.

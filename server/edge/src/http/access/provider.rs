@@ -25,7 +25,7 @@ use serde::Deserialize;
 use super::login::{self, LedBy, again, is_path, peer, to};
 use super::{channel, fair};
 use crate::access::LoginFault;
-use crate::http::params::Query;
+use crate::inbound::params::Query;
 use crate::state::Shared;
 
 /// The query of a browser that begins a login.

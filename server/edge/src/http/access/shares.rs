@@ -24,13 +24,13 @@ use model::{ConversationId, MessageId, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Caller;
 use crate::access::ShareFault;
 use crate::frozen::{self, CopyKind, NewCopy};
 use crate::http::hubs::asked::at_home;
-use crate::http::params::{self, Path, Query};
-use crate::http::problem::Problem;
 use crate::http::{body, conversations};
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use event_log::clock;
 
@@ -237,7 +237,7 @@ async fn copy_for<'a>(
     }
     at_home(shared, &wanted.conversation, Purpose::Find).await?;
     let conversation = conversations::find(shared, wanted.conversation.as_str()).await?;
-    Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone(), kind).await?))
+    Ok(Some(frozen::freeze(&shared.copies, &conversation, wanted.turn.clone(), kind).await?))
 }
 
 /// Revokes the new frozen link with this id if what it shows was deleted while the copy was made: whoever deleted it did not know the link.

@@ -8,9 +8,10 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
-use super::{Caller, shares};
-use crate::http::params::{self, Query};
-use crate::http::problem::Problem;
+use super::shares;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Query};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// The query of `GET /v1/access`.

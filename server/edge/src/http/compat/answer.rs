@@ -19,9 +19,9 @@ use model::event::Kind;
 use model::view::TopItem;
 
 use super::{Attended, Begun, TurnRequest, begin};
-use crate::http::problem::Problem;
 use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::ag_ui_messages;

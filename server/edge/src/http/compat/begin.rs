@@ -103,7 +103,11 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
                     let at = seq_before(shared, &found, &item).await?;
                     let cut = ForkPlace { at: Some(at), ..ForkPlace::default() };
                     // A fork before the first event would have nothing in it.
-                    let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
+                    let into = if at == 0 {
+                        fresh(&agent)
+                    } else {
+                        fork(&shared.fanout, &shared.work, &found, cut, None).await
+                    };
                     (into?, from)
                 }
             }

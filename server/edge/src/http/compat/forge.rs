@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 
 use super::answer::{DoorRequest, answer};
 use super::{Thread, TurnRequest, behind, caller, history, object, of_header, read, sampling};
-use crate::http::problem::Problem;
+use crate::http::AppState;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::{Spoken, Terms};
@@ -34,7 +35,7 @@ mod models;
 const OF_THE_AGENT: [&str; 3] = ["use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
 
 /// The routes below `/compat/forge`.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/compat/forge/chat/stream", post(chat))
         .route("/compat/forge/health", get(health))

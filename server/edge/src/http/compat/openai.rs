@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, AnswerStyle, told, with_left_out};
 use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read, sampling};
-use crate::http::params::Path;
+use crate::inbound::params::Path;
 use crate::state::Shared;
 use agents::{Refusal, Terms};
 

@@ -23,7 +23,7 @@ use super::answer::{DoorRequest, answer};
 use super::{
     Extent, Thread, TurnRequest, behind, caller, history, object, of_header, of_thread, read, sampling,
 };
-use crate::http::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::Terms;

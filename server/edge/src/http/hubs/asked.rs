@@ -18,7 +18,7 @@ use model::code::ErrorCode;
 use model::{ConversationId, RunId};
 use parking_lot::Mutex;
 
-use super::super::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::peers;
 use crate::state::Shared;
 
@@ -88,7 +88,7 @@ pub(crate) async fn at_home(
     if shared.peers.is_none() || ASKED.try_with(|asked| asked.is_passed_on).unwrap_or(true) {
         return Ok(());
     }
-    let owner = peers::owner(shared, conversation, purpose).await.map_err(Problem::from)?;
+    let owner = peers::owner(&shared.ownership, conversation, purpose).await.map_err(Problem::from)?;
     if owner == Owner::Here { Ok(()) } else { Err(go_to(conversation, None)) }
 }
 

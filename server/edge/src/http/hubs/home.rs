@@ -16,7 +16,7 @@ use crate::state::Shared;
 pub(super) async fn of(shared: &Shared, parts: &mut Parts) -> Option<ConversationId> {
     let path = parts.uri.path();
     if path.starts_with("/proxy/") {
-        return proxy::home(shared, parts);
+        return proxy::home(&shared.proxy, parts);
     }
     if path == "/v1/traces" {
         // Spans of one trace come in requests of several programs, so one hub joins all of them.

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use access::{Grant, Hash, Principal, Secret, SecretKind};
+use access::{Grant, Principal, Secret, SecretKind};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -22,7 +22,8 @@ use model::code::ErrorCode;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use super::super::problem::Problem;
+use crate::inbound::caller::PassedToken;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// The header that says for whom another hub asks.
@@ -54,16 +55,6 @@ pub(super) struct PassedFor {
 /// into the request as an extension; nobody else can.
 #[derive(Debug, Clone)]
 pub(crate) struct FromHub(pub(crate) Option<Arc<Principal>>);
-
-/// The token of a call through the proxy that another hub has passed on, where it says which upstreams may be called.
-/// [`recognise`] puts it into the request as an extension; nobody else can.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct PassedToken {
-    /// The hash of the token, by which this hub finds it among its own.
-    pub(crate) hash: Hash,
-    /// Whether it stood in the place of the vendor's key.
-    pub(crate) in_place: bool,
-}
 
 /// A principal, as one hub tells it to another: the JSON of the header. The grants are believed as they are,
 /// since only who has the token of the hubs can send them.

@@ -33,13 +33,13 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use upstream::{Api, Egress, SendError, Sender, Upstream};
 
-use super::super::access::{Caller, KeyPlace};
 use super::super::compat;
-use super::super::passed::FromUpstream;
-use super::super::problem::Problem;
 use super::asked::{self, Asker, Elsewhere};
 use super::home;
-use super::known::{CONTINUES, FOR, FromHub, ON_BEHALF, ORIGIN, PassedFor, PassedToken, TOKEN, on_behalf};
+use super::known::{CONTINUES, FOR, FromHub, ON_BEHALF, ORIGIN, PassedFor, TOKEN, on_behalf};
+use crate::inbound::caller::{Caller, KeyPlace, PassedToken};
+use crate::inbound::passed::FromUpstream;
+use crate::inbound::problem::Problem;
 use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
 use crate::proxy;
 use crate::sharing::{OpenRequest, PassedBody, Peers};
@@ -112,7 +112,7 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
         Some(home) => match to_owner(&shared, &home, &principal, (parts, body)).await {
             Ok(PassOutcome::There(response)) => return response,
             Ok(PassOutcome::Here(parts, body)) => (*parts, body),
-            Err(problem) => return proxy::told(&shared, &uri, problem).into_response(),
+            Err(problem) => return proxy::told(&shared.proxy, &uri, problem).into_response(),
         },
     };
     if !home::is_door(uri.path()) {
@@ -185,7 +185,7 @@ async fn is_here(
     conversation: &ConversationId,
     purpose: Purpose,
 ) -> Result<(), Problem> {
-    match owner_now(shared, conversation, purpose).await? {
+    match owner_now(&shared.ownership, conversation, purpose).await? {
         Owner::Here => Ok(()),
         Owner::Elsewhere(_) => {
             Err(Problem::new(ErrorCode::Elsewhere, "this hub does not have the conversation"))
@@ -237,7 +237,7 @@ pub(super) async fn to_owner(
 ) -> Result<PassOutcome, Problem> {
     let purpose = purpose(&parts);
     let Some(peers) = &shared.peers else { return Ok(PassOutcome::Here(Box::new(parts), body)) };
-    let mut address = match owner(shared, conversation, purpose).await? {
+    let mut address = match owner(&shared.ownership, conversation, purpose).await? {
         Owner::Here => return Ok(PassOutcome::Here(Box::new(parts), body)),
         Owner::Elsewhere(address) => address,
     };
@@ -258,7 +258,9 @@ pub(super) async fn to_owner(
         let request = peers.request(&address, &parts, body, (Some(conversation), principal, token))?;
         let answer = async {
             match &socket {
-                Some(socket) => proxy::open_there(shared, &address, request, (socket.clone(), &parts)).await,
+                Some(socket) => {
+                    proxy::open_there(&shared.proxy, &address, request, (socket.clone(), &parts)).await
+                }
                 None => peers.send(&address, request).await,
             }
         };
@@ -285,7 +287,7 @@ pub(super) async fn to_owner(
             return Err(unreachable(&why));
         }
         tokio::time::sleep(AGAIN).await;
-        address = match owner(shared, conversation, purpose).await? {
+        address = match owner(&shared.ownership, conversation, purpose).await? {
             Owner::Here => {
                 let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
                 socket.map(|socket| parts.extensions.insert(socket));
@@ -315,7 +317,7 @@ async fn moved(
 ) {
     loop {
         tokio::time::sleep(look_every).await;
-        match owner_now(shared, conversation, Purpose::Find).await {
+        match owner_now(&shared.ownership, conversation, Purpose::Find).await {
             Ok(Owner::Elsewhere(now)) if now == *address => {}
             // The database is away: that says nothing of the other hub.
             Err(_) => {}

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::http::compat::{behind, object, read};
-use crate::http::params::Path;
-use crate::http::problem::Problem;
+use crate::inbound::params::Path;
+use crate::inbound::problem::Problem;
 use crate::shelf::{Change, Model, PROVIDER, Power, no_provider};
 use crate::state::Shared;
 use agents::Refusal;

@@ -15,7 +15,7 @@ use super::DoorName;
 use super::fault::Fault;
 use super::wire::body;
 use crate::http::compat::behind;
-use crate::http::params::Path;
+use crate::inbound::params::Path;
 use crate::state::Shared;
 
 /// Most assistants in one answer; a request may ask for less.

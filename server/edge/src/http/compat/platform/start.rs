@@ -243,7 +243,14 @@ async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<C
     if at == 0 {
         return Ok(fresh(branch.conversation.id().as_str())?);
     }
-    Ok(fork(shared, &branch.conversation, ForkPlace { at: Some(at), ..ForkPlace::default() }, None).await?)
+    Ok(fork(
+        &shared.fanout,
+        &shared.work,
+        &branch.conversation,
+        ForkPlace { at: Some(at), ..ForkPlace::default() },
+        None,
+    )
+    .await?)
 }
 
 /// Passes the answers of a request on to the calls of the newest running run that wait. Fails with 409 if

@@ -20,7 +20,7 @@ use super::wire::{body, metadata};
 use crate::fork::{ForkPlace, fork};
 use crate::http::compat::of_thread;
 use crate::http::hubs::asked;
-use crate::http::params::Path;
+use crate::inbound::params::Path;
 use crate::state::Shared;
 use crate::threads::Row;
 
@@ -174,7 +174,8 @@ pub(super) async fn copy(
     asked::at_home(&shared, &into, Purpose::Make).await?;
     match thread.head() {
         Some(head) => {
-            fork(&shared, &head.conversation, ForkPlace::default(), Some(into.clone())).await?;
+            fork(&shared.fanout, &shared.work, &head.conversation, ForkPlace::default(), Some(into.clone()))
+                .await?;
         }
         None if known.is_none() => return Err(Fault::unknown(format!("Thread {name:?} not found"))),
         None => {}
