@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use event_log::Health;
+use event_log::{EventLog, Health};
 use redact::Redactor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -94,6 +94,17 @@ impl Shared {
         let address = config.peers.as_ref().map(PeersConfig::address);
         let log = open_log_as(&config.log, address)?;
         gate.share_through(&log)?;
+        Ok(Self::over(log, config, gate, tls, redactor))
+    }
+
+    /// Makes a hub over `log`, which is open. Starts no tasks.
+    pub(crate) fn over(
+        log: Arc<dyn EventLog>,
+        config: Config,
+        gate: Gate,
+        tls: Option<Tls>,
+        redactor: Option<Arc<Redactor>>,
+    ) -> Arc<Self> {
         let peers = config.peers.as_ref().map(Peers::new).map(Arc::new);
         let patience = OrphanTimeouts::of(config.stalled_after, config.interrupted_after);
         let forge = Shelf::new(&config.log, &log);
@@ -132,7 +143,7 @@ impl Shared {
         let links_folder = config.log.file("shares.json").and_then(|file| Some(file.parent()?.to_owned()));
         let copies = Copies::new(Arc::clone(&ownership), Arc::clone(&gate), Arc::clone(&work), links_folder);
         let balance = Balance::new(config.overload);
-        Ok(Arc::new(Self {
+        Arc::new(Self {
             config: Arc::new(config),
             gate,
             tls,
@@ -156,7 +167,7 @@ impl Shared {
             moves,
             balance,
             copies: Arc::new(copies),
-        }))
+        })
     }
 
     /// Wakes all sockets whenever the log stops or resumes writing, so that each tells its client. Never
