@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! listener ─▶ entry (bounds, TLS) ─▶ connection: HTTP/1.1; over TLS also http2
-//!    ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
+//!    ─▶ request_span: the trace ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
 //! beside: list, deadlines of sockets, upkeep, orphans, presence, health, access, retention, sinks, spans, rows
 //! end: shutdown ─▶ drain ─▶ agents' tools, proxy, spans, log are closed
 //! ```
@@ -39,6 +39,7 @@ use crate::inbound::caller::Peer;
 use crate::inbound::guard;
 use crate::inbound::patience::Patient;
 use crate::inbound::problem::Problem;
+use crate::inbound::request_span;
 use crate::state::Shared;
 use crate::ws;
 use crate::{frozen, peers, proxy, retention, sink, traces};
@@ -337,6 +338,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .layer(from_fn_with_state(Arc::clone(shared), access::admit))
         .layer(from_fn_with_state(Arc::clone(shared), hubs::known::recognise))
         .layer(from_fn_with_state(Arc::clone(&shared.config), guard::guard))
+        .layer(request_span::layer())
         .with_state(AppState::of(shared))
 }
 

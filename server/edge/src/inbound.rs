@@ -10,3 +10,4 @@ pub(crate) mod params;
 pub(crate) mod passed;
 pub(crate) mod patience;
 pub(crate) mod problem;
+pub(crate) mod request_span;

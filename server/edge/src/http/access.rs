@@ -38,6 +38,7 @@ use crate::inbound::caller::{Caller, Peer, TOKEN};
 use crate::inbound::guard;
 use crate::inbound::passed::FromUpstream;
 use crate::inbound::problem::Problem;
+use crate::inbound::request_span;
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
@@ -161,6 +162,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     };
     let named = conversation(&mut parts).await;
     let principal = on_behalf(&parts).unwrap_or_else(|| Arc::clone(&admission.principal));
+    request_span::note_principal(principal.name());
     let is_met = need.met_by(&principal, named.as_deref());
     if let Err(denial) = is_met.and_then(|()| shows.serves(&principal)) {
         return refused(&shared, &parts, Some(&principal), denial);
@@ -188,6 +190,9 @@ async fn opened(
     admission: Option<Admission>,
     next: Next,
 ) -> Response {
+    if let Some(known) = &admission {
+        request_span::note_principal(known.principal.name());
+    }
     let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), None);
     let body = match fair::let_through(shared, (Need::Nothing, Shows::Nothing, None), (&parts, body), None) {
         Ok((_no_seat, body)) => body,
