@@ -2,7 +2,7 @@
 //! whole page.
 //!
 //! ```text
-//! App ─┬─ Store, Groups, Beside          contexts of all components
+//! App ─┬─ Store, Groups, ComparedStore   contexts of all components
 //!      ├─ Navigation ⇄ address bar       which conversation, wall, or new one; how it is looked at
 //!      ├─ settle, look                   what is opened if the address names nothing; what it asks for
 //!      ├─ speak, keys, drop, prefetch    screen readers, keyboard, dropped files, modules
@@ -17,7 +17,7 @@ use model::ConversationId;
 use model::event::RunStatus;
 
 use crate::browser;
-use crate::components::{Beside, Groups, title};
+use crate::components::{ComparedStore, Groups, title};
 use crate::drop;
 use crate::keys;
 use crate::link::Status;
@@ -53,7 +53,7 @@ fn App() -> impl IntoView {
     let store = Store::new(is_bare);
     provide_context(store);
     provide_context(Groups::of(store));
-    provide_context(Beside(store.beside()));
+    provide_context(ComparedStore(store.beside()));
     let navigation = Navigation::start();
     Effect::new(move |_| {
         store.show_wall(navigation.is_wall());

@@ -77,7 +77,7 @@ mod wrong_dialect;
 pub(crate) use agents::Agents;
 pub(crate) use body::copy_result;
 pub(crate) use call::Groups;
-pub(crate) use compare::{Beside, Compared};
+pub(crate) use compare::{Compared, ComparedStore};
 pub(crate) use composer::Composer;
 pub(crate) use conversations::{Conversations, shape_of};
 pub(crate) use counts::Counts;

@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use access::{Debtor, Denial, Need, Principal, RatedAct, Right, Shows};
+use access::{Denial, Need, Principal, QuotaHolder, RatedAct, Right, Shows};
 use axum::body::{Body, HttpBody as _};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, Method, header};
@@ -114,11 +114,11 @@ pub(super) fn let_through(
         (brings, &counts.received, ("sent", "send less"), received),
         (wants, &counts.sent, ("fetched", "ask for less"), sent),
     ] {
-        if let Some((owed, debtor)) = is_it.then(|| traffic.owes(&whose)).flatten() {
+        if let Some((owed, holder)) = is_it.then(|| traffic.owes(&whose)).flatten() {
             let [of_principal, of_address] = mib;
-            let (who, mib) = match debtor {
-                Debtor::Principal => ("principal", of_principal),
-                Debtor::Address => ("address", of_address),
+            let (who, mib) = match holder {
+                QuotaHolder::Principal => ("principal", of_principal),
+                QuotaHolder::Address => ("address", of_address),
             };
             let detail =
                 format!("this {who} has {did} more than {mib} MiB within a minute: wait, or {instead}");
