@@ -48,7 +48,7 @@ pub(crate) struct Shared {
     /// Cancelled when the hub begins to drain.
     pub(crate) drain: CancellationToken,
     /// Spans that wait to become events.
-    pub(crate) traces: Traces,
+    pub(crate) traces: Arc<Traces>,
     /// Every task; the drain waits for all of them.
     pub(crate) tasks: TaskTracker,
     /// The tools of the agents.
@@ -56,11 +56,11 @@ pub(crate) struct Shared {
     /// The agents that can be asked.
     pub(crate) agents: Arc<Agents>,
     /// Carries out the commands of people.
-    pub(crate) commands: CommandExecutor,
+    pub(crate) commands: Arc<CommandExecutor>,
     /// What callers of the doors have asked.
     pub(crate) threads: Threads,
     /// The models that forge-ui shows.
-    pub(crate) forge: Shelf,
+    pub(crate) forge: Arc<Shelf>,
     /// The way to other servers.
     pub(crate) egress: Arc<Egress>,
     /// What the calls through the proxy share.
@@ -107,7 +107,7 @@ impl Shared {
     ) -> Arc<Self> {
         let peers = config.peers.as_ref().map(Peers::new).map(Arc::new);
         let patience = OrphanTimeouts::of(config.stalled_after, config.interrupted_after);
-        let forge = Shelf::new(&config.log, &log);
+        let forge = Arc::new(Shelf::new(&config.log, &log));
         let hub = Hub::new(log).with_patience(patience).with_prices(config.prices.clone());
         let hub = Arc::new(hub.with_memory_target(config.memory_target).with_redactor(redactor));
         let tasks = TaskTracker::new();
@@ -151,10 +151,10 @@ impl Shared {
             fanout,
             sockets,
             drain,
-            traces: Traces::new(Arc::clone(&ownership)),
+            traces: Arc::new(Traces::new(Arc::clone(&ownership))),
             tasks,
             agents,
-            commands,
+            commands: Arc::new(commands),
             tools,
             threads: Threads::default(),
             forge,

@@ -70,7 +70,7 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
         Some(_) => SocketKind::Hub,
         None => SocketKind::Client,
     };
-    let from = fair::address(&shared, request.headers(), request.extensions());
+    let from = fair::address(&shared.gate, request.headers(), request.extensions());
     let tasks = shared.tasks.clone();
     tasks.spawn(async move {
         match upgraded.await {

@@ -31,10 +31,11 @@ use serde_json::Value;
 
 use super::body;
 use super::conversations::HttpViewer;
+use crate::config::Config;
 use crate::door::DEFAULT_DOOR;
 use crate::http::AppState;
 use crate::inbound::params;
-use crate::state::Shared;
+use agents::Agents;
 use agents::Answer;
 use agents::Refusal;
 use agents::{Spoken, Started, Terms};
@@ -230,10 +231,14 @@ async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
 /// the first in alphabetical order.
 ///
 /// Fails with `unknown_agent` if the hub has no agents at all.
-fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactString, Refusal> {
-    let named = model.filter(|model| shared.agents.knows(model)).map(CompactString::new);
-    let set = || [door, DEFAULT_DOOR].iter().find_map(|door| shared.config.compat.get(*door)?.agent.clone());
-    let first = || shared.agents.names().next().map(CompactString::new);
+fn behind(
+    (agents, config): (&Agents, &Config),
+    door: &str,
+    model: Option<&str>,
+) -> Result<CompactString, Refusal> {
+    let named = model.filter(|model| agents.knows(model)).map(CompactString::new);
+    let set = || [door, DEFAULT_DOOR].iter().find_map(|door| config.compat.get(*door)?.agent.clone());
+    let first = || agents.names().next().map(CompactString::new);
     named.or_else(set).or_else(first).ok_or_else(|| {
         let why =
             "no agent is set for this endpoint; agents are set in tables [agents.NAME] of the hub's settings";

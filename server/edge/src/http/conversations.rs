@@ -26,8 +26,10 @@ use crate::inbound::caller::Caller;
 use crate::inbound::params::{self, Path, Query};
 use crate::inbound::problem::Problem;
 use crate::state::Shared;
+use crate::work::Work;
 use crate::work::{OpenKind, Task};
 use hub::Conversation;
+use hub::Hub;
 
 /// Most rows in one answer, and how many there are if the request does not say.
 const ROWS_MAX: usize = 1_000;
@@ -105,7 +107,7 @@ pub(crate) async fn list(
     let pinned = query.pinned.or(is_among_others.then_some(false));
     let after = after.map(|after| after.place);
     let query = event_log::ListQuery { after, state: query.state, pinned, archived, tag: query.tag, limit };
-    let _turn = turn(&shared, Task::Small).await?;
+    let _turn = turn(&shared.work, Task::Small).await?;
     let is_whole = principal.may_everywhere(Right::View);
     let seen = seen_rows(principal);
     let listed = blocking(|| shared.hub.list_pinned_first(&query, seen.as_ref()))?;
@@ -156,7 +158,7 @@ pub(crate) async fn one(
     Query(query): Query<OneQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name).await?;
+    let conversation = find(&shared.hub, &shared.work, &name).await?;
     if let Some(unchanged) = unchanged(&conversation, &caller, &headers) {
         return Ok(unchanged);
     }
@@ -171,7 +173,7 @@ pub(crate) async fn one(
         written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, conversation.read_view(Task::of), make).await?;
+    let (seq, body) = spooled(&shared.work, conversation.read_view(Task::of), make).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
@@ -183,10 +185,10 @@ pub(crate) async fn one(
 /// Finds the conversation, which must exist. One that is not in memory is loaded when it is this request's
 /// turn. Fails with `bad_conversation`, `unknown_conversation`, with `too_many` without a turn, or with what
 /// the log says.
-pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
+pub(crate) async fn find(hub: &Hub, work: &Arc<Work>, name: &str) -> Result<Arc<Conversation>, Problem> {
     let id = params::conversation(name)?;
-    let turn = turn(shared, Task::Small).await?;
-    let found = shared.hub.find(&id)?;
+    let turn = turn(work, Task::Small).await?;
+    let found = hub.find(&id)?;
     drop(turn);
     found.ok_or_else(|| {
         Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
@@ -261,7 +263,7 @@ pub(crate) async fn wait(
         .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
     let mut watch = UntilWatch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
-    let _open = place(&shared, OpenKind::Stream)?;
+    let _open = place(&shared.work, OpenKind::Stream)?;
     let conversation = shared.hub.enter(&id)?;
     let viewer = HttpViewer::new(&shared, conversation);
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);

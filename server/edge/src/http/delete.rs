@@ -79,7 +79,7 @@ async fn deleted(
     name: &str,
     query: &DeleteQuery,
 ) -> Result<Vec<PendingDeletion>, Problem> {
-    let conversation = conversations::find(shared, name).await?;
+    let conversation = conversations::find(&shared.hub, &shared.work, name).await?;
     let id = conversation.id();
     // A command that is being carried out would begin it anew.
     let _no_commands = shared.commands.remembered.turn(id).await;

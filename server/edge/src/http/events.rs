@@ -68,7 +68,7 @@ pub(crate) async fn events(
         return page(&shared, &caller, &name, (after, query.limit)).await;
     }
     let lens = looks.lens()?;
-    let open = place(&shared, OpenKind::Stream)?;
+    let open = place(&shared.work, OpenKind::Stream)?;
     let viewers = viewers(&shared, &caller, [name.as_str()].into_iter())?;
     Ok(sse::stream(shared, (open, viewers), (&lens, caller.mask()), vec![after]))
 }
@@ -104,7 +104,7 @@ pub(crate) async fn several(
         return Err(Problem::new(ErrorCode::BadPosition, detail));
     }
     let lens = looks.lens()?;
-    let open = place(&shared, OpenKind::Stream)?;
+    let open = place(&shared.work, OpenKind::Stream)?;
     let positions = after.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     for (name, have) in all("conversation").zip(positions) {
         // One that another hub has is followed.
@@ -149,14 +149,14 @@ async fn page(
     name: &str,
     (after, limit): (Option<Position>, Option<usize>),
 ) -> Result<Response, Problem> {
-    let conversation = find(shared, name).await?;
+    let conversation = find(&shared.hub, &shared.work, name).await?;
     let after = after.unwrap_or_else(|| Position { epoch: conversation.epoch().clone(), seq: 0 });
     let limit = limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
     if after.epoch != *conversation.epoch() {
         let detail = format!("{after} is a position of another life of this conversation");
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
-    let turn = turn(shared, Task::Small).await?;
+    let turn = turn(&shared.work, Task::Small).await?;
     let page = shared.hub.read(&conversation, after.seq, limit).await?;
     let seq = page.envelopes.last().map_or(after.seq, |envelope| envelope.seq);
     let envelopes = match caller.mask() {

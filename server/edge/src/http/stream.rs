@@ -63,7 +63,7 @@ pub(crate) async fn get(
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
     let asked = StreamParams { mask: reader.mask().cloned(), ..StreamParams::read(&said, "all", None)? };
-    let open = open(&shared, OpenKind::Stream)?;
+    let open = open(&shared.work, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
 }
@@ -82,7 +82,7 @@ pub(crate) async fn post(
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
-    let open = open(&shared, OpenKind::Stream)?;
+    let open = open(&shared.work, OpenKind::Stream)?;
     begun(&shared, &place, &asked).await?;
     answer(shared, &place, asked, (None, open)).await
 }
@@ -196,7 +196,7 @@ async fn answer(
     }
     let id = params::conversation(&place.conversation)?;
     let conversation = {
-        let _turn = turn(&shared, Task::Small).await?;
+        let _turn = turn(&shared.work, Task::Small).await?;
         shared.hub.enter(&id)?
     };
     let options = EncodeOptions {
@@ -212,7 +212,7 @@ async fn answer(
         Reader::new(viewer, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
     // What is already there is written when it is this request's turn, like any other answer.
     let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
-    let (reader, begin) = spooled(&shared, task, begin).await?;
+    let (reader, begin) = spooled(&shared.work, task, begin).await?;
     let rest = stream::unfold((reader, open), move |(mut reader, open)| {
         let work = Arc::clone(&shared.work);
         async move {
@@ -236,7 +236,7 @@ pub(super) async fn run(
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
     let asked =
         StreamParams { wanted: StreamedRuns::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
-    let open = open(&shared, OpenKind::Stream)?;
+    let open = open(&shared.work, OpenKind::Stream)?;
     answer(shared, &place, asked, (Some(Caller::default()), open)).await
 }
 

@@ -84,7 +84,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
         return begun(shared, started, attended, true);
     }
     let (tools, mut left_out) = takes(shared, &agent, tools, &terms);
-    left_out.extend(sampling::left_out(shared, &agent, &terms.sampling)?);
+    left_out.extend(sampling::left_out(&shared.agents, &agent, &terms.sampling)?);
     if let Some(found) = &found {
         stopped(shared, found).await;
     }
@@ -153,7 +153,7 @@ async fn at_home(shared: &Arc<Shared>, thread: &Thread) -> Result<(), Refusal> {
     if asked::decided().is_some() {
         Ok(())
     } else {
-        asked::at_home(shared, &home(thread), Purpose::Make).await
+        asked::at_home(&shared.ownership, &home(thread), Purpose::Make).await
     }
 }
 

@@ -150,7 +150,7 @@ async fn moved(shared: &Arc<Shared>, name: &str, to: &str, principal: &Principal
     let Some(own) = own else {
         return Err(Problem::bad_request("this hub shares its log with no other one"));
     };
-    let conversation = conversations::find(shared, name).await?;
+    let conversation = conversations::find(&shared.hub, &shared.work, name).await?;
     let id = conversation.id().clone();
     let answer = |hub: String| Moved { conversation: id.clone(), hub };
     if own == to {

@@ -80,7 +80,7 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
     let passed = parts.extensions.get::<PassedFor>().cloned();
     let home = match &passed {
         Some(passed) => Some(passed.conversation.clone()),
-        None => home::of(&shared, &mut parts).await,
+        None => home::of(&shared.proxy, &mut parts).await,
     };
     let caller = parts.extensions.get::<Caller>().cloned();
     // While it is open nobody moves the conversation. A move itself waits for none but others.

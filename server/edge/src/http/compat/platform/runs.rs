@@ -58,7 +58,7 @@ async fn begin(
     said: &[u8],
 ) -> Result<(Begun, RunStreamOptions), Fault> {
     let mut ask = RunRequest::of(&body(said)?)?;
-    let agent = agent(shared, door, &ask.assistant)?;
+    let agent = agent((&shared.agents, &shared.config), door, &ask.assistant)?;
     let thread = of_thread(name.unwrap_or(&fresh_uuid()));
     if name.is_some() && !ask.makes_thread && !threads::is_known(shared, &thread)? {
         return Err(Fault::unknown(format!("Thread {:?} not found", thread.as_str())));

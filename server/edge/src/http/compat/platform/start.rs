@@ -70,7 +70,7 @@ pub(super) async fn start(
     if let Some(resume) = &ask.resume {
         return resumed(shared, thread, resume).await;
     }
-    let left_out = sampling::left_out(shared, &agent, &ask.sampling)?;
+    let left_out = sampling::left_out(&shared.agents, &agent, &ask.sampling)?;
     let found = find(shared, thread, ask.checkpoint.as_deref(), ask.messages, ask.strategy).await?;
     if found.messages.is_empty() && !found.is_open {
         return Err(Fault::wrong("input: nothing is said, and everything before was answered"));
