@@ -29,8 +29,8 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeA
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 
 use crate::ServeError;
-use crate::http::AppState;
 use crate::http::access;
+use crate::http::{AppState, OwnerRoute};
 use crate::http::{
     audit, budgets, commands, compat, conversations, delete, events, export, figures, health, help, hubs,
     import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
@@ -96,7 +96,7 @@ pub(crate) async fn run(
         retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
     let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared.proxy)));
     let rows = peers::watch_rows(&shared.ownership);
-    let carrying = hubs::carry::start(&shared);
+    let carrying = hubs::carry::start(OwnerRoute::of(&shared));
     let balancing = tokio::spawn(hubs::balancing::run(Arc::clone(&shared)));
     let traces = traces::run(&shared.traces);
     let copies = frozen::keep_up(&shared.copies, hubs::moving::of_copies(&shared));
@@ -129,7 +129,7 @@ pub(crate) async fn run(
         proxy::close(&shared.proxy);
         shared.traces.flush();
     });
-    hubs::carry::finish(&shared, carrying).await;
+    hubs::carry::finish(&shared.ownership, carrying).await;
     shared.tools.close().await;
     // Nothing is published any more, so the log ends well and its rows are up to date.
     let closed = blocking(|| {
@@ -334,7 +334,7 @@ fn router(shared: &Arc<Shared>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })
-        .layer(from_fn_with_state(Arc::clone(shared), hubs::pass::pass_on))
+        .layer(from_fn_with_state(AppState::of(shared), hubs::pass::pass_on))
         .layer(from_fn_with_state(AppState::of(shared), access::admit))
         .layer(from_fn_with_state(AppState::of(shared), hubs::known::recognise))
         .layer(from_fn_with_state(Arc::clone(&shared.config), guard::guard))

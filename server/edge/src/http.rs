@@ -36,4 +36,4 @@ pub(crate) mod stream;
 pub(crate) mod traces;
 pub(crate) mod upstreams;
 
-pub(crate) use app_state::AppState;
+pub(crate) use app_state::{AppState, OwnerRoute, Reading};

@@ -36,7 +36,7 @@ const LOOKED_THROUGH_MAX: usize = 512;
 
 /// Who begins a run: one that does so twice at once must not begin two.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Beginner {
+pub(crate) enum RunBeginner {
     /// Whoever names this conversation or thread.
     Named(ConversationId),
     /// The caller with this print, who names none.
@@ -46,7 +46,7 @@ pub(crate) enum Beginner {
 /// The right to begin a run. Dropping it lets the next one begin.
 #[derive(Debug)]
 pub(crate) struct BeginTurn {
-    _beginner: HeldTurn<Beginner>,
+    _beginner: HeldTurn<RunBeginner>,
     /// The turn of the conversation in which the run begins, once that is known.
     place: Option<HeldTurn<ConversationId>>,
 }
@@ -72,7 +72,7 @@ pub(crate) struct Threads {
     /// What each caller was told in each conversation.
     memory: Mutex<Continuations>,
     /// Held while somebody begins a run, so that the same caller begins one at a time.
-    beginners: KeyedTurns<Beginner>,
+    beginners: KeyedTurns<RunBeginner>,
     /// Held beside that for the conversation in which it begins, since several callers may mean the same.
     places: KeyedTurns<ConversationId>,
     /// What was restored of the time before this hub served a caller.
@@ -86,7 +86,7 @@ pub(crate) struct Threads {
 impl Threads {
     /// Waits until the same caller begins no other run: what it means depends on what it has begun. Drop the turn once the run has begun.
     /// May be cancelled.
-    pub(crate) async fn begins(&self, beginner: &Beginner) -> BeginTurn {
+    pub(crate) async fn begins(&self, beginner: &RunBeginner) -> BeginTurn {
         BeginTurn { _beginner: self.beginners.turn(beginner).await, place: None }
     }
 

@@ -52,13 +52,13 @@ pub(crate) struct Followers {
 }
 
 /// Dropping it tells that the task of a copy has ended.
-struct Seat {
+struct CopySeat {
     copies: Arc<Copies>,
     copy: ConversationId,
     cancelled: CancellationToken,
 }
 
-impl Drop for Seat {
+impl Drop for CopySeat {
     fn drop(&mut self) {
         self.copies.followers.tasks.lock().remove(&self.copy);
         if !self.cancelled.is_cancelled() {
@@ -145,7 +145,7 @@ pub(super) fn unreadable(error: OpenError) -> LogError {
 fn start(copies: &Arc<Copies>, link: &LiveLink, original: Arc<Conversation>, copy: &Conversation) {
     let cancelled = copies.ownership.drain.child_token();
     copies.followers.tasks.lock().insert(link.copy.clone(), cancelled.clone());
-    let seat = Seat { copies: Arc::clone(copies), copy: link.copy.clone(), cancelled };
+    let seat = CopySeat { copies: Arc::clone(copies), copy: link.copy.clone(), cancelled };
     let turn = TurnCopy::new(copy, &original, &link.shows);
     let left = Duration::from_millis(link.expires.saturating_sub(clock::now_ms()));
     copies.ownership.tasks.spawn(async move {
@@ -167,7 +167,7 @@ fn start(copies: &Arc<Copies>, link: &LiveLink, original: Arc<Conversation>, cop
 }
 
 /// Notes why a task ended.
-fn told(seat: &Seat, end: FollowEnd) {
+fn told(seat: &CopySeat, end: FollowEnd) {
     let copy = &seat.copy;
     match end {
         FollowEnd::Finished => {

@@ -30,6 +30,68 @@ impl AppState {
     }
 }
 
+/// What readers of conversations use, who come over HTTP: streams, pages of events, waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Reading {
+    /// The conversations.
+    pub(crate) hub: Arc<Hub>,
+    /// Whether access control is on, so that viewers have names.
+    pub(crate) gate: Arc<Gate>,
+    /// The bounds of expensive work.
+    pub(crate) work: Arc<Work>,
+    /// The settings of the hub.
+    pub(crate) config: Arc<Config>,
+    /// Cancelled when the hub begins to drain.
+    pub(crate) drain: CancellationToken,
+}
+
+impl Reading {
+    /// What readers of this hub use.
+    pub(crate) fn of(shared: &Shared) -> Self {
+        Self {
+            hub: Arc::clone(&shared.hub),
+            gate: Arc::clone(&shared.gate),
+            work: Arc::clone(&shared.work),
+            config: Arc::clone(&shared.config),
+            drain: shared.drain.clone(),
+        }
+    }
+}
+
+impl FromRef<AppState> for Reading {
+    fn from_ref(state: &AppState) -> Self {
+        Self::of(&state.0)
+    }
+}
+
+/// The way on which a request goes to the hub that has its conversation.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnerRoute {
+    /// Finds the owner.
+    pub(crate) ownership: Arc<Ownership>,
+    /// Relays sockets of the proxy.
+    pub(crate) proxy: Arc<Proxy>,
+    /// Knows the tokens that calls through the proxy have.
+    pub(crate) gate: Arc<Gate>,
+}
+
+impl OwnerRoute {
+    /// The way from this hub.
+    pub(crate) fn of(shared: &Shared) -> Self {
+        Self {
+            ownership: Arc::clone(&shared.ownership),
+            proxy: Arc::clone(&shared.proxy),
+            gate: Arc::clone(&shared.gate),
+        }
+    }
+}
+
+impl FromRef<AppState> for OwnerRoute {
+    fn from_ref(state: &AppState) -> Self {
+        Self::of(&state.0)
+    }
+}
+
 impl FromRef<AppState> for Arc<Shared> {
     fn from_ref(state: &AppState) -> Self {
         Self::clone(&state.0)

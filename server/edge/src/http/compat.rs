@@ -209,7 +209,7 @@ fn named(name: &str) -> Result<ConversationId, Refusal> {
 /// waits for a person is waited for too. Fails with `shutting_down` when the hub drains. Cancelling is safe.
 async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
     let conversation = &begun.viewer.conversation;
-    let drain = begun.viewer.shared.drain.clone();
+    let drain = begun.viewer.reading.drain.clone();
     loop {
         let mut appended = std::pin::pin!(conversation.appended());
         appended.as_mut().enable();

@@ -17,7 +17,7 @@ use super::headers::Fingerprints;
 use super::open_runs::{FILE, OpenRunsFile};
 use super::order::{Order, PublishLocks, Waiting};
 use super::quiet::QuietWait;
-use super::seats::Sockets;
+use super::seats::ProxySockets;
 use super::tape::Budget;
 use crate::access::Gate;
 use crate::config::Config;
@@ -64,7 +64,7 @@ pub(crate) struct Proxy {
     /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
     /// Bounds the number of open `WebSockets`.
-    pub(super) sockets: Sockets,
+    pub(super) sockets: ProxySockets,
     /// The runs that are open, noted for the hub's next life.
     pub(crate) open_runs: OpenRunsFile,
 }
@@ -117,7 +117,7 @@ impl Proxy {
             joiner: Mutex::default(),
             publish_locks: PublishLocks::default(),
             waiting: Waiting::default(),
-            sockets: Sockets::default(),
+            sockets: ProxySockets::default(),
             open_runs: OpenRunsFile::new(config.log.file(FILE)),
         }
     }

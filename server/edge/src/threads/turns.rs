@@ -19,12 +19,12 @@ pub(super) struct KeyedTurns<K: Eq + Hash>(OpenKeys<K>);
 pub(crate) struct HeldTurn<K: Eq + Hash> {
     // Dropped in this order: the place looks whether anybody else has the lock.
     _lock: OwnedMutexGuard<()>,
-    _place: KeyPlace<K>,
+    _place: TurnKey<K>,
 }
 
 /// Somebody holds or waits for a key. Dropping it forgets the key if nobody else does.
 #[derive(Debug)]
-struct KeyPlace<K: Eq + Hash> {
+struct TurnKey<K: Eq + Hash> {
     open: OpenKeys<K>,
     key: K,
 }
@@ -39,12 +39,12 @@ impl<K: Eq + Hash + Clone> KeyedTurns<K> {
     /// Waits until nobody else has the turn of `key`. May be cancelled.
     pub(super) async fn turn(&self, key: &K) -> HeldTurn<K> {
         let lock = Arc::clone(self.0.lock().entry(key.clone()).or_default());
-        let place = KeyPlace { open: Arc::clone(&self.0), key: key.clone() };
+        let place = TurnKey { open: Arc::clone(&self.0), key: key.clone() };
         HeldTurn { _lock: lock.lock_owned().await, _place: place }
     }
 }
 
-impl<K: Eq + Hash> Drop for KeyPlace<K> {
+impl<K: Eq + Hash> Drop for TurnKey<K> {
     fn drop(&mut self) {
         let mut open = self.open.lock();
         // Nobody takes a lock out of the map but under the lock of the map.

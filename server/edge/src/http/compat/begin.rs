@@ -29,11 +29,12 @@ use model::{ConversationId, Position, RunId, Seq, ToolCallId, View};
 
 use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh, sampling};
 use crate::fork::{ForkPlace, fork};
+use crate::http::Reading;
 use crate::http::conversations::HttpViewer;
 use crate::http::hubs::asked::{self, Learn};
 use crate::sharing::stand_in;
 use crate::state::Shared;
-use crate::threads::{BeginTurn, Beginner};
+use crate::threads::{BeginTurn, RunBeginner};
 use agents::ConsentAnswer;
 use agents::Refusal;
 use agents::RunAddress;
@@ -133,10 +134,10 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
 }
 
 /// Who begins: whoever names a conversation, or else the caller.
-fn beginner(thread: &Thread) -> Beginner {
+fn beginner(thread: &Thread) -> RunBeginner {
     match thread {
-        Thread::Named(id) | Thread::Exactly(id) => Beginner::Named(id.clone()),
-        Thread::Told(caller) => Beginner::Told(caller.print()),
+        Thread::Named(id) | Thread::Exactly(id) => RunBeginner::Named(id.clone()),
+        Thread::Told(caller) => RunBeginner::Told(caller.print()),
     }
 }
 
@@ -272,7 +273,7 @@ pub(super) fn begun(
 ) -> Result<Begun, Refusal> {
     let conversation = shared.hub.enter(&started.place.conversation);
     let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let viewer = HttpViewer::new(shared, conversation);
+    let viewer = HttpViewer::new(&Reading::of(shared), conversation);
     Ok(Begun { viewer, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
 }
 

@@ -31,6 +31,7 @@ use super::super::conversations;
 use super::known::FromHub;
 use super::pass::{NOT_HERE, PassOutcome, escaped, to_owner};
 use crate::frozen::GiveUp;
+use crate::http::OwnerRoute;
 use crate::inbound::caller::Caller;
 use crate::inbound::params::{Path, Query};
 use crate::inbound::problem::Problem;
@@ -127,7 +128,7 @@ pub(crate) async fn bring(shared: &Arc<Shared>, id: &ConversationId) -> Result<(
     let deadline = Instant::now() + PATIENCE;
     loop {
         let request = request(id, &own).map_err(|why| Problem::new(ErrorCode::Internal, why))?;
-        let answer = match to_owner(shared, id, &hub_itself(), request.into_parts()).await? {
+        let answer = match to_owner(&OwnerRoute::of(shared), id, &hub_itself(), request.into_parts()).await? {
             PassOutcome::Here(..) => return Ok(()),
             PassOutcome::There(answer) => answer,
         };

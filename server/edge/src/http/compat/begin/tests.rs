@@ -56,9 +56,9 @@ async fn callers_in_one_thread_begin_one_after_the_other() {
     let log = Arc::<BlockingLog>::default();
     let shared = hub_over(&log).await;
     let id = ConversationId::parse("d").unwrap();
-    let mut first = shared.threads.begins(&Beginner::Told(1)).await;
+    let mut first = shared.threads.begins(&RunBeginner::Told(1)).await;
     shared.threads.begins_in(&mut first, &id).await;
-    let named = Beginner::Named(id);
+    let named = RunBeginner::Named(id);
     let second = tokio::spawn(asks(Arc::clone(&shared), "d"));
     // It waits for the turn of the conversation, and has its own.
     let waits = || tokio::time::timeout(CAUGHT_UP_LOOK, shared.threads.begins(&named));

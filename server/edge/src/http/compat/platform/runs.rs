@@ -25,6 +25,7 @@ use super::states::{Branch, Thread, waiting};
 use super::told::{RunStreamOptions, locate, settled, stream_of, told, values};
 use super::wire::{RunRequest, body, modes};
 use super::{DoorName, threads};
+use crate::http::Reading;
 use crate::http::compat::answer::with_left_out;
 use crate::http::compat::begin::seq_before;
 use crate::http::compat::{Begun, of_thread};
@@ -355,7 +356,7 @@ async fn join_at(
     let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
-    let viewer = HttpViewer::new(shared, conversation);
+    let viewer = HttpViewer::new(&Reading::of(shared), conversation);
     told(shared, viewer, &started, from, wanted).await
 }
 

@@ -21,7 +21,7 @@ use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::{Begun, fresh, sampling};
 use crate::http::hubs;
 use crate::state::Shared;
-use crate::threads::{BeginTurn, Beginner};
+use crate::threads::{BeginTurn, RunBeginner};
 use agents::Refusal;
 use agents::RunAddress;
 use agents::{Spoken, Started, Terms, Turn};
@@ -110,7 +110,7 @@ pub(super) async fn find(
     let mut from = checkpoint.map(str::to_owned);
     loop {
         shared.threads.remembered(&shared.hub, shared.peers.as_ref().map(|_| id)).await;
-        let mut turn = shared.threads.begins(&Beginner::Named(id.clone())).await;
+        let mut turn = shared.threads.begins(&RunBeginner::Named(id.clone())).await;
         shared.threads.begins_in(&mut turn, &shared.threads.current(id)).await;
         let thread = Thread::read(shared, id).await?;
         let head = thread.head();
