@@ -21,8 +21,9 @@ use crate::components::{ComparedStore, Groups, title};
 use crate::drop;
 use crate::keys;
 use crate::link::Status;
-use crate::modules::PageModule;
+use crate::modules;
 use crate::navigation::{self, Navigation};
+use crate::page_modules::PageModule;
 use crate::pages::{Bare, Full};
 use crate::route;
 use crate::session::{self, page::PageListener};
@@ -32,25 +33,16 @@ use crate::store::{Store, Tab};
 
 /// Starts the page. Called once, by the program `page`.
 pub fn start() {
-    keep_panics();
+    browser::keep_panics();
     settings::apply();
     mount_to_body(App);
-}
-
-/// Leaves the message of a panic in `window.fanlightPanic`, where the script of `index.html` finds and shows
-/// it. After a panic this program does not continue.
-pub(crate) fn keep_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        let said = wasm_bindgen::JsValue::from(panic.to_string());
-        drop(js_sys::Reflect::set(&browser::window(), &"fanlightPanic".into(), &said));
-    }));
 }
 
 /// The page: the conversation alone or everything around it, depending on the address.
 #[component]
 fn App() -> impl IntoView {
     let is_bare = navigation::is_bare();
-    let store = Store::new(is_bare);
+    let store = Store::new(is_bare, modules::fetch);
     provide_context(store);
     provide_context(Groups::of(store));
     provide_context(ComparedStore(store.beside()));

@@ -171,6 +171,15 @@ fn room_of_a_crate_that_names_one_above_it_is_found() {
     assert!(found("server/edge/src/lib.rs", "pub use crate::http::help;\n").is_empty());
     assert_eq!(found("server/edge/src/hall.rs", "use crate::http::native;\n"), [1], "it has no place yet");
     assert!(found("server/hub/src/a.rs", "use crate::http::native;\n").is_empty());
+    assert_eq!(found("web/src/store/a.rs", "use crate::modules::fetch;\n"), [2]);
+    assert_eq!(found("web/src/keys.rs", "use crate::components::copy_turn;\n"), [2]);
+    assert_eq!(
+        found("web/src/route.rs", "use crate::overview::address;\n"),
+        [2],
+        "it is below those that are listed"
+    );
+    assert!(found("web/src/components/a.rs", "use crate::modules;\nuse crate::store::Store;\n").is_empty());
+    assert!(found("web/src/modules/cut.rs", "use crate::components::Wall;\n").is_empty());
 }
 
 #[test]
@@ -188,7 +197,10 @@ fn time_of_day_that_is_read_elsewhere_is_found() {
 
 #[test]
 fn page_that_knows_too_much_is_found() {
-    assert_eq!(broken("web/src/components/a.rs", "use crate::session::Session;\n"), [("layers", 2)]);
+    assert_eq!(
+        broken("web/src/components/a.rs", "use crate::session::Session;\n"),
+        [("layers", 2), ("rooms", 2)]
+    );
     assert_eq!(broken("web/src/pages/a.rs", "web_sys::WebSocket::new(url);\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/components/a.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
