@@ -8,11 +8,12 @@
 //! and `agents`. It decodes nothing by hand (`dialects`), contains no SQL, and names no HTTP client
 //! (`upstream`, `client`).
 //!
-//! Reading order: [`Config`] → `state` (what all parts share) → `inbound` (what all who answer requests share) → `app` (listening, draining) → [`tls`], [`access`], [`redaction`] (who comes in, and
-//! what of it is struck) → `http` (the API, and in `http/compat` the doors for clients of other servers, with `door`, `threads`, `shelf` and `failures`;
+//! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → [`tls`], [`access`], [`redaction`] (who comes in, and
+//! what of it is struck) → `inbound` (what all share who answer requests) → `http` (the API, and in `http/compat` the doors for clients of other servers, with `door`, `threads`, `shelf` and `failures`;
 //! `page_files` has the page) and `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links
 //! show) → `proxy` (recorded calls) → `sink`, `traces`, `retention` → `sharing`, `peers`, `balance` (several hubs on one log) → `work` and
 //! `priority` (how much is done at once, and at which priority) → `metrics`. `simulation` is a test of most of them.
+//! Which of them may name which is another order: `xtask/src/tidy/rooms.rs` has it.
 
 use std::future::Future;
 use std::sync::Arc;

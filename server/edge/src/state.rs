@@ -142,8 +142,8 @@ impl Shared {
         // The file of links is beside the log.
         let links_folder = config.log.file("shares.json").and_then(|file| Some(file.parent()?.to_owned()));
         let copies = Copies::new(Arc::clone(&ownership), Arc::clone(&gate), Arc::clone(&work), links_folder);
-        let balance = Balance::new(config.overload);
         Arc::new(Self {
+            balance: Balance::new(config.overload),
             config: Arc::new(config),
             gate,
             tls,
@@ -165,7 +165,6 @@ impl Shared {
             peers,
             ownership,
             moves,
-            balance,
             copies: Arc::new(copies),
         })
     }
