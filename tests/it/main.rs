@@ -103,6 +103,7 @@ mod sinks; // into files and into other hubs
 mod stored;
 mod stream; // the streams of other clients, live
 mod sunk; // sinks, and names that are used again
+mod trace_requests;
 mod traces; // spans of OpenTelemetry
 mod viewing; // large snapshots, drift
 mod whole; // imports and forks, and a hub that dies

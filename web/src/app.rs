@@ -2,7 +2,7 @@
 //! whole page.
 //!
 //! ```text
-//! App ─┬─ Store, Groups, Beside          contexts of all components
+//! App ─┬─ Store, Groups, ComparedStore   contexts of all components
 //!      ├─ Navigation ⇄ address bar       which conversation, wall, or new one; how it is looked at
 //!      ├─ settle, look                   what is opened if the address names nothing; what it asks for
 //!      ├─ speak, keys, drop, prefetch    screen readers, keyboard, dropped files, modules
@@ -17,12 +17,13 @@ use model::ConversationId;
 use model::event::RunStatus;
 
 use crate::browser;
-use crate::components::{Beside, Groups, title};
+use crate::components::{ComparedStore, Groups, title};
 use crate::drop;
 use crate::keys;
 use crate::link::Status;
-use crate::modules::PageModule;
+use crate::modules;
 use crate::navigation::{self, Navigation};
+use crate::page_modules::PageModule;
 use crate::pages::{Bare, Full};
 use crate::route;
 use crate::session::{self, page::PageListener};
@@ -32,28 +33,19 @@ use crate::store::{Store, Tab};
 
 /// Starts the page. Called once, by the program `page`.
 pub fn start() {
-    keep_panics();
+    browser::keep_panics();
     settings::apply();
     mount_to_body(App);
-}
-
-/// Leaves the message of a panic in `window.fanlightPanic`, where the script of `index.html` finds and shows
-/// it. After a panic this program does not continue.
-pub(crate) fn keep_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        let said = wasm_bindgen::JsValue::from(panic.to_string());
-        drop(js_sys::Reflect::set(&browser::window(), &"fanlightPanic".into(), &said));
-    }));
 }
 
 /// The page: the conversation alone or everything around it, depending on the address.
 #[component]
 fn App() -> impl IntoView {
     let is_bare = navigation::is_bare();
-    let store = Store::new(is_bare);
+    let store = Store::new(is_bare, modules::fetch);
     provide_context(store);
     provide_context(Groups::of(store));
-    provide_context(Beside(store.beside()));
+    provide_context(ComparedStore(store.beside()));
     let navigation = Navigation::start();
     Effect::new(move |_| {
         store.show_wall(navigation.is_wall());

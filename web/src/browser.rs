@@ -384,3 +384,12 @@ pub(crate) fn expose(name: &str, answer: impl Fn() -> String + 'static) {
     drop(js_sys::Reflect::set(&window(), &name.into(), function.as_ref()));
     function.forget();
 }
+
+/// Leaves the message of a panic in `window.fanlightPanic`, where the script of `index.html` finds and shows
+/// it. After a panic this program does not continue.
+pub(crate) fn keep_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let said = JsValue::from(panic.to_string());
+        drop(js_sys::Reflect::set(&window(), &"fanlightPanic".into(), &said));
+    }));
+}

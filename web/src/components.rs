@@ -75,9 +75,8 @@ mod wall;
 mod wrong_dialect;
 
 pub(crate) use agents::Agents;
-pub(crate) use body::copy_result;
 pub(crate) use call::Groups;
-pub(crate) use compare::{Beside, Compared};
+pub(crate) use compare::{Compared, ComparedStore};
 pub(crate) use composer::Composer;
 pub(crate) use conversations::{Conversations, shape_of};
 pub(crate) use counts::Counts;
@@ -96,5 +95,4 @@ pub(crate) use timeline::{OpenTimeline, Timeline};
 pub(crate) use tools::Tools;
 pub(crate) use top_bar::{Newest, TopBar, title};
 pub(crate) use transcript::{Content, Transcript};
-pub(crate) use turn::copy_turn;
 pub(crate) use wall::Wall;

@@ -19,12 +19,11 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement, KeyboardEvent};
 
 use crate::browser;
-use crate::components::copy_result;
 use crate::find::Place;
 use crate::keyboard::{Focus, KeyAction, Modifier, Press, Screen, action_of};
 use crate::open::Level;
-use crate::overview::address::SEARCH;
 use crate::rights::ReaderAction;
+use crate::route::SEARCH;
 use crate::scroll::Scroller;
 use crate::store::{OpenDialog, Sheet, Store, Tab};
 use leptos::prelude::*;
@@ -441,7 +440,7 @@ fn focused_place() -> Option<Place> {
 fn copy_output(store: Store) {
     let place = focused_place();
     let text = match place {
-        Some(Place::Tool(run, id)) => return copy_result(store, run, id),
+        Some(Place::Tool(run, id)) => return store.copy_result(run, id),
         Some(Place::Part(run, id)) => {
             store.reading.view(|view| Some(view.runs.get(&run)?.parts.get(&id)?.body.text.to_string()))
         }

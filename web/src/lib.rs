@@ -26,7 +26,7 @@
 //!   (recordings), [`reread`]
 //! * all conversations: [`fleet`], [`wall`], [`search`], and the operator's pages, [`overview`]
 //! * acting: [`control`], [`forms`], [`attaching`], [`rights`], [`sharing`], [`exports`], [`deleting`], [`feedback`]
-//! * around it: [`route`], `navigation`, [`faces`], [`panes`], [`keyboard`], `keys`, [`speech`], [`starts`], `settings`, `browser`, `modules`
+//! * around it: [`route`], `navigation`, [`faces`], [`panes`], [`keyboard`], `keys`, [`speech`], [`starts`], `settings`, `browser`, `page_modules`, `modules`
 
 pub mod agents;
 pub mod attaching;
@@ -102,6 +102,8 @@ mod keys;
 mod modules;
 #[cfg(target_arch = "wasm32")]
 mod navigation;
+#[cfg(target_arch = "wasm32")]
+mod page_modules;
 #[cfg(target_arch = "wasm32")]
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod pages;

@@ -6,7 +6,7 @@
 //! A module that cannot be fetched is said to be missing where it would be drawn, with ways to try again.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 use leptos::prelude::*;
@@ -16,6 +16,7 @@ use model::View;
 
 use crate::browser;
 use crate::dom;
+use crate::page_modules::{ModuleState, PageModule};
 use crate::store::use_store;
 
 mod cut;
@@ -23,62 +24,11 @@ mod cut;
 use cut::Drawn;
 pub(crate) use cut::{Piece, call_content, compared, conversation, dialog, panel, replay, timeline, wall};
 
-/// How long the browser may be busy before the modules that nobody needs yet are fetched all the same, in milliseconds.
-const IDLE_MS: i32 = 2_000;
-
-/// A part of the page's program in a file of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PageModule {
-    /// The open conversation: messages, runs and calls, Markdown, the composer; and the reader of its snapshots.
-    Conversation,
-    /// Arguments and results of calls in forms of their own.
-    Kinds,
-    /// What typesets formulas and has diagrams drawn. It is fetched for the first of them, never when the browser is idle.
-    Formulas,
-    /// The tabs of the panel.
-    Panel,
-    /// The dialogs over the page.
-    Dialogs,
-    /// The timeline below the conversation.
-    Timeline,
-    /// The wall: all conversations as tiles.
-    Wall,
-    /// The bar of a replay.
-    Replay,
-    /// Two conversations beside each other.
-    Compare,
-}
-
-/// The state of a module of the page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ModuleState {
-    /// Nobody has asked for it.
-    Unasked,
-    /// The module is being fetched.
-    Fetching,
-    /// The module can draw.
-    Ready,
-    /// The last try to fetch it failed.
-    Missing,
-}
-
-impl PageModule {
-    /// The modules that everybody gets, in the order in which they are fetched while the browser is idle.
-    const ALL: [Self; 8] = [
-        Self::Conversation,
-        Self::Kinds,
-        Self::Panel,
-        Self::Dialogs,
-        Self::Timeline,
-        Self::Wall,
-        Self::Replay,
-        Self::Compare,
-    ];
-
-    /// Fetches it, unless it is there. Whether it is there then.
-    async fn fetch(self) -> bool {
-        let fetched = match self {
-            Self::Conversation => {
+/// Fetches `module`, unless it is there. Whether it is there then.
+pub(crate) fn fetch(module: PageModule) -> Pin<Box<dyn Future<Output = bool>>> {
+    Box::pin(async move {
+        let fetched = match module {
+            PageModule::Conversation => {
                 // Both travel at the same time.
                 spawn_local(async { drop(cut::fetch_snapshots().await) });
                 match cut::fetch_conversation().await {
@@ -86,126 +36,31 @@ impl PageModule {
                     failed => failed,
                 }
             }
-            Self::Kinds => cut::fetch_kinds().await,
-            Self::Formulas => cut::fetch_formulas().await,
-            Self::Panel => cut::fetch_panel().await,
-            Self::Dialogs => cut::fetch_dialogs().await,
-            Self::Timeline => cut::fetch_timeline().await,
-            Self::Wall => cut::fetch_wall().await,
-            Self::Replay => cut::fetch_replay().await,
-            Self::Compare => cut::fetch_compare().await,
+            PageModule::Kinds => cut::fetch_kinds().await,
+            PageModule::Formulas => cut::fetch_formulas().await,
+            PageModule::Panel => cut::fetch_panel().await,
+            PageModule::Dialogs => cut::fetch_dialogs().await,
+            PageModule::Timeline => cut::fetch_timeline().await,
+            PageModule::Wall => cut::fetch_wall().await,
+            PageModule::Replay => cut::fetch_replay().await,
+            PageModule::Compare => cut::fetch_compare().await,
         };
         fetched.is_ok()
-    }
-
-    /// The CSS class of what stands in its place until it is there.
-    fn place(self) -> &'static str {
-        match self {
-            Self::Conversation | Self::Kinds | Self::Formulas | Self::Panel | Self::Compare => "module-wait",
-            Self::Dialogs => "module-wait dialog",
-            Self::Timeline => "module-wait at-time",
-            Self::Wall => "module-wait at-stage",
-            Self::Replay => "module-wait at-replay",
-        }
-    }
+    })
 }
 
-/// Where all modules stand. A handle; all copies refer to the same. It lives as long as the page.
-#[derive(Clone, Copy)]
-pub(crate) struct Modules {
-    conversation: RwSignal<ModuleState>,
-    kinds: RwSignal<ModuleState>,
-    formulas: RwSignal<ModuleState>,
-    panel: RwSignal<ModuleState>,
-    dialogs: RwSignal<ModuleState>,
-    timeline: RwSignal<ModuleState>,
-    wall: RwSignal<ModuleState>,
-    replay: RwSignal<ModuleState>,
-    compare: RwSignal<ModuleState>,
-}
-
-impl Modules {
-    /// Makes the state in which no module is fetched.
-    pub(crate) fn new() -> Self {
-        let signal = || RwSignal::new(ModuleState::Unasked);
-        Self {
-            conversation: signal(),
-            kinds: signal(),
-            formulas: signal(),
-            panel: signal(),
-            dialogs: signal(),
-            timeline: signal(),
-            wall: signal(),
-            replay: signal(),
-            compare: signal(),
-        }
-    }
-
-    /// The signal of one module.
-    fn state(self, module: PageModule) -> RwSignal<ModuleState> {
-        match module {
-            PageModule::Conversation => self.conversation,
-            PageModule::Kinds => self.kinds,
-            PageModule::Formulas => self.formulas,
-            PageModule::Panel => self.panel,
-            PageModule::Dialogs => self.dialogs,
-            PageModule::Timeline => self.timeline,
-            PageModule::Wall => self.wall,
-            PageModule::Replay => self.replay,
-            PageModule::Compare => self.compare,
-        }
-    }
-
-    /// Whether `module` can draw. Tracks it.
-    pub(crate) fn has(self, module: PageModule) -> bool {
-        self.state(module).get() == ModuleState::Ready
-    }
-
-    /// Has `module` fetched, unless it is there or on its way.
-    pub(crate) fn want(self, module: PageModule) {
-        let state = self.state(module).get_untracked();
-        if matches!(state, ModuleState::Unasked | ModuleState::Missing) {
-            spawn_local(self.fetch(module));
-        }
-    }
-
-    /// Fetches `module` and notes what came of it.
-    async fn fetch(self, module: PageModule) {
-        let state = self.state(module);
-        if state.get_untracked() == ModuleState::Ready {
-            return;
-        }
-        state.set(ModuleState::Fetching);
-        let is_there = module.fetch().await;
-        state.set(if is_there { ModuleState::Ready } else { ModuleState::Missing });
-    }
-
-    /// Calls `work` when `module` has drawn; at once if it is there already. Not at all if it cannot be fetched.
-    pub(crate) fn with(self, module: PageModule, work: impl FnOnce() + 'static) {
-        if self.state(module).get_untracked() == ModuleState::Ready {
-            return work();
-        }
-        spawn_local(async move {
-            self.fetch(module).await;
-            if self.state(module).get_untracked() == ModuleState::Ready {
-                // Effects draw it before the browser's next task.
-                browser::rest().await;
-                work();
-            }
-        });
-    }
-
-    /// Fetches one after the other what is not there yet, when the browser has nothing else to do.
-    pub(crate) fn fetch_rest(self) {
-        browser::when_idle(IDLE_MS, move || {
-            spawn_local(async move {
-                for module in PageModule::ALL {
-                    if self.state(module).get_untracked() == ModuleState::Unasked {
-                        self.fetch(module).await;
-                    }
-                }
-            });
-        });
+/// The CSS class of what stands in the place of `module` until it is there.
+fn place(module: PageModule) -> &'static str {
+    match module {
+        PageModule::Conversation
+        | PageModule::Kinds
+        | PageModule::Formulas
+        | PageModule::Panel
+        | PageModule::Compare => "module-wait",
+        PageModule::Dialogs => "module-wait dialog",
+        PageModule::Timeline => "module-wait at-time",
+        PageModule::Wall => "module-wait at-stage",
+        PageModule::Replay => "module-wait at-replay",
     }
 }
 
@@ -233,7 +88,7 @@ pub(crate) fn from_module<F: Future<Output = Drawn>>(
         ModuleState::Ready => at_once(draw()),
         ModuleState::Missing => view! { <Missing module=module /> }.into_any(),
         ModuleState::Unasked | ModuleState::Fetching => {
-            view! { <p class=format!("{} meta", module.place()) role="status" data-t="module-wait">"Loading…"</p> }
+            view! { <p class=format!("{} meta", place(module)) role="status" data-t="module-wait">"Loading…"</p> }
                 .into_any()
         }
     }
@@ -277,7 +132,7 @@ fn Missing(module: PageModule) -> impl IntoView {
     let modules = use_store().modules;
     let reload = |_| drop(browser::window().location().reload());
     view! {
-        <div class=module.place() role="alert" data-t="module-missing">
+        <div class=place(module) role="alert" data-t="module-missing">
             <p>
                 "This part of the page could not be loaded. Try again; if the hub has been updated, reload the page."
             </p>

@@ -6,7 +6,8 @@ use crate::components::{
     Aloud, Connection, Conversations, DropVeil, Overlay, Panel, ReplayBar, StatusBar, Timeline, TopBar,
     Transcript,
 };
-use crate::modules::{self, PageModule, from_module};
+use crate::modules::{self, from_module};
+use crate::page_modules::PageModule;
 use crate::store::{Sheet, use_store};
 
 /// The full page: bars, list, conversation and panel; the wall in place of panel and timeline while it is

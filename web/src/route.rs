@@ -11,7 +11,7 @@
 //! &run=r&tool=t | &run=r&part=p | &message=m | &moment=ms     a place or moment in it
 //! ```
 //!
-//! Paths of the operator's pages are in [`crate::overview::address`].
+//! What the addresses of the operator's pages say beside their paths is in [`crate::overview::address`].
 
 use model::{ConversationId, MessageId, PartId, Position, RunId, ToolCallId};
 
@@ -19,6 +19,21 @@ use crate::find::Place;
 use crate::open::Level;
 use crate::search;
 use crate::timeline::Drawer;
+
+/// The path of the table of runs.
+pub const RUNS: &str = "/runs";
+
+/// The path of the dashboard.
+pub const DASHBOARD: &str = "/dashboard";
+
+/// The path of the search in all conversations.
+pub const SEARCH: &str = "/search";
+
+/// The address of a search for what is typed: `/search?q=…`.
+pub fn search_address(typed: &str) -> String {
+    let typed = typed.trim();
+    if typed.is_empty() { SEARCH.to_owned() } else { format!("{SEARCH}?q={}", search::encoded(typed)) }
+}
 
 /// What an address says besides the conversation: `?q=state:error&level=All&run=r&tool=t&find=word`. A value that is unset
 /// leaves the page as it is.

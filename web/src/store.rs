@@ -12,7 +12,7 @@ use model::{AgentId, ConversationId, RunId};
 
 use crate::browser;
 use crate::model::Model;
-use crate::modules::{Modules, PageModule};
+use crate::page_modules::{FetchModule, Modules, PageModule};
 
 mod attach;
 mod commands;
@@ -98,10 +98,10 @@ pub(crate) fn use_store() -> Store {
 }
 
 impl Store {
-    /// An empty store with the reader's settings. `is_bare` is whether the page shows the conversation alone.
-    pub(crate) fn new(is_bare: bool) -> Self {
+    /// An empty store with the reader's settings. `is_bare` is whether the page shows the conversation alone; `fetch` fetches modules of the page.
+    pub(crate) fn new(is_bare: bool, fetch: FetchModule) -> Self {
         let shape = if is_bare { Shape::Bare } else { Shape::Whole };
-        Self::shaped(shape, Modules::new())
+        Self::shaped(shape, Modules::new(fetch))
     }
 
     /// The store of a conversation that is shown beside that of this one.

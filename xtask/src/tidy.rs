@@ -10,6 +10,7 @@
 //! | `words` | what doc comments say; the types of the vocabulary |
 //! | `bools` | how many functions with a `bool` each crate still has |
 //! | `whole_state` | how many files of `edge` still take the whole state |
+//! | `rooms` | in which order the rooms of a crate are, and that none names one above it |
 //! | `circles` | no circle of imports of more than six files |
 //! | `documents` | invariants have tests, codes are documented, lints are inherited |
 //! | `manifests` | which crate may name which |
@@ -23,6 +24,7 @@ mod documents;
 mod fields;
 mod layers;
 mod manifests;
+mod rooms;
 mod rust_files;
 mod source;
 mod whole_state;
@@ -104,6 +106,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<RuleViolation> {
     circles::check(tree, &mut findings);
     documents::check(tree, &mut findings);
     manifests::check(tree, &mut findings);
+    rooms::check(tree, &mut findings);
     fields::check(tree, &mut findings);
     whole_state::check(tree, &mut findings);
     words::vocabulary(tree, &mut findings);

@@ -53,7 +53,7 @@ pub use pattern::{Pattern, PatternError};
 pub use principal::Principal;
 pub use publishing::{PublishDenial, PublishLimit, PublishLimitError};
 pub use quota::{
-    Debtor, MinuteQuota, PerAct, PrincipalAndAddressRates, Quotas, RATED_MAX, RatedAct, Rates, UseCounts,
+    MinuteQuota, PerAct, PrincipalAndAddressRates, QuotaHolder, Quotas, RATED_MAX, RatedAct, Rates, UseCounts,
 };
 pub use right::{Right, Rights};
 pub use roles::{ROLES_MAX, RoleError, Roles};

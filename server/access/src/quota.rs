@@ -7,7 +7,7 @@ mod acts;
 mod bytes;
 
 pub use acts::{MinuteQuota, PerAct, RatedAct};
-pub use bytes::{Debtor, PrincipalAndAddressRates};
+pub use bytes::{PrincipalAndAddressRates, QuotaHolder};
 
 /// Most addresses or principals of which a rate is kept; for another one that which has used least is forgotten.
 pub const RATED_MAX: usize = 10_000;

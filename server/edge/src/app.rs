@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! listener ─▶ entry (bounds, TLS) ─▶ connection: HTTP/1.1; over TLS also http2
-//!    ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
+//!    ─▶ request_span: the trace ─▶ guard: origin ─▶ recognise: another hub? ─▶ admit: who, may they ─▶ pass on to the owner ─▶ handler
 //! beside: list, deadlines of sockets, upkeep, orphans, presence, health, access, retention, sinks, spans, rows
 //! end: shutdown ─▶ drain ─▶ agents' tools, proxy, spans, log are closed
 //! ```
@@ -29,13 +29,17 @@ use tower_http::compression::predicate::{DefaultPredicate, Predicate as _, SizeA
 use tower_http::compression::{CompressionLayer, CompressionLevel};
 
 use crate::ServeError;
-use crate::http::access::{self, Peer};
-use crate::http::patience::Patient;
-use crate::http::problem::Problem;
+use crate::http::access;
+use crate::http::{AppState, OwnerRoute};
 use crate::http::{
-    audit, budgets, commands, compat, conversations, delete, events, export, figures, guard, health, help,
-    hubs, import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
+    audit, budgets, commands, compat, conversations, delete, events, export, figures, health, help, hubs,
+    import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
 };
+use crate::inbound::caller::Peer;
+use crate::inbound::guard;
+use crate::inbound::patience::Patient;
+use crate::inbound::problem::Problem;
+use crate::inbound::request_span;
 use crate::state::Shared;
 use crate::ws;
 use crate::{frozen, peers, proxy, retention, sink, traces};
@@ -73,7 +77,7 @@ pub(crate) async fn run(
     tracing::info!(%address, "listening");
     let mut shutdown = std::pin::pin!(shutdown);
     let fleet = shared.fanout.fleet.run(shared.config.fleet_interval);
-    let watchdog = shared.sockets.watch(&shared.config);
+    let watchdog = shared.sockets.watch(shared.config.shortest_deadline());
     let upkeep = upkeep(&shared);
     let orphans = shared.fanout.watch_orphans();
     let presence = shared.fanout.tell_presence();
@@ -85,17 +89,17 @@ pub(crate) async fn run(
         let shared = Arc::clone(&shared);
         tokio::spawn(async move { shared.gate.follow_sessions(|| shared.sockets.wake_due(true)).await })
     };
-    let unfinished = proxy::read_back(&shared);
+    let unfinished = proxy::read_back(&shared.proxy);
     sink::start(&shared.hub, &shared.config.sinks, &shared.tasks, &shared.drain);
     shared.agents.resume_all(unfinished.iter().map(|found| found.id().clone()).collect());
     let retention =
         retention::run(&shared.hub, &shared.fanout, shared.config.retain, shared.config.retain_every);
-    let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared)));
-    let rows = peers::watch_rows(&shared);
-    let carrying = hubs::carry::start(&shared);
+    let mut proxied = tokio::spawn(proxy::keep_up(Arc::clone(&shared.proxy)));
+    let rows = peers::watch_rows(&shared.ownership);
+    let carrying = hubs::carry::start(OwnerRoute::of(&shared));
     let balancing = tokio::spawn(hubs::balancing::run(Arc::clone(&shared)));
-    let traces = traces::run(&shared);
-    let copies = frozen::keep_up(&shared);
+    let traces = traces::run(&shared.traces);
+    let copies = frozen::keep_up(&shared.copies, hubs::moving::of_copies(&shared));
     // None of these ends by itself.
     tokio::select! {
         () = &mut shutdown => {}
@@ -122,10 +126,10 @@ pub(crate) async fn run(
     drain(&shared).await;
     // These publish, also into conversations of other hubs.
     blocking(|| {
-        proxy::close(&shared);
-        shared.traces.flush(&shared);
+        proxy::close(&shared.proxy);
+        shared.traces.flush();
     });
-    hubs::carry::finish(&shared, carrying).await;
+    hubs::carry::finish(&shared.ownership, carrying).await;
     shared.tools.close().await;
     // Nothing is published any more, so the log ends well and its rows are up to date.
     let closed = blocking(|| {
@@ -219,7 +223,7 @@ fn tune(stream: &TcpStream) -> std::io::Result<()> {
 }
 
 /// Serves the requests of one connection until it ends or the hub drains. Every request gets the connection's
-/// [`ConnectionInfo`](crate::http::patience::ConnectionInfo) and its peer as extensions.
+/// [`ConnectionInfo`](crate::inbound::patience::ConnectionInfo) and its peer as extensions.
 async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: Router) {
     if let Err(error) = tune(&stream) {
         tracing::debug!(%error, "the connection stays as the kernel made it");
@@ -253,7 +257,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
 /// The routes whose answers are compressed for clients that accept it. Streams (SSE), proxied answers and the
 /// doors, whose clients are other programs, are not among them, nor the files of the page, which are
 /// compressed when they are built.
-fn compressed() -> Router<Arc<Shared>> {
+fn compressed() -> Router<AppState> {
     let worth_it = DefaultPredicate::new().and(SizeAbove::new(COMPRESSED_BYTES_MIN));
     Router::new()
         .route("/metrics", get(health::metrics))
@@ -330,11 +334,12 @@ fn router(shared: &Arc<Shared>) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::new(ErrorCode::MethodNotAllowed, "this path does not take this method")
         })
-        .layer(from_fn_with_state(Arc::clone(shared), hubs::pass::pass_on))
-        .layer(from_fn_with_state(Arc::clone(shared), access::admit))
-        .layer(from_fn_with_state(Arc::clone(shared), hubs::known::recognise))
-        .layer(from_fn_with_state(Arc::clone(shared), guard::guard))
-        .with_state(Arc::clone(shared))
+        .layer(from_fn_with_state(AppState::of(shared), hubs::pass::pass_on))
+        .layer(from_fn_with_state(AppState::of(shared), access::admit))
+        .layer(from_fn_with_state(AppState::of(shared), hubs::known::recognise))
+        .layer(from_fn_with_state(Arc::clone(&shared.config), guard::guard))
+        .layer(request_span::layer())
+        .with_state(AppState::of(shared))
 }
 
 /// Any path without a route: the refusal of a path of OpenAI's API that is not served, else what the page has

@@ -15,7 +15,7 @@ use access::audit::{Audited, AuditedAction};
 use agents::{Agents, Answer, ConsentAnswer, Refusal, RunAddress, Spoken, Started, Turn, is_of_runner};
 use compact_str::CompactString;
 use event_log::blocking;
-use hub::{Conversation, Hub};
+use hub::{Conversation, Fanout, Hub};
 use model::code::ErrorCode;
 use model::command::{Command, CommandAction, Done};
 use model::event::{LabelChange, MessageFile, Rating};
@@ -24,8 +24,9 @@ use model::retry::ModelRetry;
 use model::view::RunView;
 use model::{ConversationId, MessageId, Position, RunId, View};
 
+use crate::access::Gate;
 use crate::fork::{ForkPlace, fork};
-use crate::state::Shared;
+use crate::work::Work;
 
 mod label;
 mod remembered;
@@ -33,20 +34,53 @@ mod signature;
 
 pub(crate) use remembered::Remembered;
 
+/// What carries commands out. One for each hub, owned by its state.
+#[derive(Debug)]
+pub(crate) struct CommandExecutor {
+    /// The conversations, and their viewers.
+    fanout: Arc<Fanout>,
+    /// The agents that people speak to.
+    agents: Arc<Agents>,
+    /// Whether access control is on; it also keeps the audit log.
+    gate: Arc<Gate>,
+    /// The bounds of expensive work, which a fork is.
+    work: Arc<Work>,
+    /// The answers to the newest commands.
+    pub(crate) remembered: Remembered,
+}
+
+impl CommandExecutor {
+    /// Nothing was carried out yet.
+    pub(crate) fn new(
+        fanout: &Arc<Fanout>,
+        agents: &Arc<Agents>,
+        gate: &Arc<Gate>,
+        work: &Arc<Work>,
+    ) -> Self {
+        Self {
+            fanout: Arc::clone(fanout),
+            agents: Arc::clone(agents),
+            gate: Arc::clone(gate),
+            work: Arc::clone(work),
+            remembered: Remembered::default(),
+        }
+    }
+}
+
 /// Carries out what `who` commanded in `conversation`, or returns the answer to it if it was carried out before, and notes it in
 /// the audit log. Commands in the same conversation wait for each other. A refusal has a code and a text for the person. The
 /// caller has checked the rights.
 pub(crate) async fn carry_out(
-    shared: &Arc<Shared>,
+    executor: &CommandExecutor,
     who: &str,
     conversation: &ConversationId,
     command: Command,
 ) -> Result<Done, Refusal> {
     let told =
         Audited::new(AuditedAction::Command, who).about(conversation.as_str()).with(words(&command.action));
-    let came = done_once(shared, who, conversation, command).await;
+    let came = done_once(executor, who, conversation, command).await;
     blocking(|| {
-        shared.gate.audit(match &came {
+        executor.gate.audit(match &came {
             Ok(_) => told,
             Err(refusal) => told.failed(refusal.code.as_str()),
         });
@@ -77,7 +111,7 @@ fn words(action: &CommandAction) -> String {
 /// Carries out a command unless its id is known. Fails with `bad_request` for an id that is too long and with
 /// whatever the command is refused with; a refusal is not remembered.
 async fn done_once(
-    shared: &Arc<Shared>,
+    executor: &CommandExecutor,
     who: &str,
     conversation: &ConversationId,
     command: Command,
@@ -88,7 +122,7 @@ async fn done_once(
         return Err(Refusal::new(ErrorCode::BadRequest, why));
     }
     let key = (conversation.clone(), id.clone());
-    let remembered = &shared.commands;
+    let remembered = &executor.remembered;
     let _one_commands = remembered.turn(conversation).await;
     let known = remembered.get(&key);
     if let Some(known) = known {
@@ -96,45 +130,51 @@ async fn done_once(
     }
     // The event of a label and of a rating has the name.
     let is_label = matches!(action, CommandAction::Label { .. } | CommandAction::Rate { .. });
-    let is_signed = shared.gate.is_on() && !is_label;
+    let is_signed = executor.gate.is_on() && !is_label;
     let told = is_signed.then(|| signature::of(who, &action));
     let came = match action {
         CommandAction::Fork { at, before, into, agent, text } => {
-            let target = find(&shared.hub, conversation)?;
+            let target = find(executor.fanout.hub(), conversation)?;
             let after = Position { epoch: target.epoch().clone(), seq: target.head() };
             let said = agent.zip(text);
-            let files = if said.is_some() { files_of(shared, &target, before.as_ref()) } else { Vec::new() };
-            let into = fork(shared, &target, ForkPlace { at, before }, into).await?;
+            let files = if said.is_some() {
+                files_of(executor.fanout.hub(), &target, before.as_ref())
+            } else {
+                Vec::new()
+            };
+            let into =
+                fork(&executor.fanout, &executor.work, &target, ForkPlace { at, before }, into).await?;
             match said {
                 None => Done { id, conversation: into, run: None, after },
                 Some((agent, text)) => {
-                    done(id, blocking(|| say(&shared.agents, &into, agent, PersonMessage { text, files }))?)
+                    done(id, blocking(|| say(&executor.agents, &into, agent, PersonMessage { text, files }))?)
                 }
             }
         }
         CommandAction::Label { title, pinned, archived, tags, note } => {
             let change = LabelChange { title, pinned, archived, tags, note, ..LabelChange::default() };
-            let after = label::write(shared, who, conversation, change).await?;
+            let after = label::write(executor, who, conversation, change).await?;
             Done { id, conversation: conversation.clone(), run: None, after }
         }
         CommandAction::Rate { run, message, good, why } => {
             let rating = Some(Rating { run, message, good, why, by: None });
             let change = LabelChange { rating, ..LabelChange::default() };
-            let after = label::write(shared, who, conversation, change).await?;
+            let after = label::write(executor, who, conversation, change).await?;
             Done { id, conversation: conversation.clone(), run: None, after }
         }
         action => {
             if let CommandAction::Retry { run } = &action {
-                let target =
-                    blocking(|| Target::find(&shared.agents, &shared.hub, conversation, run.clone()))?;
-                shared.agents.left(&target.started.place).await;
+                let target = blocking(|| {
+                    Target::find(&executor.agents, executor.fanout.hub(), conversation, run.clone())
+                })?;
+                executor.agents.left(&target.started.place).await;
             }
-            done(id, blocking(|| act(&shared.agents, &shared.hub, conversation, action))?)
+            done(id, blocking(|| act(&executor.agents, executor.fanout.hub(), conversation, action))?)
         }
     };
     remembered.put(key, came.clone());
     if let Some(told) = told {
-        blocking(|| signature::leave(shared, &came, &told));
+        blocking(|| signature::leave(&executor.fanout, &came, &told));
     }
     Ok(came)
 }
@@ -201,13 +241,13 @@ struct PersonMessage {
 
 /// The files of the message before which a fork ends, with their contents: the message that is said in its place has
 /// them too.
-fn files_of(shared: &Shared, from: &Conversation, before: Option<&MessageId>) -> Vec<MessageFile> {
+fn files_of(hub: &Hub, from: &Conversation, before: Option<&MessageId>) -> Vec<MessageFile> {
     let Some(before) = before else { return Vec::new() };
     let message = from.read_view(|view| view.messages.get(before).cloned());
     let mut view = View::default();
     view.messages.extend(message.map(|message| (before.clone(), message)));
     let mut left = usize::MAX;
-    blocking(|| shared.hub.make_files_whole(from, &mut view, &mut left));
+    blocking(|| hub.make_files_whole(from, &mut view, &mut left));
     let files = view.messages.into_values().flat_map(|message| message.files);
     files.filter(|file| file.data.is_some()).collect()
 }

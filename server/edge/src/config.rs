@@ -3,14 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use agents::{AgentConfig, ToolServer};
 use compact_str::CompactString;
 use dialects::custom::UserDialect;
 use encode::EncoderSpec;
-use event_log::PostgresUrl;
 use hub::Prices;
 use model::frame::SilenceThresholds;
 use model::limits;
@@ -19,6 +17,7 @@ use upstream::Upstream;
 use crate::access::AccessConfig;
 use crate::balance::Overload;
 use crate::door::DoorSettings;
+use crate::log_choice::LogChoice;
 use crate::page_files::PageFiles;
 use crate::redaction::Redaction;
 use crate::retention::Retain;
@@ -113,40 +112,6 @@ impl Config {
     }
 }
 
-/// The choice of the log.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum LogChoice {
-    /// In memory, lost with the process.
-    #[default]
-    Memory,
-    /// On disk, in one SQLite file and small files beside it.
-    Sqlite {
-        /// The file. It and its folder are made if they do not exist.
-        path: PathBuf,
-        /// Most bytes of the file; beyond them the log fails as on a full disk.
-        max_bytes: Option<u64>,
-    },
-    /// In PostgreSQL, in tables of its own.
-    Postgres {
-        /// The address of the database.
-        url: Box<PostgresUrl>,
-        /// The folder of what this hub has for itself in small files.
-        folder: PathBuf,
-    },
-}
-
-impl LogChoice {
-    /// The small file `name` that belongs to this hub, beside its log or in its own folder; `None` where
-    /// everything goes with the process.
-    pub(crate) fn file(&self, name: &str) -> Option<PathBuf> {
-        match self {
-            Self::Memory => None,
-            Self::Sqlite { path, .. } => Some(path.with_file_name(name)),
-            Self::Postgres { folder, .. } => Some(folder.join(name)),
-        }
-    }
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -188,6 +153,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The shortest time after which something must be done for a socket.
+    pub(crate) fn shortest_deadline(&self) -> Duration {
+        self.heartbeat.min(self.hello).min(self.no_progress)
+    }
+
     /// How long a stream in `encoding` may be silent before it sends a keep-alive message. `door` is the door
     /// of its caller; `None` for those who only watch.
     pub(crate) fn ping(&self, encoding: &EncoderSpec, door: Option<&str>) -> Duration {

@@ -17,11 +17,10 @@ use model::event::{Event, Kind, LabelChange, Origin, RunEnd, RunStatus};
 use model::fold::fold;
 use model::{ConversationId, Envelope, MessageId, RunId, Seq, View};
 
-use crate::state::Shared;
-use crate::work::{TURN, Task};
+use crate::work::{TURN, Task, Work};
 use agents::Refusal;
 use event_log::clock;
-use hub::{Conversation, History};
+use hub::{Conversation, Fanout, History, Hub};
 
 /// Most events that are read at once.
 const EVENTS_AT_ONCE: usize = 2_000;
@@ -45,7 +44,8 @@ pub(crate) struct ForkPlace {
 /// Fails with `bad_request` for a place that is not there, with `conversation_exists` if `into` has events,
 /// with `gone` if the log no longer has all events before the place, with `too_many` without a turn.
 pub(crate) async fn fork(
-    shared: &Shared,
+    fanout: &Fanout,
+    work: &Work,
     from: &Arc<Conversation>,
     cut: ForkPlace,
     into: Option<ConversationId>,
@@ -61,13 +61,13 @@ pub(crate) async fn fork(
         Some(into) => into,
         None => fresh(from.id())?,
     };
-    let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
+    let Some(_turn) = work.turn_within(from.read_view(Task::of), TURN).await else {
         return Err(Refusal::new(
             ErrorCode::TooMany,
             "the hub was busy with other work; try again in a moment",
         ));
     };
-    let mut envelopes = read(shared, from, at).await?;
+    let mut envelopes = read(fanout.hub(), from, at).await?;
     if let Some(before) = before {
         let is_it = |it: &Envelope| matches!(&it.event.kind, Kind::Message(it) if it.message == before);
         let place = envelopes.iter().position(is_it).ok_or_else(|| {
@@ -78,9 +78,9 @@ pub(crate) async fn fork(
     envelopes.push(mark(from, envelopes.last().map_or(0, |last| last.seq)));
     blocking(|| close(&mut envelopes));
     let history = History::of_hub(envelopes);
-    let imported = shared.hub.import(&into, history).await;
+    let imported = fanout.hub().import(&into, history).await;
     imported.map_err(|error| Refusal::new(error.code(), format!("{into}: {error}")))?;
-    shared.fanout.deliver(&into);
+    fanout.deliver(&into);
     Ok(into)
 }
 
@@ -103,18 +103,14 @@ fn fresh(from: &ConversationId) -> Result<ConversationId, Refusal> {
 }
 
 /// Reads the events up to `at`, with their large results, into memory. Fails with `gone` if one is missing.
-pub(crate) async fn read(
-    shared: &Shared,
-    from: &Arc<Conversation>,
-    at: Seq,
-) -> Result<Vec<Envelope>, Refusal> {
+pub(crate) async fn read(hub: &Hub, from: &Arc<Conversation>, at: Seq) -> Result<Vec<Envelope>, Refusal> {
     let mut envelopes: Vec<Envelope> = Vec::new();
     loop {
         let after = envelopes.last().map_or(0, |envelope| envelope.seq);
         if after >= at {
             return Ok(envelopes);
         }
-        let page = shared.hub.read(from, after, EVENTS_AT_ONCE).await;
+        let page = hub.read(from, after, EVENTS_AT_ONCE).await;
         let page = page.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
         if page.envelopes.is_empty() {
             return Err(Refusal::new(
@@ -123,7 +119,7 @@ pub(crate) async fn read(
             ));
         }
         let page = page.envelopes.iter().take_while(|envelope| envelope.seq <= at);
-        envelopes.extend(page.map(|envelope| shared.hub.made_whole(from, envelope).into_owned()));
+        envelopes.extend(page.map(|envelope| hub.made_whole(from, envelope).into_owned()));
     }
 }
 

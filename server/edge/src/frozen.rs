@@ -10,14 +10,14 @@
 //! A copy is a conversation like others, but that it is in no search, no figures and no sink. It goes with its link, and with the conversation.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use access::{FrozenShare, Share};
 use agents::Refusal;
 use encode::document::only::{ExportSelection, is_of};
 use event_log::{EventPage, LogError, clock, reached};
-use hub::{Conversation, History, OpenError, PendingDeletion};
+use hub::{Conversation, Fanout, History, OpenError, PendingDeletion};
 use model::code::ErrorCode;
 use model::event::{Event, Kind, LabelChange};
 use model::fold::fold;
@@ -29,16 +29,18 @@ use tokio::sync::Notify;
 use self::following::{Followers, LiveLink, LookVerdict};
 use self::listed::CopyState;
 use self::looking::{LookPause, SeenOriginals};
-use crate::access::StoredLinks;
+use crate::access::{Gate, StoredLinks};
 use crate::fork::{ends, read, said};
-use crate::state::Shared;
-use crate::work::{TURN, Task};
+use crate::peers::Ownership;
+use crate::work::{TURN, Task, Work};
 
 pub(crate) mod following;
 mod listed;
 mod looking;
 mod moving;
 mod turn;
+
+pub(crate) use moving::GiveUp;
 
 /// The tag of copies, by which the list finds them.
 const TAG: &str = "frozen-link";
@@ -53,12 +55,20 @@ pub(crate) enum CopyKind {
 }
 
 /// The copies of this hub that have no link yet, the news that links are gone, and the copies that go on. One for each process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Copies {
+    /// The conversations, their owners and their viewers.
+    ownership: Arc<Ownership>,
+    /// Keeps the links.
+    gate: Arc<Gate>,
+    /// The bounds of expensive work, which a copy is.
+    work: Arc<Work>,
+    /// The folder of the log, which has the links of a hub on disk; `None` for others.
+    links_folder: Option<PathBuf>,
     /// Copies whose links are being made.
     making: Mutex<BTreeSet<ConversationId>>,
-    /// Told when a link is revoked.
-    gone: Notify,
+    /// Told when a link is revoked, or this hub gets a copy.
+    due: Arc<Notify>,
     /// The tasks that write copies on this hub.
     followers: Followers,
     /// The conversations in memory of which it is known that their links are about them.
@@ -100,9 +110,28 @@ impl Drop for NewCopy<'_> {
 }
 
 impl Copies {
+    /// The copies of `ownership`'s conversations; none is being made yet. `links_folder` is the folder of the log, if it has one.
+    pub(crate) fn new(
+        ownership: Arc<Ownership>,
+        gate: Arc<Gate>,
+        work: Arc<Work>,
+        links_folder: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            due: Arc::clone(&ownership.copies_due),
+            ownership,
+            gate,
+            work,
+            links_folder,
+            making: Mutex::default(),
+            followers: Followers::default(),
+            seen: SeenOriginals::default(),
+        }
+    }
+
     /// Looks soon which copies are over, and which go on.
     pub(crate) fn look(&self) {
-        self.gone.notify_one();
+        self.due.notify_one();
     }
 }
 
@@ -112,12 +141,12 @@ impl Copies {
 /// Fails with `not_found` for a turn that is not there, with `bad_request` for a conversation without events and for a live copy of what does not run,
 /// with `too_many` without a turn, with `log_failed` where the log cannot be read.
 pub(crate) async fn freeze<'a>(
-    shared: &'a Shared,
+    copies: &'a Copies,
     from: &Arc<Conversation>,
     turn: Option<MessageId>,
     kind: CopyKind,
 ) -> Result<NewCopy<'a>, Refusal> {
-    let Some(_turn) = shared.work.turn_within(from.read_view(Task::of), TURN).await else {
+    let Some(_turn) = copies.work.turn_within(from.read_view(Task::of), TURN).await else {
         let why = "the hub was busy with other work; try again in a moment";
         return Err(Refusal::new(ErrorCode::TooMany, why));
     };
@@ -138,7 +167,7 @@ pub(crate) async fn freeze<'a>(
         let why = "turn: no run of this turn goes on, so there is nothing to follow: say \"frozen\": true";
         return Err(Refusal::new(ErrorCode::BadRequest, why));
     }
-    let mut envelopes = match read(shared, from, seq).await {
+    let mut envelopes = match read(&copies.ownership.hub, from, seq).await {
         Ok(mut all) => {
             let is_its = |event: &Event| {
                 // A message of the turn that another run repeats is that run's.
@@ -153,25 +182,19 @@ pub(crate) async fn freeze<'a>(
                 forget_the_whole(&mut view);
             }
             let told = unfold::unfold(&view);
-            told.iter().map(|envelope| shared.hub.made_whole(from, envelope).into_owned()).collect()
+            told.iter().map(|envelope| copies.ownership.hub.made_whole(from, envelope).into_owned()).collect()
         }
         Err(refusal) => return Err(refusal),
     };
     event_log::blocking(|| finish(&mut envelopes, kind));
     let name = ConversationId::frozen(&clock::fresh_name());
     let name = name.map_err(|error| Refusal::new(ErrorCode::Internal, error.to_string()))?;
-    let begins = begins(shared.hub.read(from, 0, 1).await)?;
+    let begins = begins(copies.ownership.hub.read(from, 0, 1).await)?;
     // From here on nothing is waited for until the guard below takes the name out again.
-    shared.copies.making.lock().insert(name.clone());
+    copies.making.lock().insert(name.clone());
     let shows = FrozenShare { of: from.id().clone(), seq, turn, begins, live: kind == CopyKind::Live };
-    let copy = NewCopy {
-        copies: &shared.copies,
-        conversation: name,
-        shows,
-        epoch: from.epoch().clone(),
-        has_link: false,
-    };
-    let imported = shared.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
+    let copy = NewCopy { copies, conversation: name, shows, epoch: from.epoch().clone(), has_link: false };
+    let imported = copies.ownership.hub.import(&copy.conversation, History::of_hub(envelopes).frozen()).await;
     imported.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     Ok(copy)
 }
@@ -220,15 +243,15 @@ fn finish(envelopes: &mut Vec<Envelope>, kind: CopyKind) {
 
 /// Deletes copies, and says what to wait for until nothing of them is left. Copies of which another hub is the owner go when that one looks.
 pub(crate) fn remove(
-    shared: &Shared,
+    fanout: &Fanout,
     copies: impl IntoIterator<Item = ConversationId>,
 ) -> Vec<PendingDeletion> {
     let mut pending = Vec::new();
     for copy in copies {
-        match shared.hub.delete(&copy) {
+        match fanout.hub().delete(&copy) {
             Ok(deleted) => {
                 pending.extend(deleted);
-                shared.fanout.fleet.lose(&copy);
+                fanout.fleet.lose(&copy);
             }
             Err(OpenError::Elsewhere { .. }) => {}
             Err(error) => tracing::warn!(%error, %copy, "the copy of a frozen link was not deleted"),
@@ -238,20 +261,20 @@ pub(crate) fn remove(
 }
 
 /// Removes links whose conversations are gone, and copies whose links are over, and goes on with live copies: every minute, when links go, when a live one
-/// was made, and sooner as long as another hub writes a copy whose runs go on. Never returns.
-pub(crate) async fn keep_up(shared: &Arc<Shared>) {
+/// was made, and sooner as long as another hub writes a copy whose runs go on. `give_up` moves a copy to the hub of its original. Never returns.
+pub(crate) async fn keep_up(copies: &Arc<Copies>, give_up: GiveUp) {
     let mut pause = LookPause::default();
     loop {
-        let its = Arc::clone(shared);
+        let its = Arc::clone(copies);
         let round = tokio::task::spawn_blocking(move || round(&its)).await;
         let mut verdict = LookVerdict::Settled;
         match round {
             Ok(Ok(Round { pending, live })) => {
-                verdict = following::keep(shared, live).await;
-                let level = Durability::Stored.min(shared.hub.log().durability());
+                verdict = following::keep(copies, live, &give_up).await;
+                let level = Durability::Stored.min(copies.ownership.hub.log().durability());
                 for deletion in pending {
                     // A log that cannot write says so itself, and the next look finds the copy again.
-                    drop(reached(shared.hub.log(), deletion.removal, level).await);
+                    drop(reached(copies.ownership.hub.log(), deletion.removal, level).await);
                 }
             }
             Ok(Err(error)) => tracing::warn!(%error, "copies of frozen links were not looked at"),
@@ -259,7 +282,7 @@ pub(crate) async fn keep_up(shared: &Arc<Shared>) {
         }
         tokio::select! {
             () = tokio::time::sleep(pause.after(verdict)) => {}
-            () = shared.copies.gone.notified() => pause = LookPause::default(),
+            () = copies.due.notified() => pause = LookPause::default(),
         }
     }
 }
@@ -274,27 +297,25 @@ struct Round {
 }
 
 /// Looks once. Waits for the disk.
-fn round(shared: &Shared) -> Result<Round, LogError> {
+fn round(copies: &Copies) -> Result<Round, LogError> {
     // In this order: a copy is among those that are being made until its link is stored.
-    let copies = listed::all(shared)?;
-    shared.copies.seen.forget_gone();
-    let mut alive = shared.copies.making.lock().clone();
-    let file = shared.config.log.file("shares.json");
-    let folder = file.as_deref().and_then(Path::parent);
-    let links = shared.gate.all_shares(shared.hub.log(), folder)?;
+    let listed = listed::all(&copies.ownership.hub)?;
+    copies.seen.forget_gone();
+    let mut alive = copies.making.lock().clone();
+    let links = copies.gate.all_shares(copies.ownership.hub.log(), copies.links_folder.as_deref())?;
     // Where nobody knows the links nothing is deleted.
     let Some(StoredLinks { links, unread }) = links else { return Ok(Round::default()) };
     let (mut gone, mut live, now) = (BTreeSet::new(), Vec::new(), clock::now_ms());
     for Share { conversation, frozen, expires, .. } in links.into_iter().filter(|link| link.expires > now) {
         let Some(frozen) = frozen else { continue };
-        match is_gone(shared, &frozen) {
+        match is_gone(copies, &frozen) {
             Ok(true) => {
                 gone.insert(frozen.of);
             }
             Ok(false) => {
                 alive.insert(conversation.clone());
                 // One without a row was made a moment ago.
-                if frozen.live && copies.get(&conversation) != Some(&CopyState::Ended) {
+                if frozen.live && listed.get(&conversation) != Some(&CopyState::Ended) {
                     live.push(LiveLink { copy: conversation, shows: frozen, expires });
                 }
             }
@@ -306,7 +327,7 @@ fn round(shared: &Shared) -> Result<Round, LogError> {
         }
     }
     for conversation in &gone {
-        match shared.gate.unshare_all(conversation) {
+        match copies.gate.unshare_all(conversation) {
             // While access control is off they stay where they are.
             Ok(links) if links.is_empty() => {}
             Ok(links) => {
@@ -316,7 +337,7 @@ fn round(shared: &Shared) -> Result<Round, LogError> {
                 tracing::warn!(%error, %conversation, "links to a conversation that is gone are stored");
             }
         }
-        shared.sockets.wake_due(true);
+        copies.ownership.sockets.wake_due(true);
     }
     if unread > 0 {
         tracing::warn!(
@@ -325,18 +346,18 @@ fn round(shared: &Shared) -> Result<Round, LogError> {
         );
         return Ok(Round { live, ..Round::default() });
     }
-    let pending = remove(shared, copies.into_keys().filter(|copy| !alive.contains(copy)));
+    let pending = remove(&copies.ownership.fanout, listed.into_keys().filter(|copy| !alive.contains(copy)));
     Ok(Round { pending, live })
 }
 
 /// Whether the conversation of a frozen link is there no more, or another one has its name.
-fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
-    let found = shared.hub.in_memory(&frozen.of).filter(|found| found.head() > 0);
-    if found.as_ref().is_some_and(|found| shared.copies.seen.has(found, frozen.begins)) {
+fn is_gone(copies: &Copies, frozen: &FrozenShare) -> Result<bool, LogError> {
+    let found = copies.ownership.hub.in_memory(&frozen.of).filter(|found| found.head() > 0);
+    if found.as_ref().is_some_and(|found| copies.seen.has(found, frozen.begins)) {
         return Ok(false);
     }
     let page = found.as_ref().and_then(|found| found.page(0, 1));
-    match page.map_or_else(|| shared.hub.log().read(&frozen.of, 0, 1), Ok) {
+    match page.map_or_else(|| copies.ownership.hub.log().read(&frozen.of, 0, 1), Ok) {
         // What was said a moment ago may not be stored yet.
         Err(LogError::Unknown) => Ok(found.is_none()),
         // Whether it has the events one by one does not matter.
@@ -345,7 +366,7 @@ fn is_gone(shared: &Shared, frozen: &FrozenShare) -> Result<bool, LogError> {
         Ok(page) => {
             let is_other = begin(&page).zip(frozen.begins).is_some_and(|(now, then)| now != then);
             if let Some(found) = found.filter(|_| !is_other) {
-                shared.copies.seen.note(&found, frozen.begins);
+                copies.seen.note(&found, frozen.begins);
             }
             Ok(is_other)
         }

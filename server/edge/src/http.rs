@@ -1,11 +1,12 @@
 //! The HTTP side: ingest, native events, snapshots, whole results, lists, server-sent events, health, the
 //! page, schemas, and the doors in `compat`.
 //!
-//! Every handler returns an answer or a [`problem::Problem`]. What may take long waits for a turn of work
+//! Every handler returns an answer or a [`Problem`](crate::inbound::problem::Problem). What may take long waits for a turn of work
 //! (`spool`); what may be large waits for its reader in a file; what lasts holds a place among those that are
 //! open. Requests that need a caller get it from `access`.
 
 pub(crate) mod access;
+mod app_state;
 pub(crate) mod audit;
 pub(crate) mod body;
 pub(crate) mod budgets;
@@ -16,7 +17,6 @@ pub(crate) mod delete;
 pub(crate) mod events;
 pub(crate) mod export;
 pub(crate) mod figures;
-pub(crate) mod guard;
 pub(crate) mod health;
 pub(crate) mod help;
 pub(crate) mod hubs;
@@ -26,10 +26,6 @@ mod markup;
 pub(crate) mod native;
 pub(crate) mod openapi;
 pub(crate) mod page;
-pub(crate) mod params;
-pub(crate) mod passed;
-pub(crate) mod patience;
-pub(crate) mod problem;
 pub(crate) mod results;
 pub(crate) mod schema;
 pub(crate) mod search;
@@ -39,3 +35,5 @@ pub(crate) mod sse;
 pub(crate) mod stream;
 pub(crate) mod traces;
 pub(crate) mod upstreams;
+
+pub(crate) use app_state::{AppState, OwnerRoute, Reading};

@@ -9,10 +9,11 @@
 //! (`upstream`, `client`).
 //!
 //! Reading order: [`Config`] → `state` (what all parts share) → `app` (listening, draining) → [`tls`], [`access`], [`redaction`] (who comes in, and
-//! what of it is struck) → `http` (the API, and in `http/compat` the doors for clients of other servers, with `door`, `threads`, `shelf` and `failures`;
+//! what of it is struck) → `inbound` (what all share who answer requests) → `http` (the API, and in `http/compat` the doors for clients of other servers, with `door`, `threads`, `shelf` and `failures`;
 //! `page_files` has the page) and `ws` (frames) → `commands`, `fork` (what a person wants done in a conversation), `frozen` (what frozen links
 //! show) → `proxy` (recorded calls) → `sink`, `traces`, `retention` → `sharing`, `peers`, `balance` (several hubs on one log) → `work` and
 //! `priority` (how much is done at once, and at which priority) → `metrics`. `simulation` is a test of most of them.
+//! Which of them may name which is another order: `xtask/src/tidy/rooms.rs` has it.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -31,6 +32,8 @@ mod failures;
 mod fork;
 mod frozen;
 mod http;
+mod inbound;
+mod log_choice;
 mod metrics;
 mod page_files;
 mod peers;
@@ -43,6 +46,7 @@ mod shelf;
 #[cfg(test)]
 mod simulation;
 mod sink;
+mod sockets;
 mod state;
 mod threads;
 pub mod tls;
@@ -52,15 +56,15 @@ mod ws;
 
 pub use access::AccessConfig;
 pub use balance::Overload;
-pub use config::{Config, LogChoice};
+pub use config::Config;
 pub use door::{DEFAULT_DOOR, DOORS, DOORS_WITHOUT_AGENT_NAME, DoorSettings, HangUp};
 pub use http::help::help_texts;
+pub use log_choice::{LogChoice, LogNotOpened, open_log};
 pub use page_files::PageFiles;
 pub use redaction::Redaction;
 pub use retention::Retain;
 pub use sharing::{PeersConfig, PeersError};
 pub use sink::{FileTarget, Flush, Sink, Target};
-pub use state::{LogNotOpened, open_log};
 pub use tls::TlsFiles;
 
 /// Why the hub did not serve, or not to a good end.

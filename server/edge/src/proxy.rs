@@ -38,6 +38,5 @@ pub(crate) use call::{call, told, told_to_anybody};
 pub(crate) use calls::{COPIES_LOST, PROXIED, Proxy};
 pub(crate) use headers::{KEYS, keys};
 pub(crate) use home::home;
-pub(crate) use open_runs::{FILE as OPEN_RUNS_FILE, OpenRunsFile};
 pub(crate) use record::{close, keep_up, read_back};
 pub(crate) use socket::{open_there, wants_socket};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use redact::{Builtin, MarkKey, PatternError, Redactor};
 
 use crate::access::{private, random};
-use crate::config::LogChoice;
+use crate::log_choice::LogChoice;
 
 /// The file of the key, beside the log.
 const FILE: &str = "redact.key";

@@ -17,7 +17,7 @@ use model::limits::{FORGE_MODELS_MAX, ID_BYTES_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::config::LogChoice;
+use crate::log_choice::LogChoice;
 use agents::Refusal;
 
 /// The provider whose models are the agents.

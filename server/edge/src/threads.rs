@@ -1,6 +1,6 @@
 //! Finds the conversation that a caller continues without naming one. The decision is in `exchange::continuation`; this
-//! module holds what it remembers of all callers and looks conversations up, which may wait for the disk. It
-//! never does that while it holds the memory's lock.
+//! module holds what it remembers of all callers and looks conversations up, which may wait for the disk. No
+//! lock is held meanwhile but the turns of those who ask for the very same ([`turns`]), so nobody waits for the disk of another caller.
 //!
 //! ```text
 //! messages ─▶ clues ─▶ candidates ─▶ the view of each: was that answered there? ─▶ the conversation
@@ -26,11 +26,30 @@ use crate::failures;
 use crate::sharing::is_stand_in;
 
 mod rows;
+mod turns;
 
 pub(crate) use rows::{METADATA_BYTES_MAX, Row, Rows};
+use turns::{HeldTurn, KeyedTurns};
 
 /// Most conversations that are searched for earlier callers after a restart, newest first.
 const LOOKED_THROUGH_MAX: usize = 512;
+
+/// Who begins a run: one that does so twice at once must not begin two.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum RunBeginner {
+    /// Whoever names this conversation or thread.
+    Named(ConversationId),
+    /// The caller with this print, who names none.
+    Told(u64),
+}
+
+/// The right to begin a run. Dropping it lets the next one begin.
+#[derive(Debug)]
+pub(crate) struct BeginTurn {
+    _beginner: HeldTurn<RunBeginner>,
+    /// The turn of the conversation in which the run begins, once that is known.
+    place: Option<HeldTurn<ConversationId>>,
+}
 
 /// What was read of earlier callers. A hub that shares its log reads again when it begins to serve a thread, or callers without a
 /// name, that another hub may have served before.
@@ -40,60 +59,94 @@ struct ReadBack {
     is_read: bool,
     /// The threads, and the stand-ins of callers, that are served here by now; at most [`THREADS_REMEMBERED_MAX`].
     served: IndexSet<ConversationId>,
-    /// What was found in each conversation, and where that stood then.
-    known: HashMap<ConversationId, (Position, Vec<Found>)>,
+    /// What was found.
+    known: KnownTraces,
 }
+
+/// What was found in each conversation, and where that stood then.
+type KnownTraces = HashMap<ConversationId, (Position, Vec<Found>)>;
 
 /// What callers have asked, and where. One for each hub.
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     /// What each caller was told in each conversation.
     memory: Mutex<Continuations>,
-    /// Held while a run is begun, so that only one begins at a time.
-    one: tokio::sync::Mutex<()>,
+    /// Held while somebody begins a run, so that the same caller begins one at a time.
+    beginners: KeyedTurns<RunBeginner>,
+    /// Held beside that for the conversation in which it begins, since several callers may mean the same.
+    places: KeyedTurns<ConversationId>,
     /// What was restored of the time before this hub served a caller.
-    read_back: tokio::sync::Mutex<ReadBack>,
+    read_back: Mutex<ReadBack>,
+    /// Held while something is restored: for the one who is asked for, and for all (`None`) the first time.
+    reads: KeyedTurns<Option<ConversationId>>,
     /// The metadata that clients have given their threads.
     pub(crate) rows: Rows,
 }
 
 impl Threads {
-    /// Waits until no other caller begins a run, in the whole hub: what a caller means depends on what others
-    /// have begun. Drop the guard once the run has begun. May be cancelled.
-    pub(crate) async fn one(&self) -> tokio::sync::MutexGuard<'_, ()> {
-        self.one.lock().await
+    /// Waits until the same caller begins no other run: what it means depends on what it has begun. Drop the turn once the run has begun.
+    /// May be cancelled.
+    pub(crate) async fn begins(&self, beginner: &RunBeginner) -> BeginTurn {
+        BeginTurn { _beginner: self.beginners.turn(beginner).await, place: None }
+    }
+
+    /// Waits until nobody else begins a run in `conversation`, and keeps others from it for as long as `turn`. Everybody takes the turn of
+    /// a caller first and that of one conversation then, so no two wait for each other. May be cancelled.
+    pub(crate) async fn begins_in(&self, turn: &mut BeginTurn, conversation: &ConversationId) {
+        // Nobody may wait for one conversation and hold another.
+        turn.place = None;
+        turn.place = Some(self.places.turn(conversation).await);
     }
 
     /// Restores what was remembered before the hub restarted, once; waits for it. Reads up to
     /// [`LOOKED_THROUGH_MAX`] conversations, the newest first. With other hubs on the log `of` is the thread or the stand-in that is
-    /// asked for, which another hub may have served until now: then what has changed is read again.
+    /// asked for, which another hub may have served until now: then what has changed is read again. Those alone wait who need the same.
     pub(crate) async fn remembered(&self, hub: &Hub, of: Option<&ConversationId>) {
-        let mut read_back = self.read_back.lock().await;
-        let is_served = of.is_none_or(|of| read_back.served.contains(of));
-        if read_back.is_read && is_served {
+        if self.read_back.lock().has_restored(of) {
             return;
         }
-        // A thread in which nothing was said has no earlier callers.
-        let has_earlier = |of: &ConversationId| is_stand_in(of) || !matches!(hub.look(of), Ok(None));
-        if !read_back.is_read || blocking(|| of.is_some_and(has_earlier)) {
-            read_back.is_read = true;
-            blocking(|| read_back.traces(hub));
-            let known = read_back.known.values();
-            let mut found: Vec<Found> = known.flat_map(|(_, found)| found.iter().cloned()).collect();
-            found.sort_by_key(|found| found.at);
-            self.memory.lock().read_back(found);
-        }
-        if let Some(of) = of {
-            if read_back.served.len() >= THREADS_REMEMBERED_MAX {
-                read_back.served.shift_remove_index(0);
+        let _its_turn = match of {
+            Some(_) => Some(self.reads.turn(&of.cloned()).await),
+            None => None,
+        };
+        let mut is_fresh = false;
+        if !self.read_back.lock().is_read {
+            let _first = self.reads.turn(&None).await;
+            if !self.read_back.lock().is_read {
+                blocking(|| self.restore(hub));
+                is_fresh = true;
             }
-            read_back.served.insert(of.clone());
         }
+        let Some(of) = of.filter(|of| !self.read_back.lock().served.contains(*of)) else { return };
+        // A thread in which nothing was said has no earlier callers.
+        let has_earlier = || is_stand_in(of) || !matches!(hub.look(of), Ok(None));
+        if !is_fresh && blocking(has_earlier) {
+            blocking(|| self.restore(hub));
+        }
+        let mut read_back = self.read_back.lock();
+        if read_back.served.len() >= THREADS_REMEMBERED_MAX {
+            read_back.served.shift_remove_index(0);
+        }
+        read_back.served.insert(of.clone());
     }
 
-    /// Notes that another hub serves the thread `of` from now on, so that what callers were told there is read when it comes back.
+    /// Reads what callers had begun and remembers it. Waits for the disk; what is known by then was read before or at the same time.
+    fn restore(&self, hub: &Hub) {
+        let before = self.read_back.lock().known.clone();
+        let known = traces(hub, before);
+        let mut found: Vec<Found> = known.values().flat_map(|(_, found)| found.iter().cloned()).collect();
+        found.sort_by_key(|found| found.at);
+        self.memory.lock().read_back(found);
+        let mut read_back = self.read_back.lock();
+        read_back.known = known;
+        read_back.is_read = true;
+    }
+
+    /// Notes that another hub serves the thread `of` from now on, so that what callers were told there is read when it comes back. Waits
+    /// while it is being read.
     pub(crate) async fn no_longer_served(&self, of: &ConversationId) {
-        self.read_back.lock().await.served.shift_remove(of);
+        let _its_turn = self.reads.turn(&Some(of.clone())).await;
+        self.read_back.lock().served.shift_remove(of);
     }
 
     /// The conversation in which the thread `named` goes on.
@@ -191,27 +244,33 @@ impl Threads {
 }
 
 impl ReadBack {
-    /// Reads what callers had begun from the runs themselves, as far as it has changed since it was last read.
-    fn traces(&mut self, hub: &Hub) {
-        let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
-        let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
-        let mut before = std::mem::take(&mut self.known);
-        for row in rows {
-            let stands = Position { epoch: row.epoch.clone(), seq: row.head };
-            if let Some(known) = before.remove(&row.conversation).filter(|(at, _)| *at == stands) {
-                self.known.insert(row.conversation, known);
-                continue;
-            }
-            let Ok(Some(conversation)) = hub.look(&row.conversation) else { continue };
-            let of = |view: &View| {
-                let runs = view.runs.iter().filter(|(_, run)| run.own);
-                runs.flat_map(|(id, run)| begun(id, run, HUB_STOPPED)).collect::<Vec<_>>()
-            };
-            let mut traces = conversation.read_view(of);
-            traces.retain(|found| *found.trace.conversation() == row.conversation);
-            self.known.insert(row.conversation, (stands, traces));
-        }
+    /// Whether nothing need be read for `of`, or for those who name nobody.
+    fn has_restored(&self, of: Option<&ConversationId>) -> bool {
+        self.is_read && of.is_none_or(|of| self.served.contains(of))
     }
+}
+
+/// Reads what callers had begun from the runs themselves, as far as it has changed since `before` was read.
+fn traces(hub: &Hub, mut before: KnownTraces) -> KnownTraces {
+    let query = ListQuery { limit: LOOKED_THROUGH_MAX, ..ListQuery::default() };
+    let rows = hub.list(&query).map(|listed| listed.rows).unwrap_or_default();
+    let mut known = KnownTraces::default();
+    for row in rows {
+        let stands = Position { epoch: row.epoch.clone(), seq: row.head };
+        if let Some(unchanged) = before.remove(&row.conversation).filter(|(at, _)| *at == stands) {
+            known.insert(row.conversation, unchanged);
+            continue;
+        }
+        let Ok(Some(conversation)) = hub.look(&row.conversation) else { continue };
+        let of = |view: &View| {
+            let runs = view.runs.iter().filter(|(_, run)| run.own);
+            runs.flat_map(|(id, run)| begun(id, run, HUB_STOPPED)).collect::<Vec<_>>()
+        };
+        let mut traces = conversation.read_view(of);
+        traces.retain(|found| *found.trace.conversation() == row.conversation);
+        known.insert(row.conversation, (stands, traces));
+    }
+    known
 }
 
 #[cfg(test)]

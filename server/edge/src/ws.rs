@@ -20,8 +20,8 @@ use tokio::net::TcpStream;
 
 use crate::http::access::{Greeting, fair};
 use crate::http::hubs::known::FromHub;
-use crate::http::patience::Patient;
-use crate::http::problem::Problem;
+use crate::inbound::patience::Patient;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 mod accept;
@@ -70,7 +70,7 @@ pub(crate) async fn upgrade(State(shared): State<Arc<Shared>>, mut request: Requ
         Some(_) => SocketKind::Hub,
         None => SocketKind::Client,
     };
-    let from = fair::address(&shared, request.headers(), request.extensions());
+    let from = fair::address(&shared.gate, request.headers(), request.extensions());
     let tasks = shared.tasks.clone();
     tasks.spawn(async move {
         match upgraded.await {

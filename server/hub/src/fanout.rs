@@ -193,6 +193,11 @@ impl Fanout {
         ticket
     }
 
+    /// The conversations whose viewers it serves.
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
     /// How many subscriptions to conversations there are, over all sockets.
     pub fn viewers(&self) -> u64 {
         self.viewed_conversations.iter().map(|viewed| viewed.viewers()).sum()

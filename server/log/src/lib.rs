@@ -20,7 +20,7 @@
 //! the [`clock`], the name of the [`machine`] and the [`priority`] of threads for all crates above it.
 //!
 //! Reading order: `contract` (what every log does) → `input` (what goes in) → `ownership` (which hub has a conversation) → `queries` (what comes back) → `progress` and `error` (what is stored, and why not) → `ring` and `memory` (the log in
-//! memory) → `pack` and `blocks` (blocks of events) → `ops`, `tails` and `queue` (what waits to be written, for every log that writes) →
+//! memory) → `pack` and `blocks` (blocks of events) → `ops`, `queued_ends` and `queue` (what waits to be written, for every log that writes) →
 //! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
 //! `postgres` (the log in a database that several hubs share) → `stop`. `measure` has the sums by hour and day, `search` the full text, `shared_access` what hubs share of access control. [`clock`], [`machine`] and [`priority`] stand on their own.
 
@@ -48,6 +48,7 @@ mod progress;
 mod purge;
 mod queries;
 mod queue;
+mod queued_ends;
 mod ring;
 mod rows;
 mod search;
@@ -56,7 +57,6 @@ mod shared_access;
 mod shared_settings;
 mod sqlite;
 mod stop;
-mod tails;
 mod tools;
 mod views;
 #[cfg(any(test, feature = "testkit"))]

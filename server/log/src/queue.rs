@@ -17,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use crate::ops::Queued;
-use crate::tails::Tails;
+use crate::queued_ends::QueuedEnds;
 use crate::{Health, LogError, LogFigures, Progress, Ticket, Unwritten};
 
 mod appending;
@@ -65,7 +65,7 @@ const SWEEP_PATIENCE: Duration = Duration::from_millis(250);
 const LOST_MAX: usize = 1_000;
 
 /// Most conversations whose heads the queue remembers. The database has the others.
-const TAILS_MAX: usize = 4 * CONVERSATIONS_MAX;
+const QUEUED_ENDS_MAX: usize = 4 * CONVERSATIONS_MAX;
 
 /// What waits to be written, with the locks and signals around it. Shared by appending threads, the journal's
 /// thread, the packer and the writer. Bounded in bytes; a full queue makes holes instead of making anybody
@@ -123,7 +123,7 @@ pub(crate) struct QueueState {
     /// The newest ticket up to which everything was asked to survive a loss of power.
     sync_at: u64,
     /// Where each conversation ends once all of this is written, and which have a hole.
-    tails: Tails,
+    ends: QueuedEnds,
     /// Conversations with a hole that [`Queue::awaiting_checkpoint`] has not named yet.
     unnamed: IndexSet<ConversationId>,
     /// Whether the log is open, or on its way to its end.
@@ -185,7 +185,7 @@ impl Queue {
     /// The counters for metrics.
     pub(crate) fn figures(&self) -> LogFigures {
         let state = self.state.lock();
-        let (holed, left_out) = state.tails.holes();
+        let (holed, left_out) = state.ends.holes();
         LogFigures {
             holed,
             left_out,
@@ -231,9 +231,9 @@ impl QueueState {
     /// Whether events that continue `conversation` after `after` would be taken. A conversation with a hole
     /// takes all, because its next checkpoint contains them.
     fn continues(&self, conversation: &ConversationId, after: Seq) -> Result<(), LogError> {
-        match self.tails.get(conversation) {
-            Some(tail) if !tail.is_holed() && tail.head != after => {
-                Err(LogError::Conflict { found: tail.head, expected: after })
+        match self.ends.get(conversation) {
+            Some(end) if !end.is_holed() && end.head != after => {
+                Err(LogError::Conflict { found: end.head, expected: after })
             }
             _ => Ok(()),
         }
@@ -247,7 +247,7 @@ impl QueueState {
 
     /// Notes that the events of `conversation` after `head` are not taken.
     fn hole(&mut self, conversation: &ConversationId, head: Seq) {
-        self.tails.hole(conversation, head);
+        self.ends.hole(conversation, head);
         self.unnamed.insert(conversation.clone());
     }
 

@@ -25,7 +25,8 @@ use crate::calls;
 use crate::find::{Kind, Place, Sought};
 use crate::format;
 use crate::kinds;
-use crate::modules::{self, PageModule, from_module};
+use crate::modules::{self, from_module};
+use crate::page_modules::PageModule;
 use crate::preview::PreviewOutput;
 use crate::store::{Store, use_store};
 use crate::whole::{self as results, ResultLoad, Side, copied};
@@ -35,7 +36,6 @@ mod whole;
 
 use foot::{Foot, Timing};
 use whole::Whole;
-pub(crate) use whole::copy_result;
 
 /// A tab of the card. Until the reader chooses one, it is Output from the moment when the call executes,
 /// before that Input. Of an edit or a to-do list it is Input, as long as the call has not failed.

@@ -11,7 +11,7 @@
 //! │ items after `same`  │ items after `same`    │  each at most ITEMS_MAX
 //! ```
 //!
-//! The other conversation has a store of its own ([`Beside`]), without a session. Its components are those of
+//! The other conversation has a store of its own ([`ComparedStore`]), without a session. Its components are those of
 //! the page, drawn with that store as their context; [`Aside`] makes their DOM ids differ.
 
 use leptos::context::Provider;
@@ -46,13 +46,13 @@ const PARTING: &str = "parting";
 /// A context that holds the store of the other conversation. The root of the page makes it once; it is filled
 /// with another conversation for each comparison.
 #[derive(Clone, Copy)]
-pub(crate) struct Beside(pub(crate) Store);
+pub(crate) struct ComparedStore(pub(crate) Store);
 
 /// The open conversation beside `other`. It stops following the end and scrolls to the place where they part.
 #[component]
 pub(crate) fn Compared(other: ConversationId) -> impl IntoView {
     let store = use_store();
-    let Beside(beside) = expect_context();
+    let ComparedStore(beside) = expect_context();
     let (name, path) = (title(store, &other), route::path_of(&other));
     let problem = picture(store, beside, other);
     let same = Memo::new(move |_| {

@@ -30,9 +30,9 @@ use crate::browser;
 use crate::fleet::{self, Filter, Group, Line, List, Wish};
 use crate::format;
 use crate::model::Model;
-use crate::overview::address::{RUNS, SEARCH, search_address};
 use crate::panes::Pane;
 use crate::route;
+use crate::route::{RUNS, SEARCH, search_address};
 use crate::store::{Sheet, Store, use_store};
 use crate::window;
 

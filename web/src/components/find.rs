@@ -16,8 +16,8 @@ use crate::browser;
 use crate::dom::highlight;
 use crate::find::{Finder, Found, HITS_MAX, Hit, Sought};
 use crate::format;
-use crate::overview::address::search_address;
 use crate::route;
+use crate::route::search_address;
 use crate::search;
 use crate::store::{Store, use_store};
 

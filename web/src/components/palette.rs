@@ -9,8 +9,8 @@ use crate::browser;
 use crate::fleet;
 use crate::keys::{COMMANDS, Command};
 use crate::matching;
-use crate::overview::address::search_address;
 use crate::route;
+use crate::route::search_address;
 use crate::store::{OpenDialog, Store, use_store};
 
 /// The most lines that are shown, beside the search.

@@ -6,7 +6,8 @@ use super::edge::Edge;
 use super::icon::icon;
 use crate::browser;
 use crate::faces::has_room_beside;
-use crate::modules::{self, PageModule, from_module};
+use crate::modules::{self, from_module};
+use crate::page_modules::PageModule;
 use crate::panes::Pane;
 use crate::store::{Sheet, Tab, use_store};
 

@@ -9,7 +9,8 @@ use leptos::prelude::*;
 use super::icon::icon;
 use crate::browser;
 use crate::format;
-use crate::modules::{self, PageModule, from_module};
+use crate::modules::{self, from_module};
+use crate::page_modules::PageModule;
 use crate::store::{ReplayStatus, use_store};
 
 /// The bar and the frame around the page, shown during a replay. The module that draws them is fetched when

@@ -25,8 +25,9 @@ use wasm_bindgen::JsCast;
 use super::icon::icon;
 use crate::browser;
 use crate::format;
-use crate::modules::{self, PageModule, from_module};
+use crate::modules::{self, from_module};
 use crate::number::decimal;
+use crate::page_modules::PageModule;
 use crate::store::{Store, use_store};
 use crate::timeline::{self, Drawer, Extent, Key, Lanes, Row, Scale, Squeeze, Summary, Tick, float};
 

@@ -21,10 +21,11 @@ use crate::fleet;
 use crate::format;
 use crate::leading;
 use crate::link::Status;
-use crate::modules::{self, PageModule, more_from_module};
+use crate::modules::{self, more_from_module};
 use crate::open::Level;
-use crate::overview::address::{DASHBOARD, RUNS, SEARCH};
+use crate::page_modules::PageModule;
 use crate::route;
+use crate::route::{DASHBOARD, RUNS, SEARCH};
 use crate::store::{OpenDialog, Sheet, Store, use_store};
 use crate::timeline::Drawer;
 

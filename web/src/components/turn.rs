@@ -51,7 +51,7 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
             <button type="button" class="icon more-acts" aria-label="Actions for this turn" aria-expanded=move || open.get().to_string()
                 on:click=move |_| open.update(|open| *open = !*open)>{icon("#more", "")}</button>
             <span class="acts-list" role="group" aria-label="Turn">
-                <button type="button" class="copy" data-act="copy-turn" on:click=move |_| id.with_value(|id| copy_turn(store, id))>"Copy turn"</button>
+                <button type="button" class="copy" data-act="copy-turn" on:click=move |_| id.with_value(|id| store.copy_turn(id))>"Copy turn"</button>
                 <button type="button" class="copy" on:click=move |_| id.with_value(|id| copy_link(store, id))>"Copy link"</button>
                 {move || can_fork().then(|| view! {
                     <button type="button" class="copy" data-act="fork" disabled=move || !store.link.is_up()
@@ -72,11 +72,6 @@ pub(super) fn TurnActs(id: MessageId) -> impl IntoView {
         </div>
         {move || trouble().map(|why| view! { <p class="err trouble" role="status" data-t="trouble">{refused(&why)}</p> })}
     }
-}
-
-/// Copies the turn that begins with the message `id`, as Markdown.
-pub(crate) fn copy_turn(store: Store, id: &MessageId) {
-    store.copy(&store.reading.view(|view| control::turn(view, id)), "Copied", |_| {});
 }
 
 /// Copies a link to the message `id`, with what the page shows now; nothing if no conversation is open.

@@ -11,7 +11,6 @@ use web_sys::HtmlElement;
 
 use super::focused_place;
 use crate::browser;
-use crate::components::copy_turn;
 use crate::find::Place;
 use crate::flow;
 use crate::pieces::{self, Piece};
@@ -64,7 +63,7 @@ pub(super) fn fork(store: Store) {
 /// Copies the focused turn.
 pub(super) fn copy(store: Store) {
     if let Some(message) = message(store) {
-        copy_turn(store, &message);
+        store.copy_turn(&message);
     }
 }
 

@@ -1,26 +1,12 @@
 //! What the addresses of the operator's pages say: everything that was chosen, so that a link shows the same.
 
 use crate::fleet::Filter;
+use crate::route::{DASHBOARD, RUNS};
 use crate::search::encoded;
 
 use super::table::{Column, Sort, Wanted};
 
-/// The path of the table of runs.
-pub const RUNS: &str = "/runs";
-
-/// The path of the dashboard.
-pub const DASHBOARD: &str = "/dashboard";
-
-/// The search in all conversations.
-pub const SEARCH: &str = "/search";
-
-/// The address of a search for what is typed: `/search?q=…`.
-pub fn search_address(typed: &str) -> String {
-    let typed = typed.trim();
-    if typed.is_empty() { SEARCH.to_owned() } else { format!("{SEARCH}?q={}", encoded(typed)) }
-}
-
-/// What the query of such an address says is typed.
+/// What the query of an address of the search says is typed.
 pub fn searched(query: &str) -> String {
     Pairs(query).value("q").unwrap_or_default()
 }
@@ -228,6 +214,7 @@ mod tests {
     //! Tests of what addresses say.
 
     use super::*;
+    use crate::route::{SEARCH, search_address};
 
     #[test]
     fn an_address_is_read_again_as_it_was_written() {

@@ -5,18 +5,18 @@
 
 use leptos::prelude::*;
 
-use super::address::{DASHBOARD, RUNS, SEARCH};
 use super::board::Board;
 use super::dashboard::Dashboard;
 use super::runs::Runs;
 use super::search::Search;
 use crate::components::icon;
 use crate::link::Status;
-use crate::{app, browser, format, route, session, settings};
+use crate::route::{DASHBOARD, RUNS, SEARCH};
+use crate::{browser, format, route, session, settings};
 
 /// Starts the operator's pages. Called once, by the program `overview`.
 pub fn start() {
-    app::keep_panics();
+    browser::keep_panics();
     settings::apply();
     mount_to_body(Overview);
 }

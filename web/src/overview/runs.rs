@@ -10,13 +10,14 @@ use indexmap::IndexSet;
 use leptos::prelude::*;
 use model::ConversationId;
 
-use super::address::{RunsAddress, UNTIL_NOW, search_address};
+use super::address::{RunsAddress, UNTIL_NOW};
 use super::board::Board;
 use super::grid::Grid;
 use super::selected::Selected;
 use super::table::{Column, RowSums, SortedRows, Wanted};
 use crate::components::icon;
 use crate::components::refused::refused;
+use crate::route::search_address;
 use crate::{browser, fleet, format};
 
 /// The rows of the table, as they stand.

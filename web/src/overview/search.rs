@@ -25,6 +25,7 @@ use super::hits::{SearchAnswer, SearchFound};
 use super::terms::{self, Clock, SearchTerms};
 use crate::browser;
 use crate::components::icon;
+use crate::route;
 
 #[expect(unreachable_pub, reason = "leptos makes the properties of every component public")]
 mod narrowing;
@@ -218,7 +219,7 @@ fn local([year, month, day, hour, minute]: [u32; 5]) -> u64 {
 #[component]
 pub(super) fn Search(board: Board) -> impl IntoView {
     let state = SearchState::new(board);
-    Effect::new(move |_| browser::replace_address(&state.text.with(|text| address::search_address(text))));
+    Effect::new(move |_| browser::replace_address(&state.text.with(|text| route::search_address(text))));
     Effect::new(move |before: Option<()>| {
         state.terms.track();
         match before {

@@ -17,7 +17,7 @@ use crate::browser;
 use crate::decoder::Decoder;
 use crate::dom::{Pattern, highlight};
 use crate::find::{Matcher, Place, Sought, Word};
-use crate::modules::PageModule;
+use crate::page_modules::PageModule;
 
 impl Store {
     /// The matcher of the query; `None` if the query is too short. The error says what is wrong with the

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 
 use super::Store;
 use crate::browser;
-use crate::modules::PageModule;
+use crate::page_modules::PageModule;
 use crate::route;
 
 impl Store {

@@ -96,7 +96,7 @@ fn resolve(own: &[String], import: &[String]) -> Option<ModulePath> {
 
 /// Every path that a `use` of the file names, one for each leaf of its braces. A statement may go over
 /// several lines.
-fn imports(source: &SourceFile) -> Vec<Vec<String>> {
+pub(super) fn imports(source: &SourceFile) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut statement: Option<String> = None;
     for (_, line) in source.numbered() {

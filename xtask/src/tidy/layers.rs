@@ -132,12 +132,13 @@ const LAYERS: [LayerRule; 16] = [
         except: &[
             "server/edge/src/ws",
             "server/edge/src/http",
+            "server/edge/src/inbound",
             "server/edge/src/proxy",
             "server/edge/src/app",
         ],
         tests: TestCode::Free,
         words: &["axum"],
-        why: "axum stands only where something is served: in ws, http, proxy and app",
+        why: "axum stands only where something is served: in ws, http, inbound, proxy and app",
     },
     LayerRule {
         places: &["web/src/components", "web/src/pages"],

@@ -155,6 +155,34 @@ fn server_layer_that_knows_too_much_is_found() {
 }
 
 #[test]
+fn room_of_a_crate_that_names_one_above_it_is_found() {
+    let found = |path: &str, text: &str| -> Vec<usize> {
+        broken(path, text).into_iter().filter(|(rule, _)| *rule == "rooms").map(|(_, line)| line).collect()
+    };
+    assert_eq!(found("server/edge/src/proxy/a.rs", "use crate::http::native;\n"), [2]);
+    assert_eq!(found("server/edge/src/inbound/a.rs", "fn a(of: &crate::state::Shared) {}\n"), [2]);
+    assert_eq!(
+        found("server/edge/src/peers.rs", "use crate::{\n    sharing,\n    frozen::Copies,\n};\n"),
+        [1]
+    );
+    assert_eq!(found("server/edge/src/frozen.rs", "use crate::http::hubs;\n"), [2]);
+    assert!(found("server/edge/src/http/a.rs", "use crate::proxy::Proxy;\nuse crate::http::b;\n").is_empty());
+    assert!(found("server/edge/src/proxy/tests.rs", "use crate::state::Shared;\n").is_empty());
+    assert!(found("server/edge/src/lib.rs", "pub use crate::http::help;\n").is_empty());
+    assert_eq!(found("server/edge/src/hall.rs", "use crate::http::native;\n"), [1], "it has no place yet");
+    assert!(found("server/hub/src/a.rs", "use crate::http::native;\n").is_empty());
+    assert_eq!(found("web/src/store/a.rs", "use crate::modules::fetch;\n"), [2]);
+    assert_eq!(found("web/src/keys.rs", "use crate::components::copy_turn;\n"), [2]);
+    assert_eq!(
+        found("web/src/route.rs", "use crate::overview::address;\n"),
+        [2],
+        "it is below those that are listed"
+    );
+    assert!(found("web/src/components/a.rs", "use crate::modules;\nuse crate::store::Store;\n").is_empty());
+    assert!(found("web/src/modules/cut.rs", "use crate::components::Wall;\n").is_empty());
+}
+
+#[test]
 fn time_of_day_that_is_read_elsewhere_is_found() {
     for read in ["let now = SystemTime::now();\n", "let since = SystemTime::UNIX_EPOCH.elapsed();\n"] {
         assert_eq!(broken("server/fanlight/src/demo/stage.rs", read), [("layers", 2)], "{read}");
@@ -169,7 +197,10 @@ fn time_of_day_that_is_read_elsewhere_is_found() {
 
 #[test]
 fn page_that_knows_too_much_is_found() {
-    assert_eq!(broken("web/src/components/a.rs", "use crate::session::Session;\n"), [("layers", 2)]);
+    assert_eq!(
+        broken("web/src/components/a.rs", "use crate::session::Session;\n"),
+        [("layers", 2), ("rooms", 2)]
+    );
     assert_eq!(broken("web/src/pages/a.rs", "web_sys::WebSocket::new(url);\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/components/a.rs", "<div inner_html=text/>\n"), [("layers", 2)]);
     assert_eq!(broken("web/src/markdown.rs", "<div inner_html=text/>\n"), [("layers", 2)]);

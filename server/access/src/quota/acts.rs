@@ -6,7 +6,7 @@
 //! | conversation | a name that was not there, which is written to |
 //! | search, export, import | a request to a route that says so in the table of routes |
 
-use super::Debtor;
+use super::QuotaHolder;
 
 /// An act that is counted by the minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +59,10 @@ impl RatedAct {
     }
 
     /// What `who`, a principal or an address, hears that has done it more than `max` times within a minute, and may again in `wait_s` seconds.
-    pub fn refusal(self, who: Debtor, quota: MinuteQuota, wait_s: u64) -> String {
+    pub fn refusal(self, who: QuotaHolder, quota: MinuteQuota, wait_s: u64) -> String {
         let (who, max, end) = match who {
-            Debtor::Principal => ("principal", quota.principal, ""),
-            Debtor::Address => ("address", quota.address, "_per_address"),
+            QuotaHolder::Principal => ("principal", quota.principal, ""),
+            QuotaHolder::Address => ("address", quota.address, "_per_address"),
         };
         let (did, one, many) = match self {
             Self::Frame => ("sent", "frame or request with events", "frames and requests with events"),

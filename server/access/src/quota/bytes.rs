@@ -60,7 +60,7 @@ impl<K: Ord + Clone> ByteRates<K> {
 
 /// Whose quota is used up, of bytes or of an act: that of the principal, or that of the address, which principals share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Debtor {
+pub enum QuotaHolder {
     /// The principal.
     Principal,
     /// The address, whoever sends and fetches there.
@@ -93,7 +93,7 @@ impl<P: Ord + Clone, A: Ord + Clone> PrincipalAndAddressRates<P, A> {
         principal: Option<&P>,
         address: Option<&A>,
         now: u64,
-    ) -> Result<(), (u64, Debtor)> {
+    ) -> Result<(), (u64, QuotaHolder)> {
         let of_principal = principal.map_or(0, |it| self.principals.lacks_one(it, now));
         let of_address = address.map_or(0, |it| self.addresses.lacks_one(it, now));
         if let Some(lacks) = longer(of_principal, of_address) {
@@ -112,7 +112,7 @@ impl<P: Ord + Clone, A: Ord + Clone> PrincipalAndAddressRates<P, A> {
     }
 
     /// In how many microseconds after `now` more may pass, a minute at most, and who owes so long; `None` where more may pass now.
-    pub fn owes(&self, principal: Option<&P>, address: Option<&A>, now: u64) -> Option<(u64, Debtor)> {
+    pub fn owes(&self, principal: Option<&P>, address: Option<&A>, now: u64) -> Option<(u64, QuotaHolder)> {
         let principal = principal.map_or(0, |it| self.principals.owes(it, now));
         let address = address.map_or(0, |it| self.addresses.owes(it, now));
         longer(principal, address)
@@ -120,9 +120,12 @@ impl<P: Ord + Clone, A: Ord + Clone> PrincipalAndAddressRates<P, A> {
 }
 
 /// The longer one of what a principal and an address lack, and whose it is; `None` if both lack nothing.
-fn longer(principal: u64, address: u64) -> Option<(u64, Debtor)> {
-    let longer =
-        if address > principal { (address, Debtor::Address) } else { (principal, Debtor::Principal) };
+fn longer(principal: u64, address: u64) -> Option<(u64, QuotaHolder)> {
+    let longer = if address > principal {
+        (address, QuotaHolder::Address)
+    } else {
+        (principal, QuotaHolder::Principal)
+    };
     (longer.0 > 0).then_some(longer)
 }
 
@@ -176,7 +179,7 @@ mod tests {
             assert_eq!(rates.count(None, Some(&other), 1_000, 0), 0);
         }
         assert_eq!((rates.addresses.full_at.by.len(), rates.principals.full_at.by.len()), (RATED_MAX, 1));
-        assert_eq!(rates.owes(None, Some(&0), 0).map(|(_, debtor)| debtor), Some(Debtor::Address));
+        assert_eq!(rates.owes(None, Some(&0), 0).map(|(_, holder)| holder), Some(QuotaHolder::Address));
     }
 
     #[test]
@@ -188,12 +191,12 @@ mod tests {
             for _ in 0..number {
                 assert_eq!(done("ann", 0), Ok(()));
             }
-            let (wait, debtor) = done("ann", 0).unwrap_err();
-            assert!(debtor == Debtor::Principal && wait <= MINUTE_US / u64::from(number) + 1, "{wait}");
+            let (wait, holder) = done("ann", 0).unwrap_err();
+            assert!(holder == QuotaHolder::Principal && wait <= MINUTE_US / u64::from(number) + 1, "{wait}");
             for _ in 0..number {
                 assert_eq!(done("bob", 0), Ok(()), "what was refused did not count for the address");
             }
-            assert_eq!(done("eve", 0).map_err(|(_, debtor)| debtor), Err(Debtor::Address));
+            assert_eq!(done("eve", 0).map_err(|(_, holder)| holder), Err(QuotaHolder::Address));
             assert_eq!(done("ann", wait - 1).map_err(|(left, _)| left > 0), Err(true));
             assert_eq!(done("ann", wait), Ok(()), "after that long one more");
         }

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 const FOR_PERSONS: &str = "ui://";
 
 /// What comes beside the texts of a result.
-struct Beside {
+struct ResultAttachments {
     /// Each with `type`, `mime_type`, `name` and `url`.
     files: Vec<Value>,
     /// Pages of HTML, or addresses of pages.
@@ -38,7 +38,7 @@ struct Beside {
 /// beside it; in the list, short texts say what they are.
 pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
     let mut texts = Vec::new();
-    let mut beside = Beside { files: Vec::new(), embeds: Vec::new(), room: TOOL_FILES_BYTES_MAX };
+    let mut beside = ResultAttachments { files: Vec::new(), embeds: Vec::new(), room: TOOL_FILES_BYTES_MAX };
     for block in result.content {
         texts.push(beside.text(block));
     }
@@ -57,7 +57,7 @@ pub(super) fn outcome(tool: ToolCallId, result: CallToolResult) -> ToolResult {
     ToolResult { files, embeds, ..ToolResult::new(tool, output, is_error) }
 }
 
-impl Beside {
+impl ResultAttachments {
     /// The text that the model gets for a piece of content. What is not text is put beside it.
     fn text(&mut self, block: ContentBlock) -> String {
         match block {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use access::{Debtor, MinuteQuota, PrincipalAndAddressRates, RatedAct};
+use access::{MinuteQuota, PrincipalAndAddressRates, QuotaHolder, RatedAct};
 use compact_str::CompactString;
 use hub::beginning::BeginningRule;
 use parking_lot::Mutex;
@@ -69,12 +69,12 @@ impl Traffic {
 
     /// Counts one for `whose`. Where that is too much, nothing is counted but the refusal, and the error has how long they wait, and whose
     /// number it is.
-    pub(super) fn take(&self, whose: &CountedFor) -> Result<(), (Duration, Debtor)> {
+    pub(super) fn take(&self, whose: &CountedFor) -> Result<(), (Duration, QuotaHolder)> {
         let CountedFor { principal, address } = whose;
         let taken = self.rates.lock().take(principal.as_ref(), address.as_ref(), self.now());
-        taken.map_err(|(wait, debtor)| {
+        taken.map_err(|(wait, holder)| {
             self.over.fetch_add(1, Ordering::Relaxed);
-            (Duration::from_micros(wait), debtor)
+            (Duration::from_micros(wait), holder)
         })
     }
 
@@ -91,12 +91,12 @@ impl Traffic {
 
     /// For how long `whose` may have no more, a minute at most, and who owes it; `None` where they may. Otherwise they are refused or slowed
     /// down, which is counted.
-    pub(crate) fn owes(&self, whose: &CountedFor) -> Option<(Duration, Debtor)> {
+    pub(crate) fn owes(&self, whose: &CountedFor) -> Option<(Duration, QuotaHolder)> {
         let CountedFor { principal, address } = whose;
         let owed = self.rates.lock().owes(principal.as_ref(), address.as_ref(), self.now());
-        owed.map(|(owed, debtor)| {
+        owed.map(|(owed, holder)| {
             self.over.fetch_add(1, Ordering::Relaxed);
-            (Duration::from_micros(owed), debtor)
+            (Duration::from_micros(owed), holder)
         })
     }
 
@@ -122,9 +122,9 @@ impl ActLimiter {
 
     /// Counts one for `whose`, or says for how long not and why.
     pub(crate) fn take(&self, whose: &CountedFor) -> Result<(), (Duration, String)> {
-        self.traffic.take(whose).map_err(|(wait, debtor)| {
+        self.traffic.take(whose).map_err(|(wait, holder)| {
             let seconds = u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).max(1);
-            (Duration::from_secs(seconds), self.act.refusal(debtor, self.quota, seconds))
+            (Duration::from_secs(seconds), self.act.refusal(holder, self.quota, seconds))
         })
     }
 }

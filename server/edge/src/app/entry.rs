@@ -19,8 +19,8 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{HEAD_TIMEOUT, connection, http2, tune};
 use crate::access::Seat;
-use crate::http::access::Peer;
-use crate::http::patience::Patient;
+use crate::inbound::caller::Peer;
+use crate::inbound::patience::Patient;
 use crate::state::Shared;
 
 /// Most connections at a time whose TLS is not agreed on yet; one more is closed. Each takes some 100 KiB,

@@ -28,9 +28,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower::ServiceExt as _;
 
 use super::{HEAD_TIMEOUT, KEEP_ALIVE};
-use crate::http::access::Peer;
-use crate::http::patience::{ConnectionInfo, PacedBody, Streams};
-use crate::http::problem::Problem;
+use crate::inbound::caller::Peer;
+use crate::inbound::patience::{ConnectionInfo, PacedBody, Streams};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// The name of HTTP/2 in TLS.

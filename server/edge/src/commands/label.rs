@@ -8,21 +8,21 @@ use model::frame::Durability;
 use model::limits::RATINGS_MAX;
 use model::{ConversationId, Envelope, Event, Kind, Position, RunId, View};
 
-use super::{Arc, Refusal, Shared, blocking, find};
+use super::{CommandExecutor, Refusal, blocking, find};
 
 /// Checks `change`, writes it into the conversation in the name of `who`, and waits until the log has it. Returns where the
 /// conversation stood before. Fails with `bad_request` for a change that is empty or over a bound, with `unknown_conversation`, with
 /// `bad_request` for a rating of what is not there, or of more than may be rated, and with what the hub or its log says.
 pub(super) async fn write(
-    shared: &Arc<Shared>,
+    executor: &CommandExecutor,
     who: &str,
     conversation: &ConversationId,
     change: LabelChange,
 ) -> Result<Position, Refusal> {
     let change = change.checked();
     let mut change = change.map_err(|error| Refusal::new(ErrorCode::BadRequest, error.to_string()))?;
-    change.by = shared.gate.is_on().then(|| who.into());
-    let target = blocking(|| find(&shared.hub, conversation))?;
+    change.by = executor.gate.is_on().then(|| who.into());
+    let target = blocking(|| find(executor.fanout.hub(), conversation))?;
     let after = Position { epoch: target.epoch().clone(), seq: target.head() };
     if after.seq == 0 {
         let why = format!("nothing was said yet in {:?}: there is nothing to label", conversation.as_str());
@@ -34,10 +34,10 @@ pub(super) async fn write(
     let event = Event::new(&RunId::none(), Kind::Label(Box::new(change)));
     let at = clock::now_ms();
     let event = Envelope { event, seq: 0, at, producer_at: None, publisher: None, by_hub: true };
-    let log = shared.hub.log();
+    let log = executor.fanout.hub().log();
     let level = Durability::Stored.min(log.durability());
     let publication = Publication { level, ..Publication::beside(vec![event]) };
-    let appended = blocking(|| shared.fanout.publish(conversation, publication));
+    let appended = blocking(|| executor.fanout.publish(conversation, publication));
     let appended = appended.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
     let kept = appended.kept(log, level).await;
     kept.map_err(|error| Refusal::new(error.code(), error.to_string()))?;

@@ -7,12 +7,10 @@
 //! ```
 
 use event_log::clock;
-use hub::Publication;
+use hub::{Fanout, Publication};
 use model::command::{COMMANDED, CommandAction, Done};
 use model::{Envelope, Event, Json, Kind, View};
 use serde::Serialize;
-
-use crate::state::Shared;
 
 /// What the conversation notes of a command: who gave it, and what about.
 #[derive(Debug, Serialize)]
@@ -50,15 +48,15 @@ pub(super) fn of(who: &str, action: &CommandAction) -> Signature {
 
 /// Publishes it in the run that the command was about, also when that is over; after a fork in which nothing was asked, in the newest run that
 /// was copied. Where there is no run the audit log alone has the name. What cannot be published is said in the trace: the command is done.
-pub(super) fn leave(shared: &Shared, done: &Done, signature: &Signature) {
-    let Ok(Some(found)) = shared.hub.find(&done.conversation) else { return };
+pub(super) fn leave(fanout: &Fanout, done: &Done, signature: &Signature) {
+    let Ok(Some(found)) = fanout.hub().find(&done.conversation) else { return };
     let newest = |view: &View| view.runs.last().map(|(id, _)| id.clone());
     let Some(run) = done.run.clone().or_else(|| found.read_view(newest)) else { return };
     let event = Event::new(&run, Kind::Custom { name: COMMANDED.into(), value: Json::of(signature) });
     let now = clock::now_ms();
     let event = Envelope { event, seq: 0, at: now, producer_at: None, publisher: None, by_hub: true };
     let conversation = &done.conversation;
-    if let Err(error) = shared.fanout.publish(conversation, Publication::beside(vec![event])) {
+    if let Err(error) = fanout.publish(conversation, Publication::beside(vec![event])) {
         tracing::warn!(%error, %conversation, "who commanded something was not noted in the conversation");
     }
 }

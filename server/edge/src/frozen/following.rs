@@ -21,10 +21,10 @@ use model::ConversationId;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::moving::{self, CopyMoves};
+use super::Copies;
+use super::moving::{self, CopyMoves, GiveUp};
 use super::turn::{FollowEnd, TurnCopy};
 use crate::peers;
-use crate::state::Shared;
 
 /// The pause before a copy is looked at again that could not be written.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -52,17 +52,17 @@ pub(crate) struct Followers {
 }
 
 /// Dropping it tells that the task of a copy has ended.
-struct Seat {
-    shared: Arc<Shared>,
+struct CopySeat {
+    copies: Arc<Copies>,
     copy: ConversationId,
     cancelled: CancellationToken,
 }
 
-impl Drop for Seat {
+impl Drop for CopySeat {
     fn drop(&mut self) {
-        self.shared.copies.followers.tasks.lock().remove(&self.copy);
+        self.copies.followers.tasks.lock().remove(&self.copy);
         if !self.cancelled.is_cancelled() {
-            self.shared.copies.look();
+            self.copies.look();
         }
     }
 }
@@ -77,9 +77,9 @@ pub(super) enum LookVerdict {
 }
 
 /// Starts the tasks of copies among `links` that have none and ends those without a link. [`LookVerdict::Waits`] if some of them must be looked at again soon.
-pub(super) async fn keep(shared: &Arc<Shared>, links: Vec<LiveLink>) -> LookVerdict {
+pub(super) async fn keep(copies: &Arc<Copies>, links: Vec<LiveLink>, give_up: &GiveUp) -> LookVerdict {
     let alive: BTreeSet<&ConversationId> = links.iter().map(|link| &link.copy).collect();
-    let followers = &shared.copies.followers;
+    let followers = &copies.followers;
     for (copy, task) in &*followers.tasks.lock() {
         if !alive.contains(copy) {
             task.cancel();
@@ -92,7 +92,7 @@ pub(super) async fn keep(shared: &Arc<Shared>, links: Vec<LiveLink>) -> LookVerd
         if is_known || followers.finished.lock().contains(&link.copy) {
             continue;
         }
-        match look_at(shared, &link).await {
+        match look_at(copies, &link, give_up).await {
             Ok(LookVerdict::Settled) => {}
             Ok(LookVerdict::Waits) => verdict = LookVerdict::Waits,
             Err(error) => {
@@ -105,29 +105,29 @@ pub(super) async fn keep(shared: &Arc<Shared>, links: Vec<LiveLink>) -> LookVerd
 }
 
 /// Has this hub go on with the copy of `link` if it has both, and gives the copy up for the hub that has the original if that is another one.
-async fn look_at(shared: &Arc<Shared>, link: &LiveLink) -> Result<LookVerdict, LogError> {
-    if let Owner::Elsewhere(_) = peers::owner(shared, &link.copy, Purpose::Find).await? {
+async fn look_at(copies: &Arc<Copies>, link: &LiveLink, give_up: &GiveUp) -> Result<LookVerdict, LogError> {
+    if let Owner::Elsewhere(_) = peers::owner(&copies.ownership, &link.copy, Purpose::Find).await? {
         return Ok(LookVerdict::Waits);
     }
-    let Some(copy) = found(shared, &link.copy).await? else { return Ok(LookVerdict::Settled) };
+    let Some(copy) = found(copies, &link.copy).await? else { return Ok(LookVerdict::Settled) };
     if !copy.is_on() {
-        shared.copies.followers.finished.lock().insert(link.copy.clone());
+        copies.followers.finished.lock().insert(link.copy.clone());
         return Ok(LookVerdict::Settled);
     }
-    if let Owner::Elsewhere(to) = peers::owner(shared, &link.shows.of, Purpose::Find).await? {
+    if let Owner::Elsewhere(to) = peers::owner(&copies.ownership, &link.shows.of, Purpose::Find).await? {
         drop(copy);
-        moving::start(shared, &link.copy, to);
+        moving::start(copies, &link.copy, to, give_up);
         return Ok(LookVerdict::Waits);
     }
     // Without it the link goes at the next look.
-    let Some(original) = found(shared, &link.shows.of).await? else { return Ok(LookVerdict::Waits) };
-    start(shared, link, original, &copy);
+    let Some(original) = found(copies, &link.shows.of).await? else { return Ok(LookVerdict::Waits) };
+    start(copies, link, original, &copy);
     Ok(LookVerdict::Settled)
 }
 
 /// A conversation of this hub; `None` if it is not there or another hub has it.
-async fn found(shared: &Arc<Shared>, id: &ConversationId) -> Result<Option<Arc<Conversation>>, LogError> {
-    let (hub, of) = (Arc::clone(&shared.hub), id.clone());
+async fn found(copies: &Arc<Copies>, id: &ConversationId) -> Result<Option<Arc<Conversation>>, LogError> {
+    let (hub, of) = (Arc::clone(&copies.ownership.hub), id.clone());
     let found = tokio::task::spawn_blocking(move || hub.find(&of)).await;
     let found = found.map_err(|error| LogError::Unreadable(Arc::from(error.to_string())))?;
     Ok(found.map_err(unreadable)?.filter(|found| !found.is_followed()))
@@ -142,15 +142,15 @@ pub(super) fn unreadable(error: OpenError) -> LogError {
 }
 
 /// Starts the task that goes on with `copy`.
-fn start(shared: &Arc<Shared>, link: &LiveLink, original: Arc<Conversation>, copy: &Conversation) {
-    let cancelled = shared.drain.child_token();
-    shared.copies.followers.tasks.lock().insert(link.copy.clone(), cancelled.clone());
-    let seat = Seat { shared: Arc::clone(shared), copy: link.copy.clone(), cancelled };
+fn start(copies: &Arc<Copies>, link: &LiveLink, original: Arc<Conversation>, copy: &Conversation) {
+    let cancelled = copies.ownership.drain.child_token();
+    copies.followers.tasks.lock().insert(link.copy.clone(), cancelled.clone());
+    let seat = CopySeat { copies: Arc::clone(copies), copy: link.copy.clone(), cancelled };
     let turn = TurnCopy::new(copy, &original, &link.shows);
     let left = Duration::from_millis(link.expires.saturating_sub(clock::now_ms()));
-    shared.tasks.spawn(async move {
+    copies.ownership.tasks.spawn(async move {
         let work = async {
-            let end = turn.follow(&seat.shared, &original).await;
+            let end = turn.follow(&seat.copies.ownership.fanout, &original).await;
             let is_settled = matches!(end, FollowEnd::Finished | FollowEnd::Moved);
             told(&seat, end);
             if !is_settled {
@@ -167,11 +167,11 @@ fn start(shared: &Arc<Shared>, link: &LiveLink, original: Arc<Conversation>, cop
 }
 
 /// Notes why a task ended.
-fn told(seat: &Seat, end: FollowEnd) {
+fn told(seat: &CopySeat, end: FollowEnd) {
     let copy = &seat.copy;
     match end {
         FollowEnd::Finished => {
-            seat.shared.copies.followers.finished.lock().insert(copy.clone());
+            seat.copies.followers.finished.lock().insert(copy.clone());
         }
         FollowEnd::Moved => tracing::debug!(%copy, "the copy of a turn is looked at again"),
         FollowEnd::Missing(what) => tracing::warn!(%copy, what, "the copy of a turn was ended"),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use event_log::{ListQuery, LogError};
+use hub::Hub;
 use model::ConversationId;
 use model::event::RunStatus;
 
 use super::TAG;
-use crate::state::Shared;
 
 /// Most rows of the list that are read at once.
 const ROWS_AT_ONCE: usize = 500;
@@ -30,7 +30,7 @@ impl CopyState {
 }
 
 /// All copies that there are, and whether they may go on. Waits for the disk.
-pub(super) fn all(shared: &Shared) -> Result<BTreeMap<ConversationId, CopyState>, LogError> {
+pub(super) fn all(hub: &Hub) -> Result<BTreeMap<ConversationId, CopyState>, LogError> {
     let (mut copies, mut after) = (BTreeMap::new(), None);
     loop {
         let query = ListQuery {
@@ -41,7 +41,7 @@ pub(super) fn all(shared: &Shared) -> Result<BTreeMap<ConversationId, CopyState>
             tag: Some(TAG.into()),
             limit: ROWS_AT_ONCE,
         };
-        let page = shared.hub.list(&query)?;
+        let page = hub.list(&query)?;
         after = page.rows.last().map(|row| (row.at, row.conversation.clone()));
         let rows = page.rows.into_iter().filter(|row| row.conversation.is_frozen());
         copies.extend(rows.map(|row| (row.conversation.clone(), CopyState::of(row.state, row.runs))));

@@ -4,14 +4,19 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use model::ConversationId;
 use parking_lot::Mutex;
 
-use crate::http::hubs::moving;
-use crate::state::Shared;
+use super::Copies;
 
 /// Most copies that are given up at the same time. Each waits for a transaction and for the other hub; one more waits for the next look.
 const MOVES_AT_ONCE_MAX: usize = 8;
+
+/// Gives a copy up for the hub at an address, and says with which code it stays if it does. Whoever starts the looks says how, since a move
+/// is a request to that hub.
+pub(crate) type GiveUp =
+    Arc<dyn Fn(ConversationId, Arc<str>) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// The copies that are being given up.
 #[derive(Debug, Default)]
@@ -40,15 +45,15 @@ impl CopyMoves {
 }
 
 /// Begins to give `copy` up for the hub at `to`, unless it is under way, too many are, or the hub drains: then all it has is free in a moment.
-pub(super) fn start(shared: &Arc<Shared>, copy: &ConversationId, to: Arc<str>) {
-    if shared.is_draining() {
+pub(super) fn start(copies: &Arc<Copies>, copy: &ConversationId, to: Arc<str>, give_up: &GiveUp) {
+    if copies.ownership.drain.is_cancelled() {
         return;
     }
-    let Some(seat) = shared.copies.followers.moves.begin(copy) else { return };
-    let of = Arc::clone(shared);
-    shared.tasks.spawn(async move {
-        if let Err(problem) = moving::move_to(&of, &seat.copy, &to, &moving::hub_itself()).await {
-            tracing::debug!(copy = %seat.copy, why = problem.code(), "the copy of a turn stays here for now");
+    let Some(seat) = copies.followers.moves.begin(copy) else { return };
+    let given_up = give_up(copy.clone(), to);
+    copies.ownership.tasks.spawn(async move {
+        if let Err(why) = given_up.await {
+            tracing::debug!(copy = %seat.copy, why, "the copy of a turn stays here for now");
         }
     });
 }

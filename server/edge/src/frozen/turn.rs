@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use access::FrozenShare;
 use event_log::{LogError, blocking};
-use hub::{AppendError, Conversation, OpenError, PublishError};
+use hub::{AppendError, Conversation, Fanout, OpenError, PublishError};
 use model::event::{ErrorFact, Event, Kind};
 use model::{ConversationId, Envelope, Position, RunId, Seq};
 
 use super::following::unreadable;
 use crate::fork::{ends, said};
-use crate::state::Shared;
 
 /// Most events that are copied at once.
 const EVENTS_AT_ONCE: usize = 500;
@@ -67,11 +66,11 @@ impl TurnCopy {
     }
 
     /// Copies what the original has of the turn, as it is logged, until no run of the copy goes on. Safe to cancel.
-    pub(super) async fn follow(mut self, shared: &Shared, original: &Arc<Conversation>) -> FollowEnd {
+    pub(super) async fn follow(mut self, fanout: &Fanout, original: &Arc<Conversation>) -> FollowEnd {
         if self.last == LastCopied::OfAnotherEpoch {
-            match self.is_continued_by(shared, original).await {
+            match self.is_continued_by(fanout, original).await {
                 Ok(true) => {}
-                Ok(false) => return self.break_off(shared, original),
+                Ok(false) => return self.break_off(fanout, original),
                 Err(error) => return FollowEnd::Failed(error.to_string()),
             }
         }
@@ -83,27 +82,27 @@ impl TurnCopy {
             if original.is_followed() || original.is_over() {
                 return FollowEnd::Moved;
             }
-            let page = match shared.hub.read(original, self.at, EVENTS_AT_ONCE).await {
+            let page = match fanout.hub().read(original, self.at, EVENTS_AT_ONCE).await {
                 Ok(page) => page,
-                Err(LogError::Gone { .. }) => return self.break_off(shared, original),
+                Err(LogError::Gone { .. }) => return self.break_off(fanout, original),
                 Err(error) => return FollowEnd::Failed(error.to_string()),
             };
             let Some(last) = page.envelopes.last().map(|last| last.seq) else {
                 if page.head != self.at {
-                    return self.break_off(shared, original);
+                    return self.break_off(fanout, original);
                 }
                 appended.await;
                 continue;
             };
             if page.envelopes.first().is_some_and(|first| first.seq != self.at + 1) {
-                return self.break_off(shared, original);
+                return self.break_off(fanout, original);
             }
             let its = page.envelopes.iter().filter(|envelope| self.is_of(&envelope.event));
             let its: Vec<Envelope> = blocking(|| {
-                its.map(|envelope| shared.hub.made_whole(original, envelope).into_owned()).collect()
+                its.map(|envelope| fanout.hub().made_whole(original, envelope).into_owned()).collect()
             });
             self.at = last;
-            if let Some(end) = self.write(shared, original, its) {
+            if let Some(end) = self.write(fanout, original, its) {
                 return end;
             }
         }
@@ -111,12 +110,12 @@ impl TurnCopy {
 
     /// Whether the event that was copied last is still the one with its seq. A conversation that begins a new epoch keeps the events that were stored, with their
     /// seqs; from then on the same seq may be another event. False where that event is not to be had.
-    async fn is_continued_by(&self, shared: &Shared, original: &Arc<Conversation>) -> Result<bool, LogError> {
-        let found = blocking(|| shared.hub.find(&self.copy)).map_err(unreadable)?;
+    async fn is_continued_by(&self, fanout: &Fanout, original: &Arc<Conversation>) -> Result<bool, LogError> {
+        let found = blocking(|| fanout.hub().find(&self.copy)).map_err(unreadable)?;
         let Some(copy) = found else { return Ok(false) };
         let mut last = Vec::new();
         for (conversation, seq) in [(original, self.at), (&copy, copy.head())] {
-            match shared.hub.read(conversation, seq.saturating_sub(1), 1).await {
+            match fanout.hub().read(conversation, seq.saturating_sub(1), 1).await {
                 Ok(page) => last.extend(page.envelopes.first().filter(|it| it.seq == seq).cloned()),
                 Err(LogError::Gone { .. } | LogError::Unknown) => {}
                 Err(error) => return Err(error),
@@ -133,12 +132,12 @@ impl TurnCopy {
     }
 
     /// Appends `its` to the copy, and shows them. Returns why nothing more is written, if that is so.
-    fn write(&self, shared: &Shared, original: &Conversation, its: Vec<Envelope>) -> Option<FollowEnd> {
+    fn write(&self, fanout: &Fanout, original: &Conversation, its: Vec<Envelope>) -> Option<FollowEnd> {
         // The mark names an event that is in both, so that it can be found again in another epoch.
         let seq = its.last()?.seq.max(1);
         let up_to = Position { epoch: original.epoch().clone(), seq };
-        let written = blocking(|| shared.hub.copy_on(&self.copy, its, up_to));
-        shared.fanout.deliver(&self.copy);
+        let written = blocking(|| fanout.hub().copy_on(&self.copy, its, up_to));
+        fanout.deliver(&self.copy);
         match written {
             Ok(true) => None,
             Ok(false) | Err(PublishError::Append(AppendError::Frozen)) => Some(FollowEnd::Finished),
@@ -151,7 +150,7 @@ impl TurnCopy {
     }
 
     /// Ends the runs of the copy, and says in each what is missing: events of the original after those that were copied are not in the log.
-    fn break_off(&self, shared: &Shared, original: &Conversation) -> FollowEnd {
+    fn break_off(&self, fanout: &Fanout, original: &Conversation) -> FollowEnd {
         let head = original.head();
         let message = if self.last == LastCopied::OfAnotherEpoch || head < self.at {
             "the hub has lost what came after this: its log ends before the end of what was shown here"
@@ -162,7 +161,7 @@ impl TurnCopy {
                 self.at + 1
             )
         };
-        let runs = match shared.hub.find(&self.copy) {
+        let runs = match fanout.hub().find(&self.copy) {
             Ok(Some(copy)) => copy.read_view(|view| ends(view).collect::<Vec<_>>()),
             Ok(None) => return FollowEnd::Moved,
             Err(error) => return FollowEnd::Failed(error.to_string()),
@@ -175,7 +174,7 @@ impl TurnCopy {
         };
         let events = runs.into_iter().flat_map(|end| [Event::new(&end.run, Kind::Error(fact.clone())), end]);
         let events = events.map(|event| said(event, 0)).collect();
-        match self.write(shared, original, events) {
+        match self.write(fanout, original, events) {
             None | Some(FollowEnd::Finished) => FollowEnd::Missing(message),
             Some(end) => end,
         }

@@ -14,7 +14,6 @@
 //! A request that is admitted is served only as long as its token, session or link holds: its body and its
 //! answer end within a second or two of a revocation (see `ending`).
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, OnceLock};
 
 use access::audit::AuditedAction;
@@ -30,16 +29,17 @@ use compact_str::CompactString;
 use event_log::blocking;
 use hub::SeenRows;
 use hub::beginning::{self, SharedRule};
+use model::ConversationId;
 use model::code::ErrorCode;
-use model::{ConversationId, Envelope, Mask, PublisherId};
 
-use super::guard;
 use super::hubs::known::FromHub;
-use super::passed::FromUpstream;
-use super::problem::Problem;
-use crate::access::Seat;
-use crate::proxy::{self, KEYS};
-use crate::state::Shared;
+use crate::access::{Gate, Seat};
+use crate::inbound::caller::{Caller, Peer, TOKEN};
+use crate::inbound::guard;
+use crate::inbound::passed::FromUpstream;
+use crate::inbound::problem::Problem;
+use crate::inbound::request_span;
+use crate::proxy::{self, KEYS, Proxy};
 use crate::work::callers;
 
 mod counted;
@@ -59,12 +59,8 @@ use ending::Ending;
 pub(crate) use login::{form, log_in, log_out};
 pub(crate) use opening::{follow, follow_anyway};
 pub(crate) use provider::{begin_login, end_login};
-pub(crate) use proxied::KeyPlace;
 pub(crate) use shares::{share, shares, unshare};
 pub(crate) use whoami::whoami;
-
-/// The header with the token of a call through the proxy.
-pub(crate) const TOKEN: HeaderName = HeaderName::from_static("fanlight-token");
 
 /// The path of sockets.
 const SOCKET: &str = "/v1/ws";
@@ -72,56 +68,10 @@ const SOCKET: &str = "/v1/ws";
 /// The beginning of the proxy's paths.
 const PROXY: &str = "/proxy/";
 
-/// How a connection came in. Every request has it as an extension.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer {
-    /// The address of the peer.
-    pub(crate) address: IpAddr,
-    /// Whether the hub itself speaks TLS with the peer.
-    pub(crate) is_tls: bool,
-}
-
-impl Default for Peer {
-    fn default() -> Self {
-        Self { address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), is_tls: false }
-    }
-}
-
-/// Whoever sends a request; everybody while access control is off. [`admit`] puts it into the request, and a
-/// handler extracts it. Extraction fails with `internal` on a route that needs no known caller, such as the
-/// socket.
-#[derive(Debug, Clone)]
-pub(crate) struct Caller(pub(crate) Arc<Principal>);
-
 /// Whoever opens a socket, if its request says so by a header or a cookie; otherwise the socket says it in
 /// `hello`.
 #[derive(Debug, Clone)]
 pub(crate) struct Greeting(pub(crate) Option<Admission>);
-
-impl Caller {
-    /// Fails with `forbidden` if the caller does not have `right` on `conversation`, whether that exists or
-    /// not.
-    pub(crate) fn may(&self, right: Right, conversation: &str) -> Result<(), Problem> {
-        if self.0.may(right, conversation) { Ok(()) } else { Err(Denial::Forbidden.into()) }
-    }
-
-    /// Fails with `publish_not_granted` for a publisher id or a kind of events that the caller's grants on `conversation` are not about, and with `forbidden`
-    /// if there are none.
-    pub(crate) fn publishes(
-        &self,
-        conversation: &ConversationId,
-        publisher: Option<&PublisherId>,
-        events: &[Envelope],
-    ) -> Result<(), Problem> {
-        let checked = self.0.publishes(conversation.as_str(), publisher.map(PublisherId::as_str), events);
-        checked.map_err(|denial| Problem::new(denial.code(), denial.to_string()))
-    }
-
-    /// What is hidden from the caller by its role; `None` if nothing is.
-    pub(crate) fn mask(&self) -> Option<&Arc<Mask>> {
-        self.0.mask()
-    }
-}
 
 /// The rows of the list that `principal` may see, and how; `None` for all of them, as they are.
 pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
@@ -131,46 +81,6 @@ pub(crate) fn seen_rows(principal: Arc<Principal>) -> Option<SeenRows> {
     }
     let is_seen = move |id: &ConversationId| principal.may(Right::View, id.as_str());
     Some(SeenRows::new(is_seen).masked(mask))
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        of(parts)
-    }
-}
-
-/// The caller that [`admit`] has found.
-fn of(parts: &Parts) -> Result<Caller, Problem> {
-    let known = parts.extensions.get::<Caller>().cloned();
-    known.ok_or_else(|| Problem::new(ErrorCode::Internal, "the request was not authenticated"))
-}
-
-/// Fails with `forbidden` if the caller may not publish what a call through the proxy records: to `named`, or
-/// anywhere if the call names no conversation, since then the joiner decides where it belongs.
-pub(crate) fn may_record(parts: &Parts, named: Option<&ConversationId>) -> Result<(), Problem> {
-    let Caller(principal) = of(parts)?;
-    let may = match named {
-        Some(named) => principal.may(Right::Publish, named.as_str()),
-        None => principal.may_everywhere(Right::Publish),
-    };
-    if may {
-        return Ok(());
-    }
-    let detail = match named {
-        Some(_) => "this principal may not publish there",
-        None => {
-            "this principal may publish to some conversations only, so the call must name one: Fanlight-Conversation"
-        }
-    };
-    Err(Problem::new(ErrorCode::Forbidden, detail))
-}
-
-impl From<Denial> for Problem {
-    fn from(denial: Denial) -> Self {
-        Self::new(denial.code(), denial.to_string())
-    }
 }
 
 /// What the route of a request needs and shows, and as what it counts, from the table `access::routes`. `None` for a route or method
@@ -202,7 +112,12 @@ fn hide(headers: &mut HeaderMap) {
 /// role may not look, 405 for a method without a line, 429 `too_many` beyond the bounds of an address or a
 /// principal, 503 `log_unavailable` for a session that another hub may have begun while the database does not answer. What needs a note in the audit log is noted once the handler has answered. While access control is
 /// off everybody is admitted with all rights.
-pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+pub(crate) async fn admit(
+    State(gate): State<Arc<Gate>>,
+    State(proxy): State<Arc<Proxy>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().cloned();
     let line = line_of(path.as_ref(), &parts.method);
@@ -213,7 +128,7 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         );
         return Problem::new(ErrorCode::NotFound, "there is nothing here").into_response();
     }
-    if !shared.gate.is_on() {
+    if !gate.is_on() {
         let everyone = Admission::everyone();
         let caller = on_behalf(&parts).unwrap_or_else(|| Arc::clone(&everyone.principal));
         parts.extensions.insert(Caller(caller));
@@ -221,30 +136,30 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
         return next.run(Request::from_parts(parts, body)).await;
     }
     hide(&mut parts.headers);
-    if let Err(problem) = fair::may_try(&shared, &parts) {
+    if let Err(problem) = fair::may_try(&gate, &parts) {
         let answer = proxy::told_to_anybody(&parts.uri, problem).into_response();
         let is_page = parts.uri.path().starts_with("/s/") && opening::wants_page(&parts.headers);
         return if is_page { link_pages::too_many(answer) } else { answer };
     }
     let is_open = line.is_some_and(|(need, ..)| need.is_open());
-    let shown = credential(&shared, &mut parts).await;
+    let shown = credential(&gate, &mut parts).await;
     let admission = match shown {
         Ok(found) => found.ok_or(Denial::Missing),
         // Over a socket the page is told in a frame, which it can read; a program that sent a token is told
         // here.
         // A socket that is opened while nobody can say who that is would be told to log in.
         Err(Denial::Unavailable) if is_open && parts.uri.path() == SOCKET => {
-            return refused(&shared, &parts, None, Denial::Unavailable);
+            return refused((&gate, &proxy), &parts, None, Denial::Unavailable);
         }
         Err(denial) if is_open && !parts.headers.contains_key(header::AUTHORIZATION) => Err(denial),
-        Err(denial) => return refused(&shared, &parts, None, denial),
+        Err(denial) => return refused((&gate, &proxy), &parts, None, denial),
     };
     if is_open {
-        return opened(&shared, (parts, body), admission.ok(), next).await;
+        return opened(&gate, (parts, body), admission.ok(), next).await;
     }
     let admission = match admission {
         Ok(admission) => admission,
-        Err(denial) => return refused(&shared, &parts, None, denial),
+        Err(denial) => return refused((&gate, &proxy), &parts, None, denial),
     };
     let Some((need, shows, act)) = line else {
         let detail = "this path does not take this method";
@@ -252,35 +167,39 @@ pub(crate) async fn admit(State(shared): State<Arc<Shared>>, request: Request, n
     };
     let named = conversation(&mut parts).await;
     let principal = on_behalf(&parts).unwrap_or_else(|| Arc::clone(&admission.principal));
+    request_span::note_principal(principal.name());
     let is_met = need.met_by(&principal, named.as_deref());
     if let Err(denial) = is_met.and_then(|()| shows.serves(&principal)) {
-        return refused(&shared, &parts, Some(&principal), denial);
+        return refused((&gate, &proxy), &parts, Some(&principal), denial);
     }
     let (seat, body) =
-        match fair::let_through(&shared, (need, shows, act), (&parts, body), Some(&*admission.principal)) {
+        match fair::let_through(&gate, (need, shows, act), (&parts, body), Some(&*admission.principal)) {
             Ok(through) => through,
-            Err(problem) => return proxy::told(&shared, &parts.uri, problem).into_response(),
+            Err(problem) => return proxy::told(&proxy, &parts.uri, problem).into_response(),
         };
-    let told = noting::of_request(&shared.gate, (need, shows), &parts, (&principal, named.as_deref()));
+    let told = noting::of_request(&gate, (need, shows), &parts, (&principal, named.as_deref()));
     parts.extensions.insert(Caller(principal));
     // For what goes on when the answer is over: a socket through the proxy.
     parts.extensions.insert(admission.clone());
-    let response = served(&shared, (admission, seat), Request::from_parts(parts, body), next).await;
+    let response = served(&gate, (admission, seat), Request::from_parts(parts, body), next).await;
     if let Some(told) = told {
-        blocking(|| noting::note(&shared.gate, told, response.status()));
+        blocking(|| noting::note(&gate, told, response.status()));
     }
     response
 }
 
 /// Serves a request for which nobody need be known; its bytes are counted for its address alone.
 async fn opened(
-    shared: &Shared,
+    gate: &Gate,
     (mut parts, body): (Parts, Body),
     admission: Option<Admission>,
     next: Next,
 ) -> Response {
-    let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), None);
-    let body = match fair::let_through(shared, (Need::Nothing, Shows::Nothing, None), (&parts, body), None) {
+    if let Some(known) = &admission {
+        request_span::note_principal(known.principal.name());
+    }
+    let counts = fair::counted_for(gate, (&parts.headers, &parts.extensions), None);
+    let body = match fair::let_through(gate, (Need::Nothing, Shows::Nothing, None), (&parts, body), None) {
         Ok((_no_seat, body)) => body,
         Err(problem) => return problem.into_response(),
     };
@@ -298,20 +217,20 @@ fn on_behalf(parts: &Parts) -> Option<Arc<Principal>> {
 /// body. `seat` is the request's place among those of its principal; it is given back when the answer is
 /// over. Event streams of the hub end with a `bye`, all other bodies with a cut.
 async fn served(
-    shared: &Arc<Shared>,
+    gate: &Arc<Gate>,
     (admission, seat): (Admission, Option<Seat<CompactString>>),
     request: Request,
     next: Next,
 ) -> Response {
     let over = || {
-        let (shared, admission) = (Arc::clone(shared), admission.clone());
-        async move { shared.gate.over(&admission).await }
+        let (gate, admission) = (Arc::clone(gate), admission.clone());
+        async move { gate.over(&admission).await }
     };
     let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().ends_with("/events"));
     let uri = request.uri().clone();
     let told = |denial: Denial| proxy::told_to_anybody(&uri, denial.into()).into_response();
     let counts =
-        fair::counted_for(shared, (request.headers(), request.extensions()), Some(&*admission.principal));
+        fair::counted_for(gate, (request.headers(), request.extensions()), Some(&*admission.principal));
     // Set when the request's body is cut off. A handler only sees a broken body and blames the sender for it.
     let cut = Arc::new(OnceLock::new());
     let request = request.map(|body| {
@@ -359,12 +278,12 @@ async fn conversation(parts: &mut Parts) -> Option<String> {
 }
 
 /// Whether the request came over a secure channel, as far as that is certain.
-pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
+pub(crate) fn channel(gate: &Gate, parts: &Parts) -> Channel {
     let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
     let mut said = parts.headers.get_all("x-forwarded-proto").iter();
     let is_forwarded = said.next().is_some_and(|said| said.as_bytes().eq_ignore_ascii_case(b"https"))
         && said.next().is_none();
-    if peer.is_tls || (is_forwarded && shared.gate.is_proxy(peer.address)) {
+    if peer.is_tls || (is_forwarded && gate.is_proxy(peer.address)) {
         Channel::Secure
     } else {
         Channel::Plain
@@ -374,8 +293,8 @@ pub(crate) fn channel(shared: &Shared, parts: &Parts) -> Channel {
 /// Admits the sender of the request by what it shows; `None` if it shows nothing. A token comes before what a
 /// trusted proxy says, and that before a cookie. What a browser or its proxy adds by itself is not looked at
 /// if a page of another origin asks. Waits for an issuer's keys if the token names one that is not known yet.
-async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admission>, Denial> {
-    let claims = identity::take(shared, parts)?;
+async fn credential(gate: &Gate, parts: &mut Parts) -> Result<Option<Admission>, Denial> {
+    let claims = identity::take(gate, parts)?;
     let token = if parts.uri.path().starts_with(PROXY) {
         proxied::token(parts)?
     } else if parts.extensions.get::<FromHub>().is_some() && parts.headers.contains_key(TOKEN) {
@@ -385,27 +304,27 @@ async fn credential(shared: &Shared, parts: &mut Parts) -> Result<Option<Admissi
         one(&parts.headers, &header::AUTHORIZATION)?.map(bearer).transpose()?.map(str::to_owned)
     };
     if let Some(token) = token {
-        return shared.gate.by_token_in_time(&token).await.map(Some);
+        return gate.by_token_in_time(&token).await.map(Some);
     }
     // Credentials that a browser or its proxy adds by itself count only for the hub's own page.
     if guard::is_of_another_page(&parts.headers) {
         return Ok(None);
     }
     if let Some(claims) = claims {
-        return shared.gate.by_claims(&claims).map(Some);
+        return gate.by_claims(&claims).map(Some);
     }
     // What a browser has for the hub is not for upstreams.
     if parts.uri.path().starts_with(PROXY) {
         return Ok(None);
     }
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    match cookie::session(cookies, channel(shared, parts))? {
+    match cookie::session(cookies, channel(gate, parts))? {
         Some(session) => {
             // An address whose logins fail again and again does not make the database look for more.
-            let admitted = if fair::barred(shared, parts).is_some() {
-                shared.gate.by_session(&session)
+            let admitted = if fair::barred(gate, parts).is_some() {
+                gate.by_session(&session)
             } else {
-                shared.gate.by_any_session(&session).await
+                gate.by_any_session(&session).await
             };
             admitted.map(Some)
         }
@@ -428,20 +347,25 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
 
 /// The answer to a sender that is not admitted, which the audit log notes: a login form for a person's
 /// browser, otherwise a problem. The failure counts against the sender's address.
-fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Denial) -> Response {
+fn refused(
+    (gate, proxy): (&Gate, &Proxy),
+    parts: &Parts,
+    who: Option<&Principal>,
+    denial: Denial,
+) -> Response {
     let path = parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str);
     let is_page = matches!(
         path,
         Some("/" | "/c/{conversation}" | "/wall" | "/new" | "/runs" | "/dashboard" | "/search")
     );
-    fair::failed(shared, parts, denial);
+    fair::failed(gate, parts, denial);
     // A browser that nobody has logged in yet is no news.
     if denial != Denial::Missing || !is_page {
         let told = noting::about(parts, AuditedAction::Refused, who, None).failed(denial.code().as_str());
-        blocking(|| shared.gate.audit(told));
+        blocking(|| gate.audit(told));
     }
     if is_page && denial.is_about_credentials() {
-        return login::ask(shared, parts, denial);
+        return login::ask(gate, parts, denial);
     }
     let problem = if parts.uri.path().starts_with(PROXY) && denial.is_about_credentials() {
         let detail = format!(
@@ -454,10 +378,10 @@ fn refused(shared: &Shared, parts: &Parts, who: Option<&Principal>, denial: Deni
     };
     // Only whoever is let in may learn which upstreams there are.
     let problem = match who {
-        Some(_) => proxy::told(shared, &parts.uri, problem),
+        Some(_) => proxy::told(proxy, &parts.uri, problem),
         None => proxy::told_to_anybody(&parts.uri, problem),
     };
-    let counts = fair::counted_for(shared, (&parts.headers, &parts.extensions), who);
+    let counts = fair::counted_for(gate, (&parts.headers, &parts.extensions), who);
     let mut response = fair::sent(counts, problem.into_response());
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -9,9 +9,9 @@ use event_log::blocking;
 use model::code::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::params::Query;
-use super::problem::Problem;
-use crate::state::Shared;
+use crate::access::Gate;
+use crate::inbound::params::Query;
+use crate::inbound::problem::Problem;
 
 /// Entries in one answer, unless the request says less.
 const ENTRIES_MAX: usize = 1_000;
@@ -40,11 +40,11 @@ pub(crate) struct Page {
 /// Answers with a page of the log, 404 where there is no access control and so no log, 500 if its files
 /// cannot be read.
 pub(crate) async fn audit(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
     Query(params): Query<Params>,
 ) -> Result<Json<Page>, Problem> {
     let limit = params.limit.unwrap_or(ENTRIES_MAX).clamp(1, ENTRIES_MAX);
-    let page = blocking(|| shared.gate.audit_page(params.before.unwrap_or(u64::MAX), limit));
+    let page = blocking(|| gate.audit_page(params.before.unwrap_or(u64::MAX), limit));
     let page = page.map_err(|error| {
         tracing::error!(%error, "the audit log cannot be read");
         Problem::new(ErrorCode::Internal, "the audit log cannot be read")

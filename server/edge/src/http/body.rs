@@ -21,9 +21,9 @@ use http_body_util::BodyExt as _;
 use model::code::ErrorCode;
 use model::limits::BODY_IDLE_MS;
 
-use super::params;
-use super::problem::Problem;
 use super::spool::Spool;
+use crate::inbound::params;
+use crate::inbound::problem::Problem;
 use crate::work::Work;
 
 /// How long a body may bring no byte before it is given up. A slow body that keeps coming is read however

@@ -9,8 +9,8 @@ use model::code::ErrorCode;
 use model::event::Cost;
 use serde::Serialize;
 
-use super::problem::Problem;
-use crate::state::Shared;
+use crate::access::Gate;
+use crate::inbound::problem::Problem;
 use event_log::clock;
 
 /// The answer: the tokens that have a budget, the oldest first.
@@ -42,12 +42,12 @@ struct Row {
 }
 
 /// Answers with the budgets, 404 where there is no access control and so no token.
-pub(crate) async fn budgets(State(shared): State<Arc<Shared>>) -> Result<Json<List>, Problem> {
-    let ledger = shared.gate.ledger().ok_or_else(|| {
+pub(crate) async fn budgets(State(gate): State<Arc<Gate>>) -> Result<Json<List>, Problem> {
+    let ledger = gate.ledger().ok_or_else(|| {
         Problem::new(ErrorCode::NotFound, "access control is off, so there are no tokens with budgets")
     })?;
     let now = clock::now_ms();
-    let budgeted = shared.gate.budgeted().into_iter();
+    let budgeted = gate.budgeted().into_iter();
     let rows = budgeted.filter_map(|record| {
         let budget = record.budget?;
         let spent = ledger.of(&record, &budget);

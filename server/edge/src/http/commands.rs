@@ -11,12 +11,13 @@ use model::command::{Command, CommandAction, Done};
 use model::limits::{COMMAND_BYTES_MAX, COMMAND_WITH_FILES_BYTES_MAX};
 use serde::Serialize;
 
-use super::access::Caller;
 use super::body;
-use super::params::{self, Path};
-use super::problem::Problem;
 use crate::commands;
-use crate::state::Shared;
+use crate::commands::CommandExecutor;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
+use ::agents::Agents;
 use agents::Refusal;
 use agents::{AgentRow, StartError};
 
@@ -26,7 +27,7 @@ use agents::{AgentRow, StartError};
 /// `unknown_agent` (404). A repeated command with the same id gets the same answer and is not carried out
 /// again.
 pub(crate) async fn command(
-    State(shared): State<Arc<Shared>>,
+    State(executor): State<Arc<CommandExecutor>>,
     Path(conversation): Path<String>,
     Caller(principal): Caller,
     request: Request,
@@ -35,7 +36,7 @@ pub(crate) async fn command(
     let body = body::plain(request, COMMAND_WITH_FILES_BYTES_MAX).await?.join();
     let command = read(&body)?;
     frames::commanded(&principal, conversation.as_str(), &command.action)?;
-    Ok(commands::carry_out(&shared, principal.name(), &conversation, command).await.map(Json)?)
+    Ok(commands::carry_out(&executor, principal.name(), &conversation, command).await.map(Json)?)
 }
 
 /// Reads a command. Without the contents of its files it has at most `COMMAND_BYTES_MAX` bytes: `too_large` otherwise.
@@ -62,8 +63,8 @@ pub(crate) struct List {
 }
 
 /// `GET /v1/agents`: the agents that can be asked, with their kind, dialect and model.
-pub(crate) async fn agents(State(shared): State<Arc<Shared>>) -> Json<List> {
-    Json(List { agents: shared.agents.rows() })
+pub(crate) async fn agents(State(agents): State<Arc<Agents>>) -> Json<List> {
+    Json(List { agents: agents.rows() })
 }
 
 impl From<Refusal> for Problem {

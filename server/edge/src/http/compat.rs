@@ -16,8 +16,6 @@
 //! `attended` (callers that hang up), `history` and `caller` (what most requests have in common), then one
 //! file or folder for each door.
 
-use std::sync::Arc;
-
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderMap;
@@ -33,9 +31,11 @@ use serde_json::Value;
 
 use super::body;
 use super::conversations::HttpViewer;
-use super::params;
+use crate::config::Config;
 use crate::door::DEFAULT_DOOR;
-use crate::state::Shared;
+use crate::http::AppState;
+use crate::inbound::params;
+use agents::Agents;
 use agents::Answer;
 use agents::Refusal;
 use agents::{Spoken, Started, Terms};
@@ -176,7 +176,7 @@ impl Begun {
 /// The routes of the doors below `/compat`. The routes of OpenAI's own paths (`/v1/chat/completions`, `/v1/models`) are
 /// with the routes of the API. Each
 /// route needs a line in `server/access/src/routes.rs`, otherwise it does not serve.
-pub(crate) fn routes() -> Router<Arc<Shared>> {
+pub(crate) fn routes() -> Router<AppState> {
     Router::new()
         .route("/compat/bernard/v1/chat/completions", post(openai::bernard))
         .route("/compat/bernard/v1/models", get(openai::models))
@@ -209,7 +209,7 @@ fn named(name: &str) -> Result<ConversationId, Refusal> {
 /// waits for a person is waited for too. Fails with `shutting_down` when the hub drains. Cancelling is safe.
 async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
     let conversation = &begun.viewer.conversation;
-    let drain = begun.viewer.shared.drain.clone();
+    let drain = begun.viewer.reading.drain.clone();
     loop {
         let mut appended = std::pin::pin!(conversation.appended());
         appended.as_mut().enable();
@@ -231,10 +231,14 @@ async fn over(begun: &Begun) -> Result<model::view::RunView, Refusal> {
 /// the first in alphabetical order.
 ///
 /// Fails with `unknown_agent` if the hub has no agents at all.
-fn behind(shared: &Shared, door: &str, model: Option<&str>) -> Result<CompactString, Refusal> {
-    let named = model.filter(|model| shared.agents.knows(model)).map(CompactString::new);
-    let set = || [door, DEFAULT_DOOR].iter().find_map(|door| shared.config.compat.get(*door)?.agent.clone());
-    let first = || shared.agents.names().next().map(CompactString::new);
+fn behind(
+    (agents, config): (&Agents, &Config),
+    door: &str,
+    model: Option<&str>,
+) -> Result<CompactString, Refusal> {
+    let named = model.filter(|model| agents.knows(model)).map(CompactString::new);
+    let set = || [door, DEFAULT_DOOR].iter().find_map(|door| config.compat.get(*door)?.agent.clone());
+    let first = || agents.names().next().map(CompactString::new);
     named.or_else(set).or_else(first).ok_or_else(|| {
         let why =
             "no agent is set for this endpoint; agents are set in tables [agents.NAME] of the hub's settings";

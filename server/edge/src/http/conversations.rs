@@ -20,13 +20,16 @@ use model::until::{Until, UntilWatch};
 use model::{ConversationId, Mask, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
 
-use super::access::{Caller, seen_rows};
-use super::params::{self, Path, Query};
-use super::problem::Problem;
+use super::access::seen_rows;
 use super::spool::{Spool, place, spooled, turn};
-use crate::state::Shared;
+use crate::http::Reading;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
+use crate::work::Work;
 use crate::work::{OpenKind, Task};
 use hub::Conversation;
+use hub::Hub;
 
 /// Most rows in one answer, and how many there are if the request does not say.
 const ROWS_MAX: usize = 1_000;
@@ -93,7 +96,7 @@ pub(crate) struct List {
 /// `GET /v1/conversations?limit&after&state&pinned&archived&tag`: a page of the list. 400 for an `after` that no page gave;
 /// `too_many` if no turn of work is to be had.
 pub(crate) async fn list(
-    State(shared): State<Arc<Shared>>,
+    State(reading): State<Reading>,
     Caller(principal): Caller,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<List>, Problem> {
@@ -104,11 +107,11 @@ pub(crate) async fn list(
     let pinned = query.pinned.or(is_among_others.then_some(false));
     let after = after.map(|after| after.place);
     let query = event_log::ListQuery { after, state: query.state, pinned, archived, tag: query.tag, limit };
-    let _turn = turn(&shared, Task::Small).await?;
+    let _turn = turn(&reading.work, Task::Small).await?;
     let is_whole = principal.may_everywhere(Right::View);
     let seen = seen_rows(principal);
-    let listed = blocking(|| shared.hub.list_pinned_first(&query, seen.as_ref()))?;
-    let total = is_whole.then(|| shared.hub.total());
+    let listed = blocking(|| reading.hub.list_pinned_first(&query, seen.as_ref()))?;
+    let total = is_whole.then(|| reading.hub.total());
     let last = listed.rows.last().filter(|_| listed.more);
     let next = last.map(|row| {
         let pinned = if row.pinned { PINNED } else { "" };
@@ -149,13 +152,13 @@ pub(crate) struct OneQuery {
 /// has the tag of the head, 404 if the conversation does not exist. The answer waits for its reader in a
 /// file, not in memory.
 pub(crate) async fn one(
-    State(shared): State<Arc<Shared>>,
+    State(reading): State<Reading>,
     caller: Caller,
     Path(name): Path<String>,
     Query(query): Query<OneQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name).await?;
+    let conversation = find(&reading.hub, &reading.work, &name).await?;
     if let Some(unchanged) = unchanged(&conversation, &caller, &headers) {
         return Ok(unchanged);
     }
@@ -170,7 +173,7 @@ pub(crate) async fn one(
         written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, conversation.read_view(Task::of), make).await?;
+    let (seq, body) = spooled(&reading.work, conversation.read_view(Task::of), make).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
@@ -182,10 +185,10 @@ pub(crate) async fn one(
 /// Finds the conversation, which must exist. One that is not in memory is loaded when it is this request's
 /// turn. Fails with `bad_conversation`, `unknown_conversation`, with `too_many` without a turn, or with what
 /// the log says.
-pub(crate) async fn find(shared: &Shared, name: &str) -> Result<Arc<Conversation>, Problem> {
+pub(crate) async fn find(hub: &Hub, work: &Arc<Work>, name: &str) -> Result<Arc<Conversation>, Problem> {
     let id = params::conversation(name)?;
-    let turn = turn(shared, Task::Small).await?;
-    let found = shared.hub.find(&id)?;
+    let turn = turn(work, Task::Small).await?;
+    let found = hub.find(&id)?;
     drop(turn);
     found.ok_or_else(|| {
         Problem::new(ErrorCode::UnknownConversation, format!("no conversation is named {name:?}"))
@@ -248,7 +251,7 @@ pub(crate) struct Waited {
 /// `GET /v1/conversations/{c}/wait?until=run.end`: answers when the condition is met, in `run` or in the
 /// newest run, or when the time is up. The conversation need not exist yet.
 pub(crate) async fn wait(
-    State(shared): State<Arc<Shared>>,
+    State(reading): State<Reading>,
     Path(name): Path<String>,
     Query(query): Query<WaitQuery>,
 ) -> Result<Json<Waited>, Problem> {
@@ -260,9 +263,9 @@ pub(crate) async fn wait(
         .map_err(|error| Problem::bad_request(format!("until: {error}")))?;
     let mut watch = UntilWatch::new(until, query.run.as_deref().map(RunId::new));
     let id = params::conversation(&name)?;
-    let _open = place(&shared, OpenKind::Stream)?;
-    let conversation = shared.hub.enter(&id)?;
-    let viewer = HttpViewer::new(&shared, conversation);
+    let _open = place(&reading.work, OpenKind::Stream)?;
+    let conversation = reading.hub.enter(&id)?;
+    let viewer = HttpViewer::new(&reading, conversation);
     let time = query.timeout_ms.map_or(WAIT_MAX, Duration::from_millis).min(WAIT_MAX);
     let over = async {
         loop {
@@ -280,7 +283,7 @@ pub(crate) async fn wait(
     let done = tokio::select! {
         () = over => true,
         () = tokio::time::sleep(time) => false,
-        () = shared.drain.cancelled() => return Err(Problem::shutting_down()),
+        () = reading.drain.cancelled() => return Err(Problem::shutting_down()),
     };
     let (state, seq) = viewer.conversation.read_view(|view| (state(view), view.seq));
     let position = Position { epoch: viewer.conversation.epoch().clone(), seq };
@@ -297,7 +300,7 @@ fn state(view: &View) -> Option<RunStatus> {
 #[derive(Debug)]
 pub(crate) struct HttpViewer {
     /// The hub that has the conversation.
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) reading: Reading,
     /// The conversation that is viewed.
     pub(crate) conversation: Arc<Conversation>,
     /// The name by which the other viewers know this one, if there is one.
@@ -306,20 +309,20 @@ pub(crate) struct HttpViewer {
 
 impl HttpViewer {
     /// The place of a viewer who has entered `conversation` without a name.
-    pub(crate) fn new(shared: &Arc<Shared>, conversation: Arc<Conversation>) -> Self {
-        Self { shared: Arc::clone(shared), conversation, who: None }
+    pub(crate) fn new(reading: &Reading, conversation: Arc<Conversation>) -> Self {
+        Self { reading: reading.clone(), conversation, who: None }
     }
 
     /// Enters a conversation as `caller`, whom the other viewers know by name where access control is on.
-    pub(crate) fn enter(shared: &Arc<Shared>, id: &ConversationId, caller: &Caller) -> Result<Self, Problem> {
-        let who = shared.gate.is_on().then(|| CompactString::new(caller.0.name()));
-        let conversation = shared.hub.enter_as(id, who.as_deref())?;
-        Ok(Self { shared: Arc::clone(shared), conversation, who })
+    pub(crate) fn enter(reading: &Reading, id: &ConversationId, caller: &Caller) -> Result<Self, Problem> {
+        let who = reading.gate.is_on().then(|| CompactString::new(caller.0.name()));
+        let conversation = reading.hub.enter_as(id, who.as_deref())?;
+        Ok(Self { reading: reading.clone(), conversation, who })
     }
 }
 
 impl Drop for HttpViewer {
     fn drop(&mut self) {
-        self.shared.hub.leave_as(&self.conversation, self.who.as_deref());
+        self.reading.hub.leave_as(&self.conversation, self.who.as_deref());
     }
 }

@@ -22,11 +22,11 @@ use model::frame::Durability;
 use model::{ConversationId, View};
 use serde::Deserialize;
 
-use super::access::Caller;
 use super::conversations;
-use super::params::{Path, Query};
-use super::problem::Problem;
 use crate::frozen;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{Path, Query};
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 
 /// How long the hub's own agents may take to stop.
@@ -79,10 +79,10 @@ async fn deleted(
     name: &str,
     query: &DeleteQuery,
 ) -> Result<Vec<PendingDeletion>, Problem> {
-    let conversation = conversations::find(shared, name).await?;
+    let conversation = conversations::find(&shared.hub, &shared.work, name).await?;
     let id = conversation.id();
     // A command that is being carried out would begin it anew.
-    let _no_commands = shared.commands.turn(id).await;
+    let _no_commands = shared.commands.remembered.turn(id).await;
     if query.force {
         stop(shared, &conversation).await?;
     } else if let Some(run) = conversation.read_view(|view| running(view).next().map(ToString::to_string)) {
@@ -130,13 +130,13 @@ async fn stop(shared: &Shared, conversation: &Conversation) -> Result<(), Proble
 /// Tells those who see it, and forgets what the hub remembers of it beside the log. Returns what to wait for until the copies are gone that
 /// frozen links showed.
 fn forget(shared: &Shared, id: &ConversationId) -> Vec<PendingDeletion> {
-    shared.commands.forget(id);
+    shared.commands.remembered.forget(id);
     shared.threads.rows.forget(id);
     let links = blocking(|| shared.gate.unshare_all(id)).unwrap_or_else(|error| {
         tracing::error!(%error, conversation = %id, "links to a deleted conversation are still stored");
         Vec::new()
     });
-    let pending = frozen::remove(shared, frozen::copies_of(&links).filter(|copy| copy != id));
+    let pending = frozen::remove(&shared.fanout, frozen::copies_of(&links).filter(|copy| copy != id));
     if !links.is_empty() {
         // What went on with a copy ends.
         shared.copies.look();

@@ -26,15 +26,16 @@ use model::code::ErrorCode;
 use model::limits::SUBSCRIPTIONS_PER_SOCKET_MAX;
 use serde::Deserialize;
 
-use super::access::Caller;
 use super::conversations::{HttpViewer, find};
-use super::params::{self, Path, Query};
-use super::problem::Problem;
 use super::selection::LensQuery;
 use super::spool::{Spool, place, turn};
 use super::sse;
+use crate::http::Reading;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
 use crate::peers;
-use crate::state::Shared;
+use crate::peers::Ownership;
 use crate::work::{OpenKind, Task};
 
 /// Most events in one page, and how many there are if the request does not say.
@@ -54,7 +55,7 @@ pub(crate) struct EventsQuery {
 /// stream. 400 `bad_position` or `bad_request` for a position or a lens that is none, 410 for a page of a
 /// life that is over, 429 without a place among the open streams, 503 while the hub drains.
 pub(crate) async fn events(
-    State(shared): State<Arc<Shared>>,
+    State(reading): State<Reading>,
     caller: Caller,
     Path(name): Path<String>,
     Query(query): Query<EventsQuery>,
@@ -65,19 +66,20 @@ pub(crate) async fn events(
     let after = resumed.or(query.after.as_deref()).filter(|text| *text != "-").map(position).transpose()?;
     let accepts = params::text(&headers, header::ACCEPT.as_str())?.unwrap_or_default();
     if accepts.contains("application/x-ndjson") {
-        return page(&shared, &caller, &name, (after, query.limit)).await;
+        return page(&reading, &caller, &name, (after, query.limit)).await;
     }
     let lens = looks.lens()?;
-    let open = place(&shared, OpenKind::Stream)?;
-    let viewers = viewers(&shared, &caller, [name.as_str()].into_iter())?;
-    Ok(sse::stream(shared, (open, viewers), (&lens, caller.mask()), vec![after]))
+    let open = place(&reading.work, OpenKind::Stream)?;
+    let viewers = viewers(&reading, &caller, [name.as_str()].into_iter())?;
+    Ok(sse::stream(reading, (open, viewers), (&lens, caller.mask()), vec![after]))
 }
 
 /// `GET /v1/events?conversation=A&conversation=B`: their events in one stream. `sub` is the index of the
 /// conversation in the query, from 0. 403 if the caller may not view one of them, 429 for more than
 /// `SUBSCRIPTIONS_PER_SOCKET_MAX`, 400 if there are positions for some of them only.
 pub(crate) async fn several(
-    State(shared): State<Arc<Shared>>,
+    State(reading): State<Reading>,
+    State(ownership): State<Arc<Ownership>>,
     caller: Caller,
     Query(words): Query<Vec<(String, String)>>,
     Query(looks): Query<LensQuery>,
@@ -104,32 +106,32 @@ pub(crate) async fn several(
         return Err(Problem::new(ErrorCode::BadPosition, detail));
     }
     let lens = looks.lens()?;
-    let open = place(&shared, OpenKind::Stream)?;
+    let open = place(&reading.work, OpenKind::Stream)?;
     let positions = after.iter().map(Option::as_ref).chain(std::iter::repeat(None));
     for (name, have) in all("conversation").zip(positions) {
         // One that another hub has is followed.
-        let followed = peers::prepare(&shared, &params::conversation(name)?, have).await;
+        let followed = peers::prepare(&ownership, &params::conversation(name)?, have).await;
         followed.map_err(|why| Problem::new(ErrorCode::Elsewhere, why))?;
     }
-    let viewers = viewers(&shared, &caller, all("conversation"))?;
-    if shared.gate.notes_views() {
+    let viewers = viewers(&reading, &caller, all("conversation"))?;
+    if reading.gate.notes_views() {
         let viewed =
             |name| Audited::new(AuditedAction::View, caller.0.name()).about(name).with("GET /v1/events");
-        blocking(|| all("conversation").for_each(|name| shared.gate.audit(viewed(name))));
+        blocking(|| all("conversation").for_each(|name| reading.gate.audit(viewed(name))));
     }
-    Ok(sse::stream(shared, (open, viewers), (&lens, caller.mask()), after))
+    Ok(sse::stream(reading, (open, viewers), (&lens, caller.mask()), after))
 }
 
 /// Enters each of the conversations as a viewer.
 fn viewers<'a>(
-    shared: &Arc<Shared>,
+    reading: &Reading,
     caller: &Caller,
     names: impl Iterator<Item = &'a str>,
 ) -> Result<Vec<HttpViewer>, Problem> {
-    if shared.is_draining() {
+    if reading.drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
-    let viewers = names.map(|name| HttpViewer::enter(shared, &params::conversation(name)?, caller));
+    let viewers = names.map(|name| HttpViewer::enter(reading, &params::conversation(name)?, caller));
     viewers.collect()
 }
 
@@ -144,20 +146,20 @@ fn position(text: &str) -> Result<Position, Problem> {
 /// not all of them are shown. Without `after` it begins with the first event. An empty page is at the head.
 /// Fails with `gone` for a position of a life that is over, or if the log no longer has the events after it.
 async fn page(
-    shared: &Arc<Shared>,
+    reading: &Reading,
     caller: &Caller,
     name: &str,
     (after, limit): (Option<Position>, Option<usize>),
 ) -> Result<Response, Problem> {
-    let conversation = find(shared, name).await?;
+    let conversation = find(&reading.hub, &reading.work, name).await?;
     let after = after.unwrap_or_else(|| Position { epoch: conversation.epoch().clone(), seq: 0 });
     let limit = limit.unwrap_or(PAGE_MAX).clamp(1, PAGE_MAX);
     if after.epoch != *conversation.epoch() {
         let detail = format!("{after} is a position of another life of this conversation");
         return Err(Problem::new(ErrorCode::Gone, detail));
     }
-    let turn = turn(shared, Task::Small).await?;
-    let page = shared.hub.read(&conversation, after.seq, limit).await?;
+    let turn = turn(&reading.work, Task::Small).await?;
+    let page = reading.hub.read(&conversation, after.seq, limit).await?;
     let seq = page.envelopes.last().map_or(after.seq, |envelope| envelope.seq);
     let envelopes = match caller.mask() {
         None => page.envelopes,

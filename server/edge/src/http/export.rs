@@ -27,15 +27,16 @@ use model::code::ErrorCode;
 use model::limits::PIECE_BYTES_TARGET;
 use model::{Envelope, Seq, View};
 
-use super::access::Caller;
 use super::conversations::{find, masked, tag, unchanged};
 use super::import;
-use super::params::{Path, Query};
-use super::problem::Problem;
 use super::spool::{Spool, place, spooled, turn, written};
-use crate::state::Shared;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{Path, Query};
+use crate::inbound::problem::Problem;
+use crate::work::Work;
 use crate::work::{Open, OpenKind, Task, Turn};
 use hub::Conversation;
+use hub::Hub;
 
 /// Most events that are read from the log at once.
 const PAGE: usize = 1_000;
@@ -54,28 +55,28 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// `unknown_conversation`, or `not_found` for a run or turn that is not there; 410 for events that the log
 /// has not kept; 429 without a turn or a place.
 pub(crate) async fn export(
-    State(shared): State<Arc<Shared>>,
+    (State(hub), State(work)): (State<Arc<Hub>>, State<Arc<Work>>),
     caller: Caller,
     Path((name, wanted)): Path<(String, String)>,
     Query(choice): Query<DocumentOptions>,
     Query(only): Query<ExportSelection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name).await?;
+    let conversation = find(&hub, &work, &name).await?;
     let wanted = ExportFormat::of(&wanted).ok_or_else(|| unknown(&wanted))?;
     if let Some(unchanged) = unchanged(&conversation, &caller, &headers) {
         return Ok(unchanged);
     }
     let whose = Source { conversation: Arc::clone(&conversation), caller };
     match wanted {
-        ExportFormat::Document(format) => document_of(shared, &whose, format, choice, only).await,
+        ExportFormat::Document(format) => document_of((hub, work), &whose, format, choice, only).await,
         ExportFormat::Events => {
-            stream_of(shared, whose, "application/x-ndjson", "jsonl", Writer::Lines, only).await
+            stream_of((hub, work), whose, "application/x-ndjson", "jsonl", Writer::Lines, only).await
         }
         ExportFormat::Native if only.name().is_some() => {
             Err(Problem::bad_request("native is a whole conversation; jsonl has the events of one turn"))
         }
-        ExportFormat::Native => native(shared, whose).await,
+        ExportFormat::Native => native((hub, work), whose).await,
         ExportFormat::Dialect(dialect) => {
             let extension = if dialect.content_type.contains("json") { "jsonl" } else { "sse" };
             let options = EncodeOptions {
@@ -83,7 +84,7 @@ pub(crate) async fn export(
                 ..EncodeOptions::default()
             };
             let writer = Writer::Dialect(dialect.encoder(&options));
-            stream_of(shared, whose, dialect.content_type, extension, writer, only).await
+            stream_of((hub, work), whose, dialect.content_type, extension, writer, only).await
         }
     }
 }
@@ -152,14 +153,13 @@ fn reduced(conversation: &Conversation, only: &ExportSelection) -> Result<View, 
 
 /// Makes a document from the view.
 async fn document_of(
-    shared: Arc<Shared>,
+    (hub, work): (Arc<Hub>, Arc<Work>),
     source: &Source,
     format: &'static DocumentFormat,
     choice: DocumentOptions,
     only: ExportSelection,
 ) -> Result<Response, Problem> {
     let (from, part) = (source.clone(), only.clone());
-    let hub = Arc::clone(&shared.hub);
     let make = move |spool: &mut Spool| {
         let mut view = reduced(&from.conversation, &part)?;
         hub.make_whole(&from.conversation, &mut view);
@@ -167,17 +167,17 @@ async fn document_of(
         spool.write_all(format.document(&view, from.conversation.id().as_str(), choice).as_bytes())?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&shared, source.conversation.read_view(Task::of), make).await?;
+    let (seq, body) = spooled(&work, source.conversation.read_view(Task::of), make).await?;
     Ok(file(source, &only, format.content_type, format.extension, seq, body))
 }
 
 /// Exports what can be imported again: the events, or the state if the log does not have all of them, because
 /// it forgot the first or could not keep some one by one.
-async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem> {
+async fn native((hub, work): (Arc<Hub>, Arc<Work>), source: Source) -> Result<Response, Problem> {
     let conversation = Arc::clone(&source.conversation);
     let (header, all) = (import::header(conversation.id()), ExportSelection::default());
-    let begins_later = matches!(shared.hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
-    if begins_later || shared.hub.gap(&conversation).await?.is_some() {
+    let begins_later = matches!(hub.read(&conversation, 0, 1).await, Err(LogError::Gone { .. }));
+    if begins_later || hub.gap(&conversation).await?.is_some() {
         let from = source.clone();
         let make = move |spool: &mut Spool| {
             let (view, at) = from.conversation.state();
@@ -186,11 +186,11 @@ async fn native(shared: Arc<Shared>, source: Source) -> Result<Response, Problem
             spool.write_all(&import::begin(&view, at))?;
             Ok(view.seq)
         };
-        let (seq, body) = spooled(&shared, conversation.read_view(Task::of), make).await?;
+        let (seq, body) = spooled(&work, conversation.read_view(Task::of), make).await?;
         return Ok(file(&source, &all, "application/x-ndjson", "native.jsonl", seq, body));
     }
     let writer = Writer::Native(header);
-    stream_of(shared, source, "application/x-ndjson", "native.jsonl", writer, all).await
+    stream_of((hub, work), source, "application/x-ndjson", "native.jsonl", writer, all).await
 }
 
 /// Appends an event as a line of JSON.
@@ -213,7 +213,8 @@ enum Writer {
 /// A file that is made while it is sent. The body of the answer owns it; dropping it, when the client leaves,
 /// gives back the place among the transfers.
 struct Sending {
-    shared: Arc<Shared>,
+    hub: Arc<Hub>,
+    work: Arc<Work>,
     source: Source,
     writer: Writer,
     /// The runs and messages that are wanted; `None` for all.
@@ -231,7 +232,7 @@ struct Sending {
 /// file. Fails before the first byte with `gone` if the log has not kept all of them, or with `too_many`. A
 /// later failure cuts the connection, so that the file is not taken for complete.
 async fn stream_of(
-    shared: Arc<Shared>,
+    (hub, work): (Arc<Hub>, Arc<Work>),
     source: Source,
     content_type: &'static str,
     extension: &str,
@@ -239,9 +240,9 @@ async fn stream_of(
     only: ExportSelection,
 ) -> Result<Response, Problem> {
     let conversation = Arc::clone(&source.conversation);
-    let open = place(&shared, OpenKind::Transfer)?;
-    let turn = turn(&shared, Task::Piece).await?.turn();
-    if let Some((first, last)) = shared.hub.gap(&conversation).await? {
+    let open = place(&work, OpenKind::Transfer)?;
+    let turn = turn(&work, Task::Piece).await?.turn();
+    if let Some((first, last)) = hub.gap(&conversation).await? {
         let detail = format!(
             "the log has not kept the events {first} to {last} of {} one by one; documents and the format native have \
              what came of them",
@@ -251,7 +252,7 @@ async fn stream_of(
     }
     let part = only.name().map(|_| reduced(&conversation, &only)).transpose()?;
     let (head, from) = (conversation.head(), source.clone());
-    let sending = Sending { shared, source: from, writer, part, at: 0, head, is_over: false, _open: open };
+    let sending = Sending { hub, work, source: from, writer, part, at: 0, head, is_over: false, _open: open };
     // If even the first piece cannot be made, the request is refused, instead of a file that breaks off.
     let (first, sending) = sending.next(turn).await?;
     let rest = stream::try_unfold(sending, |sending| async {
@@ -259,7 +260,7 @@ async fn stream_of(
             return Ok(None);
         }
         // However long the turn takes: the reader already has the beginning.
-        let turn = sending.shared.work.turn(Task::Piece).await;
+        let turn = sending.work.turn(Task::Piece).await;
         sending.next(turn).await.map(Some).map_err(|problem| io::Error::other(problem.told().1))
     });
     let pieces = stream::iter([Ok(first)]).chain(rest);
@@ -287,9 +288,9 @@ impl Sending {
         }
         let written = match &mut self.writer {
             Writer::Lines => line(out, envelope),
-            Writer::Native(_) => line(out, &self.shared.hub.made_whole(&self.source.conversation, envelope)),
+            Writer::Native(_) => line(out, &self.hub.made_whole(&self.source.conversation, envelope)),
             Writer::Dialect(encoder) => {
-                encoder.event(&self.shared.hub.made_whole(&self.source.conversation, envelope), out);
+                encoder.event(&self.hub.made_whole(&self.source.conversation, envelope), out);
                 Ok(())
             }
         };
@@ -300,11 +301,11 @@ impl Sending {
     /// Makes the next piece, of about [`PIECE_BYTES_TARGET`] bytes or of one event, when it is this request's
     /// turn.
     async fn next(self, turn: Turn) -> Result<(Body, Self), Problem> {
-        let work = Arc::clone(&self.shared.work);
+        let work = Arc::clone(&self.work);
         let left = usize::try_from(self.head.saturating_sub(self.at)).unwrap_or(usize::MAX);
         let page = match left {
             0 => Vec::new(),
-            _ => self.shared.hub.read(&self.source.conversation, self.at, left.min(PAGE)).await?.envelopes,
+            _ => self.hub.read(&self.source.conversation, self.at, left.min(PAGE)).await?.envelopes,
         };
         let (sending, spool) = written(work, turn, move |spool| self.fill(spool, &page)).await?;
         Ok((spool.body(), sending))

@@ -21,10 +21,11 @@ use event_log::{Dimension, MeasureQuery, clock};
 use model::limits::SERIES_STEPS_MAX;
 use serde::Deserialize;
 
-use super::params::Query;
-use super::problem::Problem;
 use super::search::asked;
-use crate::state::Shared;
+use crate::inbound::params::Query;
+use crate::inbound::problem::Problem;
+use crate::work::Work;
+use hub::Hub;
 
 mod metric;
 mod series;
@@ -56,7 +57,8 @@ pub(crate) struct SeriesParams {
 /// `GET /v1/series?metric&from&to&step&by`: a number for each step, figure and group. 400 for an unknown
 /// word, for more than `SERIES_STEPS_MAX` steps, and for a span that ends before it begins.
 pub(crate) async fn series(
-    State(shared): State<Arc<Shared>>,
+    State(hub): State<Arc<Hub>>,
+    State(work): State<Arc<Work>>,
     Query(params): Query<SeriesParams>,
 ) -> Result<Json<Series>, Problem> {
     let figures = list("metric", &params.metric, Figure::parse)?;
@@ -72,9 +74,8 @@ pub(crate) async fn series(
     let metrics: BTreeSet<_> = figures.iter().flat_map(|figure| figure.metrics()).copied().collect();
     let query =
         MeasureQuery { metrics: metrics.into_iter().collect(), from, to, step_ms, by: dimensions(&groups) };
-    let log = Arc::clone(&shared);
-    asked(&shared, move |stop| {
-        let measured = log.hub.log().measured(&query, stop)?;
+    asked(&work, move |stop| {
+        let measured = hub.log().measured(&query, stop)?;
         Ok(Json(Series::of(&figures, &groups, &query, &measured)))
     })
     .await
@@ -105,7 +106,8 @@ enum Format {
 /// `GET /v1/usage?by&from&to&format`: a row for each combination of groups that there is. 400 for an unknown
 /// word or more than `USAGE_ROWS_MAX` rows.
 pub(crate) async fn usage(
-    State(shared): State<Arc<Shared>>,
+    State(hub): State<Arc<Hub>>,
+    State(work): State<Arc<Work>>,
     Query(params): Query<UsageParams>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
@@ -119,9 +121,8 @@ pub(crate) async fn usage(
     let step_ms = if groups.contains(&Group::Day) { DAY_MS } else { to.saturating_sub(from).max(HOUR_MS) };
     let from = if groups.contains(&Group::Day) { from - from % DAY_MS } else { from };
     let query = MeasureQuery { metrics: Usage::metrics(), from, to, step_ms, by: dimensions(&groups) };
-    let log = Arc::clone(&shared);
-    let table = asked(&shared, move |stop| {
-        let measured = log.hub.log().measured(&query, stop)?;
+    let table = asked(&work, move |stop| {
+        let measured = hub.log().measured(&query, stop)?;
         Usage::of(&groups, &measured)
     })
     .await?;

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse as _, Response};
 use event_log::{Health, LogFigures, LostCommits, WriteFault};
 use model::code::ErrorCode;
 
-use super::problem::Problem;
 use super::search;
+use crate::inbound::problem::Problem;
 use crate::metrics;
 use crate::state::Shared;
 use event_log::{Measured, clock};
@@ -84,11 +84,11 @@ fn failing(fault: &WriteFault, now: u64) -> Problem {
 /// `GET /metrics`: the metrics in Prometheus's text format. Sums of the log are left out if it is busy.
 pub(crate) async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-    let log = Arc::clone(&shared);
-    let measured = search::asked(&shared, move |stop| {
+    let log = Arc::clone(&shared.hub);
+    let measured = search::asked(&shared.work, move |stop| {
         let mut all = Measured::default();
         for query in metrics::queries(clock::now_ms()) {
-            let found = log.hub.log().measured(&query, stop)?;
+            let found = log.log().measured(&query, stop)?;
             all.sums.extend(found.sums);
         }
         Ok(all)

@@ -22,7 +22,7 @@ use rust_embed::RustEmbed;
 use sha2::{Digest as _, Sha256};
 
 use super::markup;
-use super::problem::Problem;
+use crate::inbound::problem::Problem;
 
 /// The files under `docs/`: the documents and their pictures.
 #[derive(RustEmbed)]
@@ -147,11 +147,6 @@ impl Document {
         let tag = HeaderValue::from_str(&format!("\"{hash}\"")).unwrap_or(HeaderValue::from_static("\"\""));
         Self { title, html, tag }
     }
-}
-
-/// Where a problem with this code is explained: a path of the hub.
-pub(crate) fn about(code: ErrorCode) -> String {
-    format!("/help/protocol#{}", html::code_anchor(code.as_str()))
 }
 
 /// `GET /help`: the list of all documents.

@@ -24,12 +24,14 @@ use serde_json::value::RawValue;
 
 use super::body;
 use super::native::EventsReceipt;
-use super::params::{self, Path};
-use super::problem::Problem;
 use super::spool::{place, turn};
-use crate::state::Shared;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
+use crate::work::Work;
 use crate::work::{OpenKind, Task};
+use hub::Fanout;
 use hub::{History, ImportError};
+use tokio_util::sync::CancellationToken;
 
 /// The version of the file format that this hub writes and reads.
 const VERSION: u32 = 1;
@@ -83,25 +85,28 @@ fn line(value: &impl Serialize) -> Vec<u8> {
 /// events, 413 for a body over `IMPORT_BYTES_MAX`, 429 without a turn or a place, 503 while the hub drains.
 /// An import is finished even if its client leaves meanwhile.
 pub(crate) async fn import(
-    State(shared): State<Arc<Shared>>,
+    State(fanout): State<Arc<Fanout>>,
+    State(work): State<Arc<Work>>,
+    State(drain): State<CancellationToken>,
     Path(conversation): Path<String>,
     request: Request,
 ) -> Result<Json<EventsReceipt>, Problem> {
     let conversation = params::conversation(&conversation)?;
-    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
-    if shared.is_draining() {
+    let durability = params::durability(request.headers(), fanout.hub().log().durability())?;
+    if drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
-    let _open = place(&shared, OpenKind::Transfer)?;
-    let mut body = body::spooled(request, IMPORT_BYTES_MAX, &shared.work).await?;
-    let turn = turn(&shared, Task::of_bytes(usize::try_from(body.len()).unwrap_or(usize::MAX))).await?;
+    let _open = place(&work, OpenKind::Transfer)?;
+    let mut body = body::spooled(request, IMPORT_BYTES_MAX, &work).await?;
+    let turn = turn(&work, Task::of_bytes(usize::try_from(body.len()).unwrap_or(usize::MAX))).await?;
     // Reading takes some seconds for the largest files, which is too long for a thread that serves sockets.
     // It is finished even if its client leaves meanwhile, and holds its turn until then.
-    let work = shared.work.run(move || (read(body.reader()), turn));
-    let (history, turn) = work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
-    let imported = shared.hub.import(&conversation, history?).await?;
+    let reading = work.run(move || (read(body.reader()), turn));
+    let (history, turn) =
+        reading.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
+    let imported = fanout.hub().import(&conversation, history?).await?;
     drop(turn);
-    shared.fanout.deliver(&conversation);
+    fanout.deliver(&conversation);
     // The import has waited for the highest durability that the log offers.
     Ok(Json(EventsReceipt::of(imported.position, imported.events, imported.anomalies, durability)))
 }

@@ -27,11 +27,12 @@ use model::frame::Durability;
 use model::{ConversationId, Position, RunId};
 use serde::Serialize;
 
-use super::access::Caller;
 use super::body;
-use super::params::{self, Path};
-use super::problem::Problem;
-use crate::state::Shared;
+use crate::config::Config;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
+use crate::peers::Ownership;
 use event_log::clock;
 use hub::{Attendant, Publication, beginning};
 
@@ -56,38 +57,39 @@ pub(crate) struct IngestReceipt {
 /// all, 400 if the body breaks off (what came is kept), 503 while the hub drains, 403 `publish_not_granted` where the
 /// caller's grants ask for a publisher id or are not about a kind that comes (what came before is kept), and what the hub refuses of the events.
 pub(crate) async fn ingest(
-    State(shared): State<Arc<Shared>>,
+    State(config): State<Arc<Config>>,
+    State(ownership): State<Arc<Ownership>>,
     caller: Caller,
     Path((dialect, conversation)): Path<(String, String)>,
     request: Request,
 ) -> Result<Json<IngestReceipt>, Problem> {
     let conversation = params::conversation(&conversation)?;
     params::plain(request.headers())?;
-    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    let durability = params::durability(request.headers(), ownership.hub.log().durability())?;
     let mut options = options(request.headers())?;
     // Another body may continue a run that has a name of its own, and each run of native events.
     let may_go_on = options.run_goes_on || dialect == NATIVE;
     options.text_calls = has_flag(request.uri().query(), "text_calls").then(TextForm::default);
-    let own = shared.config.dialects.iter().find(|own| own.name() == dialect);
+    let own = config.dialects.iter().find(|own| own.name() == dialect);
     let decoder = match own {
         Some(own) => Some(own.decoder(options)),
         None => decoder(&dialect, options),
     };
     let decoder = decoder.ok_or_else(|| {
-        let own = shared.config.dialects.iter().map(UserDialect::name);
+        let own = config.dialects.iter().map(UserDialect::name);
         let known = DECODED.iter().copied().chain(own).collect::<Vec<_>>().join(", ");
         Problem::new(ErrorCode::UnknownDialect, format!("no dialect is named {dialect:?}; there are {known}"))
     })?;
-    if shared.is_draining() {
+    if ownership.drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
     // Before the first byte: a stream in a dialect has no publisher id.
     caller.publishes(&conversation, None, &[])?;
-    let tasks = shared.tasks.clone();
-    let attendant = Attendant::new(&shared.hub);
+    let tasks = ownership.tasks.clone();
+    let attendant = Attendant::new(&ownership.hub);
     let ticket = Ticket::default();
     let stream = Stream {
-        shared,
+        ownership,
         caller,
         conversation,
         decoder,
@@ -133,7 +135,7 @@ fn options(headers: &HeaderMap) -> Result<DecodeOptions, Problem> {
 /// breaks does not stop it half-way. The attendant in it attends the run until the body ends.
 #[derive(Debug)]
 struct Stream {
-    shared: Arc<Shared>,
+    ownership: Arc<Ownership>,
     /// The caller whose stream it is.
     caller: Caller,
     conversation: ConversationId,
@@ -180,9 +182,9 @@ impl Stream {
             ended => ended?,
         };
         if self.is_withheld {
-            self.ticket = self.shared.fanout.release_withheld(&self.conversation);
+            self.ticket = self.ownership.fanout.release_withheld(&self.conversation);
         }
-        reached(self.shared.hub.log(), self.ticket, self.durability).await?;
+        reached(self.ownership.hub.log(), self.ticket, self.durability).await?;
         match end {
             End::Whole => self.taken.ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing was taken")),
             End::Broken => Err(Problem::bad_request("the body stopped half-way; what came is kept")),
@@ -193,7 +195,7 @@ impl Stream {
     /// Publishes the events of the body as they come. Waits for room in the log's queue after each piece:
     /// whoever sends too fast is slowed down by its connection.
     async fn read(&mut self, mut body: Body) -> Result<End, Problem> {
-        let drain = self.shared.drain.clone();
+        let drain = self.ownership.drain.clone();
         let mut is_silent = true;
         loop {
             // Cancelling the wait for a frame loses nothing: after a drain the body is not read any more.
@@ -211,7 +213,7 @@ impl Stream {
                     self.feed(frame.into_data().unwrap_or_default())?;
                 }
             }
-            room(self.shared.hub.log()).await;
+            room(self.ownership.hub.log()).await;
         }
     }
 
@@ -232,7 +234,7 @@ impl Stream {
             speaker: self.attendant.speaks_in(&self.conversation),
             ..Publication::of(decoded.envelopes)
         };
-        let appended = self.shared.fanout.publish(&self.conversation, publication)?;
+        let appended = self.ownership.fanout.publish(&self.conversation, publication)?;
         self.ticket = appended.ticket;
         self.is_withheld = appended.withheld.is_some();
         let (events, anomalies) = self.taken.take().map_or((0, 0), |taken| (taken.events, taken.anomalies));

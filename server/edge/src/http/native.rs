@@ -23,12 +23,14 @@ use model::{ConversationId, Envelope};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::access::Caller;
 use super::body::{self, Waiting};
-use super::params::{self, Path};
-use super::problem::Problem;
-use crate::state::Shared;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path};
+use crate::inbound::problem::Problem;
+use crate::work::Work;
+use hub::Fanout;
 use hub::{Appended, FrameNumbering, Publication, beginning};
+use tokio_util::sync::CancellationToken;
 
 /// The answer to events that were taken, or had been before.
 #[derive(Debug, Serialize)]
@@ -59,35 +61,37 @@ impl EventsReceipt {
 /// that does not number its events; 403 `publish_not_granted` for a publisher id or a kind that the caller's grants are not about; 409 `publisher_gap` or `publisher_fenced`; 413 and 429 beyond the limits;
 /// 503 while the hub drains or the log fails.
 pub(crate) async fn publish(
-    State(shared): State<Arc<Shared>>,
+    State(fanout): State<Arc<Fanout>>,
+    State(work): State<Arc<Work>>,
+    State(drain): State<CancellationToken>,
     caller: Caller,
     Path(conversation): Path<String>,
     request: Request,
 ) -> Result<Json<EventsReceipt>, Problem> {
     let conversation = params::conversation(&conversation)?;
-    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
+    let durability = params::durability(request.headers(), fanout.hub().log().durability())?;
     let numbering = params::numbering(request.headers())?;
-    if shared.is_draining() {
+    if drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
-    let body = body::waiting(request, EVENTS_BODY_BYTES_MAX, LARGE_BODY_BYTES, &shared.work).await?;
-    let arrived = Arrived { shared: Arc::clone(&shared), caller, conversation, numbering, durability, body };
+    let body = body::waiting(request, EVENTS_BODY_BYTES_MAX, LARGE_BODY_BYTES, &work).await?;
+    let arrived = Arrived { fanout: Arc::clone(&fanout), caller, conversation, numbering, durability, body };
     let appended = if arrived.body.len() <= LARGE_BODY_BYTES {
         arrived.publish()?
     } else {
         // A large body takes some ten milliseconds, which is too long for a thread that serves sockets.
         let turns = turns(arrived.body.len());
-        let turn = Arc::clone(&shared.work.bodies).acquire_many_owned(turns).await;
+        let turn = Arc::clone(&work.bodies).acquire_many_owned(turns).await;
         let turn = turn.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))?;
         let rule = beginning::current();
-        let work = shared.work.run(move || {
+        let publishing = work.run(move || {
             let appended = beginning::under_now(rule, || arrived.publish());
             drop(turn);
             appended
         });
-        work.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??
+        publishing.await.map_err(|error| Problem::new(ErrorCode::Internal, error.to_string()))??
     };
-    appended.kept(shared.hub.log(), durability).await?;
+    appended.kept(fanout.hub().log(), durability).await?;
     Ok(Json(EventsReceipt {
         position: appended.position,
         events: appended.events,
@@ -105,7 +109,7 @@ fn turns(bytes: usize) -> u32 {
 
 /// A body that has arrived, and where its events go. Consumed on the thread that parses it.
 struct Arrived {
-    shared: Arc<Shared>,
+    fanout: Arc<Fanout>,
     caller: Caller,
     conversation: ConversationId,
     numbering: Option<FrameNumbering>,
@@ -126,7 +130,7 @@ impl Arrived {
         let publication =
             Publication { numbering: self.numbering, level: self.durability, ..Publication::of(events) };
         drop(body);
-        Ok(self.shared.fanout.publish(&self.conversation, publication)?)
+        Ok(self.fanout.publish(&self.conversation, publication)?)
     }
 }
 

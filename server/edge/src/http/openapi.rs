@@ -21,7 +21,7 @@ use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 use serde_json::{Map, Value, json};
 
-use crate::state::Shared;
+use crate::access::Gate;
 
 mod components;
 mod doors;
@@ -47,11 +47,10 @@ enum Security {
 }
 
 /// Answers with the document, which is made when it is first asked for and kept.
-pub(crate) async fn openapi(State(shared): State<Arc<Shared>>) -> Response {
+pub(crate) async fn openapi(State(gate): State<Arc<Gate>>) -> Response {
     static WITH: OnceLock<Bytes> = OnceLock::new();
     static WITHOUT: OnceLock<Bytes> = OnceLock::new();
-    let (kept, security) =
-        if shared.gate.is_on() { (&WITH, Security::Required) } else { (&WITHOUT, Security::Off) };
+    let (kept, security) = if gate.is_on() { (&WITH, Security::Required) } else { (&WITHOUT, Security::Off) };
     let document = kept.get_or_init(|| Bytes::from(document(security).to_string())).clone();
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")];
     (headers, Body::from(document)).into_response()

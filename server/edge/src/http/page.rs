@@ -15,9 +15,9 @@ use model::code::ErrorCode;
 use parking_lot::Mutex;
 use rust_embed::EmbeddedFile;
 
-use super::problem::Problem;
+use crate::config::Config;
+use crate::inbound::problem::Problem;
 use crate::page_files::PageFiles;
-use crate::state::Shared;
 
 /// The script at `path`, packed with gzip, if it is one of those that are part of the binary in this form alone.
 fn packed_alone(page: PageFiles, path: &str) -> Option<EmbeddedFile> {
@@ -117,13 +117,13 @@ pub(crate) async fn embed() -> Response {
 
 /// `GET /`, `GET /c/{conversation}` and the page's other addresses: the page, which reads from its address
 /// what to show.
-pub(crate) async fn index(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    document(shared.config.page, "index.html", &headers)
+pub(crate) async fn index(State(config): State<Arc<Config>>, headers: HeaderMap) -> Response {
+    document(config.page, "index.html", &headers)
 }
 
 /// `GET /runs`, `GET /dashboard` and `GET /search`: the operator's pages, a program of their own.
-pub(crate) async fn overview(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    document(shared.config.page, "overview.html", &headers)
+pub(crate) async fn overview(State(config): State<Arc<Config>>, headers: HeaderMap) -> Response {
+    document(config.page, "overview.html", &headers)
 }
 
 /// One of the page's documents, or a word on how to build it.

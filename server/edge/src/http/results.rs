@@ -10,13 +10,14 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use model::code::ErrorCode;
 
-use super::access::Caller;
 use super::conversations::find;
-use super::params::Path;
-use super::problem::Problem;
 use super::spool::{Spool, turn};
-use crate::state::Shared;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::Path;
+use crate::inbound::problem::Problem;
 use crate::work::Task;
+use crate::work::Work;
+use hub::Hub;
 
 /// Caching: a hash never stands for other contents. The result may contain secrets, so only the reader's own
 /// browser may keep it.
@@ -26,12 +27,13 @@ const CACHE: &str = "private, max-age=31536000, immutable";
 /// 403 if the caller's role hides the result or there is none, 404 for an unknown conversation, 410 if the
 /// log does not have it.
 pub(crate) async fn result(
-    State(shared): State<Arc<Shared>>,
+    State(hub): State<Arc<Hub>>,
+    State(work): State<Arc<Work>>,
     caller: Caller,
     Path((name, hash)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let conversation = find(&shared, &name).await?;
+    let conversation = find(&hub, &work, &name).await?;
     // In older logs hashes have 16 digits.
     if !matches!(hash.len(), 16 | 32) || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(Problem::bad_request(format!(
@@ -49,8 +51,8 @@ pub(crate) async fn result(
     if known.is_some_and(|known| known.split(',').any(|it| it.trim().trim_start_matches("W/") == tag)) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
-    let turn = turn(&shared, Task::Small).await?;
-    let Some(json) = shared.hub.whole_result(&conversation, &hash).await? else {
+    let turn = turn(&work, Task::Small).await?;
+    let Some(json) = hub.whole_result(&conversation, &hash).await? else {
         let detail = format!("the log has no result {hash} of {name:?}; it may have kept less than was said");
         return Err(Problem::new(ErrorCode::Gone, detail));
     };

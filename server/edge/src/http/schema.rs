@@ -7,7 +7,7 @@ use model::code::ErrorCode;
 use rust_embed::RustEmbed;
 
 use super::page;
-use super::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::page_files::PageFiles;
 
 /// The files of `schema/`.

@@ -20,13 +20,14 @@ use model::mask::Hideable;
 use model::{ConversationId, Mask};
 use serde::{Deserialize, Serialize};
 
-use super::access::Caller;
 use super::conversations::ArchivedRows;
-use super::params::Query;
-use super::problem::Problem;
 use super::spool::place;
-use crate::state::Shared;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::Query;
+use crate::inbound::problem::Problem;
+use crate::work::Work;
 use crate::work::{OpenKind, Task};
+use hub::Hub;
 
 /// How many hits an answer has if the request does not say.
 const HITS: usize = 50;
@@ -135,7 +136,8 @@ impl Found {
 /// query that is too long, an unknown parameter and a value that is none, 403 for a conversation that the caller may not view, 429 if other searches leave no turn. A
 /// search that runs out of time is an answer with `partial`.
 pub(crate) async fn search(
-    State(shared): State<Arc<Shared>>,
+    State(hub): State<Arc<Hub>>,
+    State(work): State<Arc<Work>>,
     caller: Caller,
     Query(params): Query<Params>,
 ) -> Result<Json<Found>, Problem> {
@@ -144,8 +146,7 @@ pub(crate) async fn search(
     }
     let limit = params.limit.unwrap_or(HITS).clamp(1, HITS_MAX);
     let query = params.query(limit)?;
-    let log = Arc::clone(&shared);
-    let found = asked(&shared, move |stop| seen(log.hub.log(), &query, &caller, stop)).await?;
+    let found = asked(&work, move |stop| seen(hub.log(), &query, &caller, stop)).await?;
     Ok(Json(Found::of(found, limit)))
 }
 
@@ -194,11 +195,11 @@ fn shows(mask: &Mask, hit: &SearchHit) -> bool {
 /// its time is up ([`TIME`]), and when this future is dropped because the client has left. Fails with
 /// `too_many` if no turn comes within that time, and with what the log says.
 pub(super) async fn asked<T: Send + 'static>(
-    shared: &Shared,
+    work: &Arc<Work>,
     ask: impl FnOnce(&QueryCancel) -> Result<T, LogError> + Send + 'static,
 ) -> Result<T, Problem> {
-    let _open = place(shared, OpenKind::Request)?;
-    let Some(turn) = shared.work.turn_within(Task::Search, TIME).await else {
+    let _open = place(work, OpenKind::Request)?;
+    let Some(turn) = work.turn_within(Task::Search, TIME).await else {
         let detail = format!("other searches took more than {SEARCH_MS} ms; try again in a moment");
         return Err(Problem::busy(detail));
     };
@@ -206,7 +207,7 @@ pub(super) async fn asked<T: Send + 'static>(
     let asked = Arc::clone(&stop.0);
     // On a thread of its own: a blocked task would not notice that its client has left. The turn ends with
     // the search.
-    let asking = shared.work.run(move || {
+    let asking = work.run(move || {
         let found = ask(&asked);
         drop(turn);
         found
@@ -229,10 +230,13 @@ pub(crate) struct Tools {
 
 /// `GET /v1/tools`: how often each tool was called, how often it failed, how long it took. Of tools that a role hides
 /// it is not told.
-pub(crate) async fn tools(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Json<Tools>, Problem> {
-    let log = Arc::clone(&shared);
+pub(crate) async fn tools(
+    State(hub): State<Arc<Hub>>,
+    State(work): State<Arc<Work>>,
+    caller: Caller,
+) -> Result<Json<Tools>, Problem> {
     // The answer is bounded, because only a limited number of tools have figures of their own.
-    let mut tools = asked(&shared, move |_stop| log.hub.log().tools()).await?;
+    let mut tools = asked(&work, move |_stop| hub.log().tools()).await?;
     if let Some(mask) = caller.mask() {
         tools.retain(|tool| !mask.hides_tool(&tool.name));
     }

@@ -5,7 +5,7 @@ use model::AgentId;
 use model::lens::{Agents, Kinds, Lens};
 use serde::Deserialize;
 
-use super::problem::Problem;
+use crate::inbound::problem::Problem;
 
 /// The query parameters that select what a reader gets. Without any of them it gets everything.
 #[derive(Debug, Default, Deserialize)]

@@ -19,8 +19,7 @@ use model::limits::{
     STREAMS_OPEN_PER_PRINCIPAL_MAX, TRANSFERS_OPEN_MAX, TRANSFERS_OPEN_PER_PRINCIPAL_MAX,
 };
 
-use super::problem::Problem;
-use crate::state::Shared;
+use crate::inbound::problem::Problem;
 use crate::work::{Open, OpenKind, OpenRefusal, TURN, Task, Turn, Work};
 
 /// How many bytes are read from a file at once. Each reading wakes a thread, and each piece is given to the kernel in one
@@ -38,9 +37,9 @@ pub(super) struct Making {
 
 /// Waits for a turn for `task`. Fails with `too_many` if there is no place to wait or no turn comes within
 /// `TURN`. Dropping the future gives up the wait.
-pub(super) async fn turn(shared: &Shared, task: Task) -> Result<Making, Problem> {
-    let open = place(shared, OpenKind::Request)?;
-    let work = Arc::clone(&shared.work);
+pub(super) async fn turn(work: &Arc<Work>, task: Task) -> Result<Making, Problem> {
+    let open = place(work, OpenKind::Request)?;
+    let work = Arc::clone(work);
     let turn = work.turn_within(task, TURN).await.ok_or_else(busy)?;
     Ok(Making { work, open, turn })
 }
@@ -52,8 +51,8 @@ fn busy() -> Problem {
 
 /// Takes a place among the open requests, transfers or streams. Fails with `too_many` if all are taken.
 /// Dropping the place gives it back.
-pub(super) fn place(shared: &Shared, guest: OpenKind) -> Result<Open, Problem> {
-    place_in(&shared.work, guest)
+pub(super) fn place(work: &Arc<Work>, guest: OpenKind) -> Result<Open, Problem> {
+    place_in(work, guest)
 }
 
 /// Does the same without the hub's state.
@@ -105,11 +104,11 @@ impl Making {
 
 /// Waits for a turn and makes an answer.
 pub(super) async fn spooled<T: Send + 'static>(
-    shared: &Shared,
+    work: &Arc<Work>,
     task: Task,
     make: impl FnOnce(&mut Spool) -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Body), Problem> {
-    turn(shared, task).await?.spooled(make).await
+    turn(work, task).await?.spooled(make).await
 }
 
 /// Runs `make`, which holds `turn`, and returns what it wrote, ready to be read from the beginning. The work

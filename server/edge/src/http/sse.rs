@@ -28,7 +28,7 @@ use futures_util::future::select_all;
 use futures_util::stream;
 use model::{Lens, Mask, Position};
 
-use crate::state::Shared;
+use crate::http::Reading;
 use crate::work::Open;
 
 mod place;
@@ -45,7 +45,7 @@ const COMMENT_EVERY: Duration = Duration::from_secs(15);
 /// views of the conversations.
 #[derive(Debug)]
 struct Reader {
-    shared: Arc<Shared>,
+    reading: Reading,
     /// The position in each conversation, in the order of the request.
     places: Vec<StreamPosition>,
     /// Bytes that are to be sent next: at most the frames of one look at all conversations.
@@ -57,7 +57,7 @@ struct Reader {
 /// Answers with a stream that ends only with its client or the hub. `after` has the position of the client in
 /// each conversation, as far as it said one.
 pub(super) fn stream(
-    shared: Arc<Shared>,
+    reading: Reading,
     (open, viewers): (Open, Vec<HttpViewer>),
     (lens, mask): (&Lens, Option<&Arc<Mask>>),
     mut after: Vec<Option<Position>>,
@@ -67,8 +67,8 @@ pub(super) fn stream(
     let places = places
         .map(|((viewer, after), sub)| StreamPosition::new(viewer, sub, (lens, mask), after.as_ref()))
         .collect();
-    let begin = Bytes::from(format!("retry: {}\n\n", shared.config.retry.as_millis()));
-    let reader = Reader { shared, places, ready: VecDeque::from([begin]), _open: open };
+    let begin = Bytes::from(format!("retry: {}\n\n", reading.config.retry.as_millis()));
+    let reader = Reader { reading, places, ready: VecDeque::from([begin]), _open: open };
     let pieces = stream::unfold(reader, |mut reader| async move {
         let piece = reader.piece().await?;
         Some((Ok::<_, Infallible>(piece), reader))
@@ -102,7 +102,7 @@ impl Reader {
             if conversations.iter().any(|known| known.is_over()) {
                 return None;
             }
-            let drain = self.shared.drain.clone();
+            let drain = self.reading.drain.clone();
             tokio::select! {
                 _ = select_all(appended) => {}
                 () = tokio::time::sleep(COMMENT_EVERY) => self.rest(),

@@ -28,10 +28,10 @@ use serde::Deserialize;
 
 use super::body;
 use super::conversations::HttpViewer;
-use super::params::{self, Path, Query};
-use super::problem::Problem;
 use super::spool::{Spool, place as open, spooled, turn, waiting};
-use crate::state::Shared;
+use crate::http::Reading;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
 use crate::work::{Open, OpenKind, Task};
 
 pub(super) mod reader;
@@ -57,22 +57,22 @@ pub(crate) struct StreamPath {
 /// `not_found` for a run that does not begin within 10 s; 400 for an unknown mode or end; 429 without a place
 /// or a turn; 503 while the hub drains.
 pub(crate) async fn get(
-    State(shared): State<Arc<Shared>>,
-    reader: super::access::Caller,
+    State(reading): State<Reading>,
+    reader: crate::inbound::caller::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
 ) -> Result<Response, Problem> {
     let asked = StreamParams { mask: reader.mask().cloned(), ..StreamParams::read(&said, "all", None)? };
-    let open = open(&shared, OpenKind::Stream)?;
-    begun(&shared, &place, &asked).await?;
-    answer(shared, &place, asked, (None, open)).await
+    let open = open(&reading.work, OpenKind::Stream)?;
+    begun(&reading, &place, &asked).await?;
+    answer(reading, &place, asked, (None, open)).await
 }
 
 /// `POST`: the newest run up to its end, unless the parameters say otherwise. Of the body only the modes
 /// count, for clients that name them there.
 pub(crate) async fn post(
-    State(shared): State<Arc<Shared>>,
-    reader: super::access::Caller,
+    State(reading): State<Reading>,
+    reader: crate::inbound::caller::Caller,
     Path(place): Path<StreamPath>,
     Query(said): QueryPairs,
     body: Body,
@@ -82,18 +82,18 @@ pub(crate) async fn post(
     if asked.modes.is_empty() && encoding(&place.dialect).is_some_and(|encoding| !encoding.modes.is_empty()) {
         asked.modes = modes_in(body).await;
     }
-    let open = open(&shared, OpenKind::Stream)?;
-    begun(&shared, &place, &asked).await?;
-    answer(shared, &place, asked, (None, open)).await
+    let open = open(&reading.work, OpenKind::Stream)?;
+    begun(&reading, &place, &asked).await?;
+    answer(reading, &place, asked, (None, open)).await
 }
 
 /// Waits until a run that is asked for by name has begun, because its reader may come before its first event.
 /// Fails with `not_found` if it does not begin within `RUN_AWAITED_MS`, with `shutting_down` when the hub
 /// drains.
-async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
+async fn begun(reading: &Reading, place: &StreamPath, asked: &StreamParams) -> Result<(), Problem> {
     let StreamedRuns::Run(run) = &asked.wanted else { return Ok(()) };
-    let conversation = shared.hub.enter(&params::conversation(&place.conversation)?)?;
-    let viewer = HttpViewer::new(shared, conversation);
+    let conversation = reading.hub.enter(&params::conversation(&place.conversation)?)?;
+    let viewer = HttpViewer::new(reading, conversation);
     let begins = async {
         loop {
             let mut appended = std::pin::pin!(viewer.conversation.appended());
@@ -106,7 +106,7 @@ async fn begun(shared: &Arc<Shared>, place: &StreamPath, asked: &StreamParams) -
     };
     tokio::select! {
         () = begins => Ok(()),
-        () = shared.drain.cancelled() => Err(Problem::shutting_down()),
+        () = reading.drain.cancelled() => Err(Problem::shutting_down()),
         () = tokio::time::sleep(Duration::from_millis(RUN_AWAITED_MS)) => {
             let seconds = Duration::from_millis(RUN_AWAITED_MS).as_secs();
             let detail = format!("the conversation has no run {run:?}, and none began in {seconds} s", run = run.as_str());
@@ -178,7 +178,7 @@ fn until(what: Option<&str>) -> Result<bool, Problem> {
 /// Answers with the stream: what there is in a short form, made like any other answer, and then each piece as
 /// it comes.
 async fn answer(
-    shared: Arc<Shared>,
+    reading: Reading,
     place: &StreamPath,
     asked: StreamParams,
     (caller, open): (Option<Caller>, Open),
@@ -191,13 +191,13 @@ async fn answer(
         let modes = encoding.modes.join(", ");
         return Err(Problem::bad_request(format!("stream_mode: there is no {mode:?}; there are {modes}")));
     }
-    if shared.is_draining() {
+    if reading.drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
     let id = params::conversation(&place.conversation)?;
     let conversation = {
-        let _turn = turn(&shared, Task::Small).await?;
-        shared.hub.enter(&id)?
+        let _turn = turn(&reading.work, Task::Small).await?;
+        reading.hub.enter(&id)?
     };
     let options = EncodeOptions {
         conversation: id.as_str().into(),
@@ -207,14 +207,14 @@ async fn answer(
     };
     let encoder = encoding.encoder(&options);
     let task = conversation.read_view(Task::of);
-    let viewer = HttpViewer::new(&shared, conversation);
+    let viewer = HttpViewer::new(&reading, conversation);
     let mut reader =
         Reader::new(viewer, encoder, encoding, asked.wanted, asked.ends_with_run).with_mask(asked.mask);
     // What is already there is written when it is this request's turn, like any other answer.
     let begin = move |spool: &mut Spool| Ok(reader.join(spool).map(|()| reader)?);
-    let (reader, begin) = spooled(&shared, task, begin).await?;
+    let (reader, begin) = spooled(&reading.work, task, begin).await?;
     let rest = stream::unfold((reader, open), move |(mut reader, open)| {
-        let work = Arc::clone(&shared.work);
+        let work = Arc::clone(&reading.work);
         async move {
             let piece = reader.piece().await?;
             Some((waiting(work, piece).await, (reader, open)))
@@ -228,7 +228,7 @@ async fn answer(
 /// Streams one run of `id` in `dialect`, from its beginning to its end, to a client that had asked for it and
 /// comes back. Doors serve nobody who has a role, so nothing is hidden.
 pub(super) async fn run(
-    shared: Arc<Shared>,
+    reading: Reading,
     id: &ConversationId,
     dialect: &str,
     run: RunId,
@@ -236,8 +236,8 @@ pub(super) async fn run(
     let place = StreamPath { conversation: id.as_str().to_owned(), dialect: dialect.to_owned() };
     let asked =
         StreamParams { wanted: StreamedRuns::Run(run), ends_with_run: true, modes: Vec::new(), mask: None };
-    let open = open(&shared, OpenKind::Stream)?;
-    answer(shared, &place, asked, (Some(Caller::default()), open)).await
+    let open = open(&reading.work, OpenKind::Stream)?;
+    answer(reading, &place, asked, (Some(Caller::default()), open)).await
 }
 
 /// Adds the headers of this encoding to `response`: its type, those that its clients expect, and those that

@@ -16,34 +16,41 @@ use model::code::ErrorCode;
 use model::limits::EXPORT_BYTES_MAX;
 
 use super::body;
-use super::params;
-use super::problem::Problem;
-use crate::state::Shared;
+use crate::inbound::params;
+use crate::inbound::problem::Problem;
+use crate::traces::Traces;
+use hub::Hub;
+use tokio_util::sync::CancellationToken;
 
 /// Publishes the spans in the body, at most `EXPORT_BYTES_MAX` bytes, packed and unpacked. The answer, in the
 /// encoding of the request, counts the spans that were refused, as OTLP requires. Waits for the durability
 /// that was asked for. 400 for a body that cannot be read, 413 beyond the limit, 415 for another type or
 /// compression, 503 while the hub drains.
-pub(crate) async fn take(State(shared): State<Arc<Shared>>, request: Request) -> Result<Response, Problem> {
+pub(crate) async fn take(
+    State(hub): State<Arc<Hub>>,
+    State(traces): State<Arc<Traces>>,
+    State(drain): State<CancellationToken>,
+    request: Request,
+) -> Result<Response, Problem> {
     let encoding = encoding(request.headers())?;
     let is_packed = is_packed(request.headers())?;
-    let durability = params::durability(request.headers(), shared.hub.log().durability())?;
-    if shared.is_draining() {
+    let durability = params::durability(request.headers(), hub.log().durability())?;
+    if drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
-    room(shared.hub.log()).await;
+    room(hub.log()).await;
     let body = body::whole(request.into_body(), EXPORT_BYTES_MAX).await?;
     let (rejected, message, ticket) = blocking(|| {
         let body = if is_packed { unpacked(&body)?.into() } else { body };
         let export = otlp::read(encoding, &body).map_err(|error| Problem::bad_request(error.to_string()))?;
-        let taken = shared.traces.take(&shared, export.spans, durability);
+        let taken = traces.take(export.spans, durability);
         let mut message = export.message;
         if taken.rejected > 0 && message.is_empty() {
             message = String::from("a trace has more spans than the limit");
         }
         Ok::<_, Problem>((export.rejected + taken.rejected, message, taken.ticket))
     })?;
-    reached(shared.hub.log(), ticket, durability).await?;
+    reached(hub.log(), ticket, durability).await?;
     let kind = match encoding {
         OtlpEncoding::Protobuf => "application/x-protobuf",
         OtlpEncoding::Json => "application/json",

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Serialize;
 
-use crate::state::Shared;
+use crate::proxy::Proxy;
 
 /// The answer: the upstreams, ordered by name.
 #[derive(Debug, Serialize)]
@@ -27,8 +27,8 @@ struct Row {
 }
 
 /// Answers with the name, the API and the address of each upstream.
-pub(crate) async fn upstreams(State(shared): State<Arc<Shared>>) -> Json<List> {
-    let rows = shared.proxy.upstreams().map(|upstream| Row {
+pub(crate) async fn upstreams(State(proxy): State<Arc<Proxy>>) -> Json<List> {
+    let rows = proxy.upstreams().map(|upstream| Row {
         name: upstream.name().to_owned(),
         api: upstream.api().name(),
         url: upstream.place(),

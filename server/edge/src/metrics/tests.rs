@@ -11,7 +11,7 @@ use crate::config::Config;
 
 fn page() -> String {
     let redactor =
-        crate::redaction::Redaction::default().redactor(&crate::config::LogChoice::Memory).unwrap();
+        crate::redaction::Redaction::default().redactor(&crate::log_choice::LogChoice::Memory).unwrap();
     let shared = Shared::new(Config::default(), Gate::default(), None, Some(redactor)).unwrap();
     text(&shared, Some(&Measured::default()))
 }

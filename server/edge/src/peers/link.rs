@@ -16,9 +16,9 @@ use tokio::sync::mpsc::Receiver;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::Ownership;
 use super::follows::{FollowChange, Follows};
 use crate::sharing::{FEATURE, LinkRequest, Reply};
-use crate::state::Shared;
 
 /// How long another hub may take to answer the handshake.
 const OPEN: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 /// A link that is open. Owned by its task; dropping it closes the connection, and each reply without an
 /// answer tells its publisher to publish again.
 struct Link {
-    shared: Arc<Shared>,
+    ownership: Arc<Ownership>,
     /// The connection, on which this hub is a client of the other.
     hub: HubLink,
     /// What is followed over it.
@@ -50,36 +50,41 @@ struct Link {
 }
 
 /// Opens the link to the hub at `address` and serves `requests` until it is lost.
-pub(super) async fn run(shared: Arc<Shared>, address: Arc<str>, mut requests: Receiver<LinkRequest>) {
-    let opened = open(&shared, &address).await;
+pub(super) async fn run(ownership: Arc<Ownership>, address: Arc<str>, mut requests: Receiver<LinkRequest>) {
+    let opened = open(&ownership, &address).await;
     match opened {
         Ok(hub) => {
-            let follows = Follows::new(&shared.hub);
-            let mut link =
-                Link { shared: Arc::clone(&shared), hub, follows, replies: BTreeMap::new(), next_id: 1 };
+            let follows = Follows::new(&ownership.hub);
+            let mut link = Link {
+                ownership: Arc::clone(&ownership),
+                hub,
+                follows,
+                replies: BTreeMap::new(),
+                next_id: 1,
+            };
             let why = link.serve(&mut requests).await;
             tracing::info!(hub = %address, why, "the link to another hub has ended");
             // From here on nobody asks this link for anything.
             requests.close();
-            forget(&shared, &address);
+            forget(&ownership, &address);
             link.replies.clear();
             for conversation in link.follows.lose(&why) {
-                shared.tasks.spawn(super::recover(Arc::clone(&shared), conversation));
+                ownership.tasks.spawn(super::recover(Arc::clone(&ownership), conversation));
             }
             refuse(&mut requests, &why);
         }
         Err(why) => {
             tracing::debug!(hub = %address, why, "another hub cannot be reached");
             requests.close();
-            forget(&shared, &address);
+            forget(&ownership, &address);
             refuse(&mut requests, &why);
         }
     }
 }
 
 /// Forgets what the hub at `address` had, so that it is looked up anew.
-fn forget(shared: &Shared, address: &str) {
-    if let Some(peers) = &shared.peers {
+fn forget(ownership: &Ownership, address: &str) {
+    if let Some(peers) = &ownership.peers {
         peers.forget_owner(address);
     }
 }
@@ -96,8 +101,8 @@ fn refuse(requests: &mut Receiver<LinkRequest>, why: &str) {
 
 /// Connects, and makes sure that the other takes this one for a hub. Fails, with the reason, if it does not
 /// answer within [`OPEN`], refuses, or has another secret.
-async fn open(shared: &Shared, address: &str) -> Result<HubLink, String> {
-    let peers = shared.peers.as_ref().ok_or("this hub shares its log with nobody")?;
+async fn open(ownership: &Ownership, address: &str) -> Result<HubLink, String> {
+    let peers = ownership.peers.as_ref().ok_or("this hub shares its log with nobody")?;
     let hub: HubAddress = address.parse().map_err(|error: client::AddressError| error.to_string())?;
     let hub = hub.with_token(Some(peers.token.reveal().to_owned()));
     let opened = tokio::time::timeout(OPEN, HubLink::open(&hub)).await;
@@ -124,7 +129,7 @@ impl Link {
         let silence = Duration::from_millis(self.hub.welcome().hb_ms.saturating_mul(2)) + SILENCE;
         let mut looks = tokio::time::interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let drain = self.shared.drain.clone();
+        let drain = self.ownership.drain.clone();
         let (mut heard_at, mut used_at) = (Instant::now(), Instant::now());
         let mut probe: Option<JoinHandle<Result<Owner, LogError>>> = None;
         loop {
@@ -176,8 +181,8 @@ impl Link {
     fn claim_from_silent(&self) -> Option<JoinHandle<Result<Owner, LogError>>> {
         let asked = self.replies.values().next().map(|(conversation, _)| conversation);
         let conversation = asked.or_else(|| self.follows.any())?.clone();
-        let shared = Arc::clone(&self.shared);
-        Some(tokio::spawn(async move { super::owner_now(&shared, &conversation, Purpose::Make).await }))
+        let ownership = Arc::clone(&self.ownership);
+        Some(tokio::spawn(async move { super::owner_now(&ownership, &conversation, Purpose::Make).await }))
     }
 
     /// Sends a frame. Fails, with the reason, if the connection is closed.
@@ -222,7 +227,7 @@ impl Link {
             ServerFrame::Error { id: Some(id), code, message, expected, .. } => {
                 if let Some((conversation, reply)) = self.replies.remove(&id) {
                     if code == ErrorCode::Elsewhere
-                        && let Some(peers) = &self.shared.peers
+                        && let Some(peers) = &self.ownership.peers
                     {
                         peers.forget(&conversation);
                     }
@@ -239,7 +244,7 @@ impl Link {
                 FollowChange::Changed(conversation) => self.deliver(&conversation),
                 FollowChange::Replaced(conversation) => {
                     // Sockets begin anew what was replaced.
-                    self.shared.sockets.wake_due(true);
+                    self.ownership.sockets.wake_due(true);
                     self.deliver(&conversation);
                 }
                 FollowChange::Asks(frame) => return self.send(&frame).await,
@@ -251,7 +256,7 @@ impl Link {
                 }
                 FollowChange::Torn(sub) => return self.send(&ClientFrame::Resync { sub }).await,
                 FollowChange::Refused(conversation) => {
-                    self.shared.tasks.spawn(super::recover(Arc::clone(&self.shared), conversation));
+                    self.ownership.tasks.spawn(super::recover(Arc::clone(&self.ownership), conversation));
                 }
             },
         }
@@ -260,6 +265,6 @@ impl Link {
 
     /// Wakes the viewers of a conversation.
     fn deliver(&self, conversation: &ConversationId) {
-        self.shared.fanout.deliver(conversation);
+        self.ownership.fanout.deliver(conversation);
     }
 }

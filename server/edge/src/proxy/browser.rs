@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use model::code::ErrorCode;
 
-use crate::http::guard;
-use crate::http::problem::Problem;
+use crate::inbound::guard;
+use crate::inbound::problem::Problem;
 
 /// Fails with `forbidden_origin` if a browser is about to show the answer as a page, or if a page of another
 /// origin asks. Programs send none of the headers that it looks at.

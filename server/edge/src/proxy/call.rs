@@ -20,6 +20,7 @@ use model::code::ErrorCode;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use upstream::{ResponseBody, SendError, Upstream, retry_after_ms};
 
+use super::calls::Proxy;
 use super::copied::{AnswerBody, RequestBody};
 use super::inflate::encodings;
 use super::lent::{self, Lent};
@@ -29,13 +30,12 @@ use super::socket::SocketRequest;
 use super::tape::{End, Head};
 use super::target::{self, Target};
 use super::{browser, headers, socket};
-use crate::http::access::may_record;
-use crate::http::params;
-use crate::http::passed::FromUpstream;
-use crate::http::patience::ConnectionInfo;
-use crate::http::problem::{Problem, Vendor};
+use crate::inbound::caller::may_record;
+use crate::inbound::params;
+use crate::inbound::passed::FromUpstream;
+use crate::inbound::patience::ConnectionInfo;
+use crate::inbound::problem::{Problem, Vendor};
 use crate::proxy::calls::PROXIED;
-use crate::state::Shared;
 use event_log::clock;
 
 /// The header that names the conversation, in requests and in answers.
@@ -54,16 +54,16 @@ const ESCAPED: &AsciiSet = &CONTROLS.add(b'%');
 /// status. If there is no answer, the problem is in the form of the caller's vendor: 400 for a path that fits
 /// nowhere, 403 for pages and without a grant, 404 `unknown_upstream`, 501 for tunnels, 502
 /// `upstream_unreachable` or `upstream_failed`.
-pub(crate) async fn call(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+pub(crate) async fn call(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
     let uri = request.uri().clone();
-    forward(&shared, request).await.unwrap_or_else(|problem| told(&shared, &uri, problem).into_response())
+    forward(&proxy, request).await.unwrap_or_else(|problem| told(&proxy, &uri, problem).into_response())
 }
 
 /// The problem in the form of the vendor whose client makes a call to `uri`: that of the upstream's API, or, if the
 /// upstream is unknown, the one that the path suggests. As it is for any other path.
-pub(crate) fn told(shared: &Shared, uri: &Uri, problem: Problem) -> Problem {
+pub(crate) fn told(proxy: &Proxy, uri: &Uri, problem: Problem) -> Problem {
     let Some(target) = target_of(uri) else { return problem };
-    match shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream) {
+    match proxy.upstreams().find(|upstream| upstream.name() == target.upstream) {
         Some(upstream) => problem.told_to(vendor(upstream)),
         None => told_to_anybody(uri, problem),
     }
@@ -100,12 +100,12 @@ fn vendor(upstream: &Upstream) -> Vendor {
 }
 
 /// Passes a call on; a problem if it is refused before it is sent.
-async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Problem> {
+async fn forward(proxy: &Arc<Proxy>, request: Request) -> Result<Response, Problem> {
     let (mut parts, body) = request.into_parts();
     browser::refuse(&parts)?;
     let path = parts.uri.path_and_query().cloned();
     let target = Target::parse(path.as_ref().map_or("", |path| path.as_str()))?;
-    let (upstream, sender) = shared.proxy.find(target.upstream)?;
+    let (upstream, sender) = proxy.find(target.upstream)?;
     if parts.method == Method::CONNECT {
         let detail = "the proxy passes requests, answers and WebSockets, no tunnels; call the upstream itself for those";
         return Err(Problem::new(ErrorCode::UpgradeRefused, detail));
@@ -114,19 +114,19 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
         let detail = format!("the path of this call fits nowhere below {}", upstream.place());
         return Err(Problem::bad_request(detail));
     };
-    let mut lent = lent::lend(shared, &mut parts, upstream, target.rest)?;
+    let mut lent = lent::lend(proxy, &mut parts, upstream, target.rest)?;
     // Other protocols may be offered, such as `h2c`; their clients can do without them.
     if parts.method == Method::GET && socket::wants_socket(&parts.headers) {
         let facts =
-            facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
+            facts(proxy, upstream, &parts, &target, sender.proxy_authorization(), target::api_of_socket)?;
         let model = socket::model_in(target.rest);
-        return socket::open(SocketRequest { shared, upstream, model, parts, uri, facts }).await;
+        return socket::open(SocketRequest { proxy, upstream, model, parts, uri, facts }).await;
     }
-    let facts = facts(shared, upstream, &parts, &target, sender.proxy_authorization(), target::api)?;
-    let meter = lent.as_mut().and_then(|lent| lent.meter(shared));
+    let facts = facts(proxy, upstream, &parts, &target, sender.proxy_authorization(), target::api)?;
+    let meter = lent.as_mut().and_then(|lent| lent.meter(proxy));
     let mut recording = facts.map(|facts| {
-        let caller = lent.as_ref().map(|lent| shared.proxy.fingerprints.of_token(&lent.token));
-        record::start(shared, Facts { caller: caller.unwrap_or(facts.caller), ..facts }, meter)
+        let caller = lent.as_ref().map(|lent| proxy.fingerprints.of_token(&lent.token));
+        record::start(proxy, Facts { caller: caller.unwrap_or(facts.caller), ..facts }, meter)
     });
     let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
     let tape = recording.as_ref().map(|started| started.recorded.tape());
@@ -138,7 +138,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
     // The extensions contain the case of the header names.
     *outgoing.extensions_mut() = parts.extensions;
     PROXIED.one();
-    shared.proxy.quiet.note_call();
+    proxy.quiet.note_call();
     let answer = match sender.send(outgoing).await {
         Ok(answer) => match lent.as_ref().and_then(|_| Lent::withheld(&answer)) {
             Some(why) => withhold(upstream, why, recording),
@@ -153,7 +153,7 @@ async fn forward(shared: &Arc<Shared>, request: Request) -> Result<Response, Pro
 /// sent with it. `None` for calls that are only passed on, because the path is none that the API records.
 /// Fails with `forbidden` if the caller may not publish what would be recorded.
 fn facts(
-    shared: &Shared,
+    proxy: &Proxy,
     upstream: &Upstream,
     parts: &Parts,
     target: &Target<'_>,
@@ -167,7 +167,7 @@ fn facts(
         target.rest.split_once('?').map_or((target.rest, None), |(path, query)| (path, Some(query)));
     let Some(api) = api(upstream.api(), &parts.method, path) else { return Ok(None) };
     may_record(parts, conversation.as_ref())?;
-    conversation.iter().try_for_each(|named| shared.hub.may_begin(named))?;
+    conversation.iter().try_for_each(|named| proxy.ownership.hub.may_begin(named))?;
     let header =
         |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let secrets = Arc::new(Secrets::of(&parts.headers, query, ours));
@@ -176,7 +176,7 @@ fn facts(
         api,
         path: path.to_owned(),
         upstream: upstream.name().into(),
-        caller: shared.proxy.fingerprints.of(&parts.headers, query),
+        caller: proxy.fingerprints.of(&parts.headers, query),
         conversation,
         // Sessions become names of conversations, so one that contains a key is not used.
         session: session.filter(|session| !secrets.are_in_name(session)),

@@ -3,22 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use compact_str::CompactString;
 use exchange::CallJoiner;
-use hub::Counter;
+use hub::{Counter, Prices};
 use model::code::ErrorCode;
 use parking_lot::Mutex;
 use upstream::{Egress, Sender, TlsError, Upstream};
 
 use super::copied::RequestBody;
 use super::headers::Fingerprints;
-use super::open_runs::OpenRunsFile;
+use super::open_runs::{FILE, OpenRunsFile};
 use super::order::{Order, PublishLocks, Waiting};
 use super::quiet::QuietWait;
-use super::seats::Sockets;
+use super::seats::ProxySockets;
 use super::tape::Budget;
-use crate::http::problem::Problem;
+use crate::access::Gate;
+use crate::config::Config;
+use crate::inbound::problem::Problem;
+use crate::peers::Ownership;
 use crate::priority::{ThreadPriority, Threads};
 
 /// How many requests this process has passed on.
@@ -34,7 +38,15 @@ pub(crate) struct Proxy {
     /// The upstreams by name.
     upstreams: BTreeMap<CompactString, UpstreamEntry>,
     /// The way of requests out of the hub.
-    egress: Arc<Egress>,
+    pub(super) egress: Arc<Egress>,
+    /// The conversations that calls are recorded in, and their owners.
+    pub(super) ownership: Arc<Ownership>,
+    /// Says what callers may, and counts what calls with the hub's own keys cost.
+    pub(super) gate: Arc<Gate>,
+    /// The prices of models, by which it is counted.
+    pub(super) prices: Prices,
+    /// The time between two looks for runs that have waited too long.
+    pub(super) upkeep: Duration,
     /// Recognises callers by hashes of their keys.
     pub(super) fingerprints: Fingerprints,
     /// Bounds the memory of all tapes.
@@ -52,7 +64,7 @@ pub(crate) struct Proxy {
     /// Attends runs that wait for results of their callers.
     pub(super) waiting: Waiting,
     /// Bounds the number of open `WebSockets`.
-    pub(super) sockets: Sockets,
+    pub(super) sockets: ProxySockets,
     /// The runs that are open, noted for the hub's next life.
     pub(crate) open_runs: OpenRunsFile,
 }
@@ -78,16 +90,25 @@ struct UpstreamEntry {
 }
 
 impl Proxy {
-    /// Makes the state for the known upstreams and those in `named`, which are reached through `egress`; `open_runs` has what the life
-    /// before left.
-    pub(crate) fn new(named: &[Upstream], egress: &Arc<Egress>, open_runs: OpenRunsFile) -> Self {
-        let places = Upstream::all(named).into_iter();
+    /// Makes the state for the known upstreams and those that `config` names, which are reached through `egress`; the file of open runs
+    /// has what the life before left.
+    pub(crate) fn new(
+        config: &Config,
+        egress: &Arc<Egress>,
+        ownership: Arc<Ownership>,
+        gate: Arc<Gate>,
+    ) -> Self {
+        let places = Upstream::all(&config.upstreams).into_iter();
         let places = places.map(|upstream| {
             (CompactString::new(upstream.name()), UpstreamEntry { upstream, sender: OnceLock::new() })
         });
         Self {
             upstreams: places.collect(),
             egress: Arc::clone(egress),
+            ownership,
+            gate,
+            prices: config.prices.clone(),
+            upkeep: config.upkeep,
             fingerprints: Fingerprints::default(),
             budget: Arc::default(),
             order: Arc::default(),
@@ -96,8 +117,8 @@ impl Proxy {
             joiner: Mutex::default(),
             publish_locks: PublishLocks::default(),
             waiting: Waiting::default(),
-            sockets: Sockets::default(),
-            open_runs,
+            sockets: ProxySockets::default(),
+            open_runs: OpenRunsFile::new(config.log.file(FILE)),
         }
     }
 

@@ -17,7 +17,7 @@ use upstream::ResponseBody;
 use super::headers::strike_trailers;
 use super::lent::KeyMask;
 use super::tape::{End, RequestState, Tape};
-use crate::http::patience::ConnectionInfo;
+use crate::inbound::patience::ConnectionInfo;
 
 /// The error of a body.
 type Broken = Box<dyn std::error::Error + Send + Sync>;

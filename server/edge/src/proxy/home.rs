@@ -6,16 +6,16 @@ use exchange::continuation::Caller;
 use model::ConversationId;
 
 use super::call::CONVERSATION;
+use super::calls::Proxy;
 use super::headers::{IN_QUERIES, keys};
 use super::socket;
 use super::target::{self, Target};
-use crate::http::access::TOKEN;
+use crate::inbound::caller::TOKEN;
 use crate::sharing::stand_in;
-use crate::state::Shared;
 
 /// The conversation of a call, or the one that stands for its caller; `None` for a call that is not recorded, or
 /// that will be refused.
-pub(crate) fn home(shared: &Shared, parts: &Parts) -> Option<ConversationId> {
+pub(crate) fn home(proxy: &Proxy, parts: &Parts) -> Option<ConversationId> {
     let target = Target::parse(parts.uri.path_and_query()?.as_str()).ok()?;
     let named = parts.headers.get(CONVERSATION).map(|named| named.to_str().ok().map(target::conversation));
     match named {
@@ -26,7 +26,7 @@ pub(crate) fn home(shared: &Shared, parts: &Parts) -> Option<ConversationId> {
     if target.conversation.is_some() {
         return target.conversation;
     }
-    let upstream = shared.proxy.upstreams().find(|upstream| upstream.name() == target.upstream)?;
+    let upstream = proxy.upstreams().find(|upstream| upstream.name() == target.upstream)?;
     let (path, query) = target.rest.split_once('?').unwrap_or((target.rest, ""));
     let api = if socket::wants_socket(&parts.headers) { target::api_of_socket } else { target::api };
     api(upstream.api(), &parts.method, path)?;

@@ -23,13 +23,12 @@ use event_log::blocking;
 use model::code::ErrorCode;
 use upstream::{Api, Upstream};
 
+use super::calls::Proxy;
 use super::headers::{IN_QUERIES, KEYS};
 use super::{socket, target};
 use crate::access::{NotLent, OpenCall};
-use crate::http::access::{Caller, KeyPlace, Peer};
-use crate::http::hubs::known::PassedToken;
-use crate::http::problem::Problem;
-use crate::state::Shared;
+use crate::inbound::caller::{Caller, KeyPlace, PassedToken, Peer};
+use crate::inbound::problem::Problem;
 use event_log::clock;
 
 mod mask;
@@ -89,18 +88,18 @@ impl Wish {
 
 /// Lends a call the hub's key as [`decide`] says, and notes in the audit log whom it refuses.
 pub(super) fn lend(
-    shared: &Shared,
+    proxy: &Proxy,
     parts: &mut Parts,
     upstream: &Upstream,
     rest: &str,
 ) -> Result<Option<Lent>, Problem> {
-    let decided = decide(shared, parts, upstream, rest);
+    let decided = decide(proxy, parts, upstream, rest);
     // One that is over its budget is noted with what it spent.
     let noted = [ErrorCode::Forbidden.as_str(), ErrorCode::Unauthenticated.as_str()];
     if let Some(code) = decided.as_ref().err().map(Problem::code).filter(|code| noted.contains(code)) {
         let who = parts.extensions.get::<Caller>().map_or("", |Caller(principal)| principal.name());
         let told = refusal(parts, who).with(format!("{} to {}", parts.method, upstream.name()));
-        blocking(|| shared.gate.audit(told.failed(code)));
+        blocking(|| proxy.gate.audit(told.failed(code)));
     }
     decided
 }
@@ -119,7 +118,7 @@ fn refusal(parts: &Parts, who: &str) -> Audited {
 /// with `unauthenticated` if the token stands in the place of a key that the hub does not have, with
 /// `over_budget`, with `too_many` for too many calls at once, with `unsupported_encoding` for a packed body.
 fn decide(
-    shared: &Shared,
+    proxy: &Proxy,
     parts: &mut Parts,
     upstream: &Upstream,
     rest: &str,
@@ -128,7 +127,7 @@ fn decide(
     let passed = parts.extensions.get::<PassedToken>().copied();
     let in_place =
         parts.extensions.get::<KeyPlace>().is_some() || passed.is_some_and(|passed| passed.in_place);
-    let record = record(shared, parts, passed)?;
+    let record = record(proxy, parts, passed)?;
     let name = upstream.name();
     if record.as_ref().is_some_and(|record| !record.may_call(name)) {
         let detail = format!("this token may not call the upstream {name}; it was made for others");
@@ -155,26 +154,22 @@ fn decide(
     let wish = Wish::of(upstream.api(), &parts.method, path);
     may_be_lent(parts, wish, record.budget.as_ref())?;
     let budget = record.budget.filter(|_| wish == Wish::Model);
-    let open = budget.map(|budget| begin(shared, parts, upstream, &record, budget)).transpose()?;
+    let open = budget.map(|budget| begin(proxy, parts, upstream, &record, budget)).transpose()?;
     put(&mut parts.headers, upstream.api(), path, key);
     Ok(Some(Lent { token: record.hash, key: key.clone(), open }))
 }
 
 /// The token of a call, which this hub has admitted, or another one that has passed the call on. Fails with
 /// `unauthenticated` if another hub names one that is not known here: nobody knows then what it may call.
-fn record(
-    shared: &Shared,
-    parts: &Parts,
-    passed: Option<PassedToken>,
-) -> Result<Option<TokenRecord>, Problem> {
+fn record(proxy: &Proxy, parts: &Parts, passed: Option<PassedToken>) -> Result<Option<TokenRecord>, Problem> {
     let Some(passed) = passed else {
-        return Ok(parts.extensions.get::<Admission>().and_then(|admission| shared.gate.record(admission)));
+        return Ok(parts.extensions.get::<Admission>().and_then(|admission| proxy.gate.record(admission)));
     };
     let unknown = || {
         let detail = "the hub that has the conversation of this call does not know its token: tokens.json must be the same there";
         Problem::new(ErrorCode::Unauthenticated, detail)
     };
-    shared.gate.record_of(&passed.hash).map(Some).ok_or_else(unknown)
+    proxy.gate.record_of(&passed.hash).map(Some).ok_or_else(unknown)
 }
 
 /// Whether the query has a key.
@@ -206,14 +201,14 @@ fn may_be_lent(parts: &Parts, wish: Wish, budget: Option<&Budget>) -> Result<(),
 
 /// Begins to charge a call to the budget of its token. A refusal is noted in the audit log.
 fn begin(
-    shared: &Shared,
+    proxy: &Proxy,
     parts: &Parts,
     upstream: &Upstream,
     record: &TokenRecord,
     budget: Budget,
 ) -> Result<OpenCall, Problem> {
     let currency = budget.limit.currency();
-    if shared.config.prices.dearest(currency).is_none() {
+    if proxy.prices.dearest(currency).is_none() {
         let detail = format!(
             "the budget of this token is in {0}, and the hub has no price in {0} by which to count: [prices.\"*\"] in its settings \
              sets one",
@@ -222,7 +217,7 @@ fn begin(
         return Err(Problem::new(ErrorCode::Forbidden, detail));
     }
     let ledger =
-        shared.gate.ledger().ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing is counted"))?;
+        proxy.gate.ledger().ok_or_else(|| Problem::new(ErrorCode::Internal, "nothing is counted"))?;
     let (spent, until) = match ledger.begin(record, budget) {
         Ok(open) => return Ok(open),
         Err(NotLent::Busy) => {
@@ -233,7 +228,7 @@ fn begin(
     let name = upstream.name();
     let told = refusal(parts, &record.name);
     let told = told.with(format!("{} to {name}: {} of {budget} spent", parts.method, spent.cost.amount()));
-    blocking(|| shared.gate.audit(told.failed(ErrorCode::OverBudget.as_str())));
+    blocking(|| proxy.gate.audit(told.failed(ErrorCode::OverBudget.as_str())));
     let left_s = until.map(|until| until.saturating_sub(clock::now_ms()).div_ceil(1_000));
     let again = match left_s {
         Some(seconds) => format!("it is renewed in {seconds} s"),
@@ -287,8 +282,8 @@ impl Lent {
     }
 
     /// What measures the call, if it is charged to a budget.
-    pub(super) fn meter(&mut self, shared: &Arc<Shared>) -> Option<Meter> {
-        self.open.take().map(|open| Meter::new(shared, open))
+    pub(super) fn meter(&mut self, proxy: &Arc<Proxy>) -> Option<Meter> {
+        self.open.take().map(|open| Meter::new(proxy, open))
     }
 }
 

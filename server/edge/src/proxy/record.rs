@@ -19,13 +19,13 @@ use model::limits::PROXY_REQUEST_BYTES_MAX;
 use model::{ConversationId, Kind, RunId};
 use tokio::sync::oneshot;
 
+use super::calls::Proxy;
 use super::copied::Recorded;
 use super::lent::{CallEnd, Meter};
 use super::order::Turn;
 use super::secrets::{Striker, said_bytes};
 use super::tape::{End, Reading, RequestState, Tape};
 use crate::peers;
-use crate::state::Shared;
 use event_log::clock;
 use hub::{Attendant, Conversation, Publication};
 
@@ -68,15 +68,15 @@ impl Started {
 
 /// Begins to record a call. The recorder is a task of its own, on the recording threads.
 /// `meter` measures what the call costs, if that is charged to somebody.
-pub(super) fn start(shared: &Arc<Shared>, facts: Facts, meter: Option<Meter>) -> Started {
-    let tape = Arc::new(Tape::new(&shared.proxy.budget));
+pub(super) fn start(proxy: &Arc<Proxy>, facts: Facts, meter: Option<Meter>) -> Started {
+    let tape = Arc::new(Tape::new(&proxy.budget));
     let (tell, told) = oneshot::channel();
     let known = facts.conversation.clone();
-    let turn = shared.proxy.order.enter(facts.caller, &tape);
-    let attendant = Attendant::new(&shared.hub);
+    let turn = proxy.order.enter(facts.caller, &tape);
+    let attendant = Attendant::new(&proxy.ownership.hub);
     let striker = Striker::new(&facts.secrets);
     let recording = Recording {
-        shared: Arc::clone(shared),
+        proxy: Arc::clone(proxy),
         tape: Arc::clone(&tape),
         facts,
         turn,
@@ -85,7 +85,7 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts, meter: Option<Meter>) ->
         tell: Some(tell),
         meter,
     };
-    shared.proxy.recorders.spawn(&shared.tasks, recording.run());
+    proxy.recorders.spawn(&proxy.ownership.tasks, recording.run());
     Started { recorded: Recorded::new(tape), known, told }
 }
 
@@ -93,7 +93,7 @@ pub(super) fn start(shared: &Arc<Shared>, facts: Facts, meter: Option<Meter>) ->
 /// soon after; the drain waits for it.
 #[derive(Debug)]
 struct Recording {
-    shared: Arc<Shared>,
+    proxy: Arc<Proxy>,
     tape: Arc<Tape>,
     facts: Facts,
     turn: Turn,
@@ -111,7 +111,7 @@ impl Recording {
     /// then for each piece of the answer.
     async fn run(mut self) {
         let (body, asked, mut held) = self.tape.request().await;
-        self.shared.proxy.quiet.wait().await;
+        self.proxy.quiet.wait().await;
         // Of a request that was too large nothing is kept, and it has at least so many bytes.
         let bytes = if asked == RequestState::TooLarge { PROXY_REQUEST_BYTES_MAX } else { body.len() };
         let request = self.facts.read(body, asked, &mut held);
@@ -141,29 +141,29 @@ impl Recording {
     /// Asks the joiner for the place of the call, and publishes what its request says. A conversation that
     /// the joiner does not have in memory is recalled from the hub first.
     fn place(&mut self, request: &ModelRequest) -> AnswerReader {
-        let shared = Arc::clone(&self.shared);
+        let proxy = Arc::clone(&self.proxy);
         let name = clock::fresh_name();
         let call = self.facts.call(&name);
-        let before = shared.proxy.joiner.lock().unknown(&call, request);
+        let before = proxy.joiner.lock().unknown(&call, request);
         // This may read from the log, so no lock is held. A conversation that cannot be read counts as
         // unknown.
-        let before = before.and_then(|id| shared.hub.look(&id).ok().flatten());
+        let before = before.and_then(|id| proxy.ownership.hub.look(&id).ok().flatten());
         let said = RequestDigest::of(request);
-        let mut joiner = shared.proxy.joiner.lock();
+        let mut joiner = proxy.joiner.lock();
         if let Some(before) = before.as_ref().filter(|_| joiner.unknown(&call, request).is_some()) {
             before.read_view(|view| joiner.recall(before.id(), view, call.at));
         }
         let mut placement = joiner.place_asked(&call, request, said);
         // Taken before the joiner is released, so that nothing of a call that is placed later is published
         // before.
-        let lock = shared.proxy.publish_locks.take(&placement.conversation);
+        let lock = proxy.publish_locks.take(&placement.conversation);
         drop(joiner);
         if let Some(before) = before {
             before.read_view(|view| placement.leave_out(view));
         }
         let Placement { conversation, run, events, answer, ended, .. } = placement;
         self.publish(&conversation, events);
-        shared.proxy.waiting.go_on(&conversation, &run, ended.as_ref());
+        proxy.waiting.go_on(&conversation, &run, ended.as_ref());
         drop(lock);
         if let Some(tell) = self.tell.take() {
             // The call may have ended already.
@@ -175,7 +175,7 @@ impl Recording {
     /// Decodes and publishes what was answered since the last reading, in small steps with room for other
     /// tasks between them.
     async fn decode(&mut self, decoder: &mut AnswerDecoder, reading: Reading) {
-        room(self.shared.hub.log()).await;
+        room(self.proxy.ownership.hub.log()).await;
         let mut out = Decoded::default();
         if let Some(meter) = &mut self.meter {
             reading.head.iter().for_each(|head| meter.begun(head.status));
@@ -185,7 +185,7 @@ impl Recording {
             decoder.begin(&head, &self.facts.secrets, &mut out);
         }
         for stretch in reading.answer.blocks().flat_map(|block| block.chunks(STRETCH_BYTES)) {
-            self.shared.proxy.quiet.wait().await;
+            self.proxy.quiet.wait().await;
             for step in stretch.chunks(STEP_BYTES) {
                 decoder.feed(step, &mut out);
                 self.measure(&out);
@@ -242,19 +242,19 @@ impl Recording {
 
     /// Publishes `out`, and what the joiner says of the run after what was `heard`.
     fn conclude(&mut self, heard: AnswerSummary, out: Decoded) {
-        let shared = Arc::clone(&self.shared);
-        let mut joiner = shared.proxy.joiner.lock();
+        let proxy = Arc::clone(&self.proxy);
+        let mut joiner = proxy.joiner.lock();
         let placed = joiner.heard(heard, clock::now_ms());
-        let _lock = shared.proxy.publish_locks.take(&placed.conversation);
+        let _lock = proxy.publish_locks.take(&placed.conversation);
         drop(joiner);
         self.publish(&placed.conversation, out);
         self.publish(&placed.conversation, placed.events);
         if placed.waits {
-            let attendant = std::mem::replace(&mut self.attendant, Attendant::new(&shared.hub));
-            shared.proxy.waiting.begin(placed.conversation, placed.run, attendant);
+            let attendant = std::mem::replace(&mut self.attendant, Attendant::new(&proxy.ownership.hub));
+            proxy.waiting.begin(placed.conversation, placed.run, attendant);
         } else {
             // A run that an earlier attempt left waiting waits no longer.
-            shared.proxy.waiting.end(&placed.conversation, &placed.run);
+            proxy.waiting.end(&placed.conversation, &placed.run);
         }
     }
 
@@ -267,20 +267,20 @@ impl Recording {
         }
         let speaker = self.attendant.speaks_in(conversation);
         let publication = Publication { speaker, ..Publication::of(decoded.envelopes) };
-        publish(&self.shared, conversation, publication);
+        publish(&self.proxy, conversation, publication);
     }
 }
 
 /// Appends events. A failure is only logged, because the call must not be affected.
-fn publish(shared: &Shared, conversation: &ConversationId, publication: Publication) {
+fn publish(proxy: &Proxy, conversation: &ConversationId, publication: Publication) {
     if publication.events.is_empty() {
         return;
     }
-    let open_runs = &shared.proxy.open_runs;
+    let open_runs = &proxy.open_runs;
     let ends: Vec<_> =
         publication.events.iter().filter(|it| matches!(it.event.kind, Kind::RunEnd(_))).cloned().collect();
     open_runs.begin(conversation, &publication.events);
-    if let Err(error) = peers::publish(shared, conversation, publication) {
+    if let Err(error) = peers::publish(&proxy.ownership, conversation, publication) {
         tracing::warn!(%conversation, %error, "a part of a call was not recorded");
     }
     open_runs.end(conversation, &ends);
@@ -288,47 +288,47 @@ fn publish(shared: &Shared, conversation: &ConversationId, publication: Publicat
 
 /// Ends runs that have waited too long for results, in each round of upkeep (the setting `upkeep`). Never
 /// returns. It is a task of its own, because recorders hold the joiner on threads of low priority.
-pub(crate) async fn keep_up(shared: Arc<Shared>) {
+pub(crate) async fn keep_up(proxy: Arc<Proxy>) {
     loop {
-        tokio::time::sleep(shared.config.upkeep).await;
+        tokio::time::sleep(proxy.upkeep).await;
         blocking(|| {
-            let mut joiner = shared.proxy.joiner.lock();
+            let mut joiner = proxy.joiner.lock();
             let placed = joiner.tick(clock::now_ms());
-            say(&shared, placed);
+            say(&proxy, placed);
             drop(joiner);
-            shared.gate.save_spending();
+            proxy.gate.save_spending();
         });
     }
 }
 
 /// Reads back the conversations in which runs were going on when the hub stopped, and ends those whose calls ended with the process that
 /// passed them on. Others may still publish, and are waited for.
-pub(crate) fn read_back(shared: &Shared) -> Vec<Arc<Conversation>> {
-    let unfinished = shared.hub.read_back();
+pub(crate) fn read_back(proxy: &Proxy) -> Vec<Arc<Conversation>> {
+    let unfinished = proxy.ownership.hub.read_back();
     for conversation in &unfinished {
-        let is_over = |run: &RunId| shared.proxy.open_runs.has_left(conversation.id(), run);
-        shared.hub.lose_runs(conversation, is_over);
+        let is_over = |run: &RunId| proxy.open_runs.has_left(conversation.id(), run);
+        proxy.ownership.hub.lose_runs(conversation, is_over);
     }
     unfinished
 }
 
 /// Ends all runs that wait for results, because the hub stops.
-pub(crate) fn close(shared: &Shared) {
-    let mut joiner = shared.proxy.joiner.lock();
+pub(crate) fn close(proxy: &Proxy) {
+    let mut joiner = proxy.joiner.lock();
     let placed = joiner.close();
-    say(shared, placed);
+    say(proxy, placed);
     drop(joiner);
-    shared.gate.tell_rest_of_spending();
-    shared.gate.save_spending();
+    proxy.gate.tell_rest_of_spending();
+    proxy.gate.save_spending();
 }
 
 /// Publishes what the joiner says by itself. The caller must hold the joiner, so that nothing comes between.
-fn say(shared: &Shared, placed: Vec<exchange::PlacedEvents>) {
+fn say(proxy: &Proxy, placed: Vec<exchange::PlacedEvents>) {
     for it in placed {
-        let _lock = shared.proxy.publish_locks.take(&it.conversation);
-        publish(shared, &it.conversation, Publication::of(it.events.envelopes));
+        let _lock = proxy.publish_locks.take(&it.conversation);
+        publish(proxy, &it.conversation, Publication::of(it.events.envelopes));
         if !it.waits {
-            shared.proxy.waiting.end(&it.conversation, &it.run);
+            proxy.waiting.end(&it.conversation, &it.run);
         }
     }
 }

@@ -7,13 +7,13 @@ use model::limits::PROXY_SOCKETS_MAX;
 
 /// Counts the open `WebSocket`s.
 #[derive(Debug, Default)]
-pub(super) struct Sockets(Arc<AtomicUsize>);
+pub(super) struct ProxySockets(Arc<AtomicUsize>);
 
 /// The place of one `WebSocket`. Dropping it gives the place back.
 #[derive(Debug)]
 pub(super) struct SocketPlace(Arc<AtomicUsize>);
 
-impl Sockets {
+impl ProxySockets {
     /// Takes a place; `None` if there are as many as may be.
     pub(super) fn place(&self) -> Option<SocketPlace> {
         let place = SocketPlace(Arc::clone(&self.0));

@@ -36,14 +36,14 @@ use upstream::{Api, Egress, SendError, Upstream};
 
 use super::call::{escaped, refuse};
 use super::calls::PROXIED;
+use super::calls::Proxy;
 use super::headers;
 use super::record::Facts;
 use super::seats::SocketPlace;
-use crate::http::passed::FromUpstream;
-use crate::http::patience::ConnectionInfo;
-use crate::http::problem::Problem;
+use crate::inbound::passed::FromUpstream;
+use crate::inbound::patience::ConnectionInfo;
+use crate::inbound::problem::Problem;
 use crate::sharing::PassedBody;
-use crate::state::Shared;
 
 mod frames;
 mod talk;
@@ -69,7 +69,7 @@ pub(crate) fn wants_socket(headers: &HeaderMap) -> bool {
 
 /// A request for a WebSocket that is to be passed on. Consumed by [`open`].
 pub(super) struct SocketRequest<'a> {
-    pub(super) shared: &'a Arc<Shared>,
+    pub(super) proxy: &'a Arc<Proxy>,
     pub(super) upstream: &'a Upstream,
     /// The model that the query names, if it does.
     pub(super) model: Option<String>,
@@ -84,17 +84,17 @@ pub(super) struct SocketRequest<'a> {
 /// there are as many as may be, with `bad_request` if the connection cannot be upgraded; if the upstream
 /// cannot be reached the answer is 502.
 pub(super) async fn open(wanted: SocketRequest<'_>) -> Result<axum::response::Response, Problem> {
-    let SocketRequest { shared, upstream, model, mut parts, uri, facts } = wanted;
-    if shared.is_draining() {
+    let SocketRequest { proxy, upstream, model, mut parts, uri, facts } = wanted;
+    if proxy.ownership.drain.is_cancelled() {
         return Err(Problem::shutting_down());
     }
-    let place = place(shared)?;
+    let place = place(proxy)?;
     let Some(caller) = parts.extensions.remove::<OnUpgrade>() else {
         return Err(Problem::bad_request("this connection cannot become a WebSocket"));
     };
-    let ends = Ends::of(shared, place, caller, &parts);
+    let ends = Ends::of(proxy, place, caller, &parts);
     PROXIED.one();
-    let answer = match ask(shared, upstream, parts, uri).await {
+    let answer = match ask(proxy, upstream, parts, uri).await {
         Ok(answer) => answer,
         Err(fault) => return Ok(refuse(upstream, fault, None)),
     };
@@ -105,20 +105,20 @@ pub(super) async fn open(wanted: SocketRequest<'_>) -> Result<axum::response::Re
     let packing = packing.and_then(Packing::agreed);
     let named = facts.as_ref().and_then(|facts| facts.conversation.clone());
     let named = named.and_then(|named| HeaderValue::from_str(&escaped(&named)).ok());
-    let tap = tap(shared, facts, model, packing);
+    let tap = tap(proxy, facts, model, packing);
     Ok(ends.join(answer, tap, named))
 }
 
 /// Passes a handshake on to the hub at `address`, which records the conversation, and after it the bytes of both sides. The
 /// inner error says why that hub was not reached; the outer one is for a handshake that may have arrived.
 pub(crate) async fn open_there(
-    shared: &Arc<Shared>,
+    proxy: &Arc<Proxy>,
     address: &str,
     mut request: Request<PassedBody>,
     (caller, parts): (OnUpgrade, &Parts),
 ) -> Result<Result<axum::response::Response, String>, Problem> {
-    let place = place(shared)?;
-    let ends = Ends::of(shared, place, caller, parts);
+    let place = place(proxy)?;
+    let ends = Ends::of(proxy, place, caller, parts);
     let hub = Upstream::new("hub", address, Api::default());
     let hub = hub.map_err(|error| Problem::new(ErrorCode::Elsewhere, error.to_string()))?;
     let headers = request.headers_mut();
@@ -133,12 +133,12 @@ pub(crate) async fn open_there(
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(Ok(passed(answer.map(Body::new), |_same| ())));
     }
-    Ok(Ok(ends.join(answer, Tap::none(&shared.proxy.budget), named)))
+    Ok(Ok(ends.join(answer, Tap::none(&proxy.budget), named)))
 }
 
 /// A place among the open `WebSocket`s. Fails with `too_many` if there is none.
-fn place(shared: &Shared) -> Result<SocketPlace, Problem> {
-    shared.proxy.sockets.place().ok_or_else(|| {
+fn place(proxy: &Proxy) -> Result<SocketPlace, Problem> {
+    proxy.sockets.place().ok_or_else(|| {
         let detail = format!("the proxy passes at most {PROXY_SOCKETS_MAX} WebSockets at once");
         Problem::new(ErrorCode::TooMany, detail)
     })
@@ -146,7 +146,7 @@ fn place(shared: &Shared) -> Result<SocketPlace, Problem> {
 
 /// The caller's end of a connection that is being opened.
 struct Ends {
-    shared: Arc<Shared>,
+    proxy: Arc<Proxy>,
     place: SocketPlace,
     caller: OnUpgrade,
     /// The admission of the caller; the connection stays as long as it holds.
@@ -156,10 +156,10 @@ struct Ends {
 
 impl Ends {
     /// The end of the caller whose handshake has these headers.
-    fn of(shared: &Arc<Shared>, place: SocketPlace, caller: OnUpgrade, parts: &Parts) -> Self {
+    fn of(proxy: &Arc<Proxy>, place: SocketPlace, caller: OnUpgrade, parts: &Parts) -> Self {
         let admission = parts.extensions.get::<Admission>().cloned();
         let line = parts.extensions.get::<Arc<ConnectionInfo>>().cloned();
-        Self { shared: Arc::clone(shared), place, caller, admission, line }
+        Self { proxy: Arc::clone(proxy), place, caller, admission, line }
     }
 
     /// Joins it with the other end, whose `answer` is 101, in a task of the hub; the answer for the caller, with the name of
@@ -170,21 +170,21 @@ impl Ends {
         tap: Tap,
         named: Option<HeaderValue>,
     ) -> axum::response::Response {
-        let Self { shared, place, caller, admission, line } = self;
+        let Self { proxy, place, caller, admission, line } = self;
         let upgrading = hyper::upgrade::on(&mut answer);
         let protocol = answer.headers().get(UPGRADE).cloned();
         if let Some(line) = line {
             // How long a peer takes nothing is the business of the two sides.
             line.be_lenient(true);
         }
-        let (drain, tasks) = (shared.drain.clone(), shared.tasks.clone());
+        let (drain, tasks) = (proxy.ownership.drain.clone(), proxy.ownership.tasks.clone());
         tasks.spawn(async move {
             let _place = place;
             match tokio::try_join!(caller, upgrading) {
                 // Both sides are cut once the caller is not let in any more.
                 Ok((caller, upstream)) => tokio::select! {
                     () = relay(tap, caller, upstream, &drain) => {}
-                    denial = over(&shared, admission.as_ref()) => {
+                    denial = over(&proxy, admission.as_ref()) => {
                         tracing::info!(%denial, "a WebSocket through the proxy was cut");
                     }
                 },
@@ -200,9 +200,9 @@ impl Ends {
 }
 
 /// Ready once the caller is not let in any more; never without access control.
-async fn over(shared: &Shared, admission: Option<&Admission>) -> Denial {
+async fn over(proxy: &Proxy, admission: Option<&Admission>) -> Denial {
     match admission {
-        Some(admission) => shared.gate.over(admission).await,
+        Some(admission) => proxy.gate.over(admission).await,
         None => std::future::pending().await,
     }
 }
@@ -218,7 +218,7 @@ fn passed(answer: Response<Body>, change: impl FnOnce(&mut HeaderMap)) -> axum::
 
 /// Sends the handshake to the upstream, over a new connection.
 async fn ask(
-    shared: &Arc<Shared>,
+    proxy: &Arc<Proxy>,
     upstream: &Upstream,
     parts: Parts,
     uri: Uri,
@@ -235,15 +235,15 @@ async fn ask(
     *request.uri_mut() = uri;
     *request.version_mut() = Version::HTTP_11;
     *request.extensions_mut() = parts.extensions;
-    shared.egress.upgrade(upstream, request).await
+    proxy.egress.upgrade(upstream, request).await
 }
 
 /// The copy for a recorder, which is started here; without facts nothing is copied.
-fn tap(shared: &Arc<Shared>, facts: Option<Facts>, model: Option<String>, packing: Option<Packing>) -> Tap {
-    let Some(facts) = facts else { return Tap::none(&shared.proxy.budget) };
-    let (tap, sink) = pair(&shared.proxy.budget);
-    let talk = Talk::new(shared, facts, model);
-    shared.proxy.recorders.spawn(&shared.tasks, sink.run(talk, packing));
+fn tap(proxy: &Arc<Proxy>, facts: Option<Facts>, model: Option<String>, packing: Option<Packing>) -> Tap {
+    let Some(facts) = facts else { return Tap::none(&proxy.budget) };
+    let (tap, sink) = pair(&proxy.budget);
+    let talk = Talk::new(proxy, facts, model);
+    proxy.recorders.spawn(&proxy.ownership.tasks, sink.run(talk, packing));
     tap
 }
 

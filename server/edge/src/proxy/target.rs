@@ -11,7 +11,7 @@ use exchange::ModelApi;
 use model::ConversationId;
 use percent_encoding::percent_decode_str;
 
-use crate::http::problem::Problem;
+use crate::inbound::problem::Problem;
 
 /// The path of a call, taken apart.
 #[derive(Debug, PartialEq, Eq)]

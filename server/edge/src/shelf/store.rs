@@ -11,7 +11,7 @@ use model::code::ErrorCode;
 use parking_lot::Mutex;
 
 use super::Kept;
-use crate::config::LogChoice;
+use crate::log_choice::LogChoice;
 
 /// The name of the file beside the log.
 const FILE: &str = "forge-models.json";

@@ -93,3 +93,28 @@ fn of_two_who_look_at_once_each_is_given_another_conversation() {
         assert_eq!(found, ["c", "d"]);
     });
 }
+
+#[test]
+fn while_one_thread_is_restored_those_go_on_that_were() {
+    let scene = Scene::of(&["c"]);
+    let restored = |name: &str| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(scene.threads.remembered(&scene.hub, Some(&ConversationId::parse(name).unwrap())));
+    };
+    restored("c");
+    scene.log.shut();
+    let (said, done) = mpsc::channel();
+    std::thread::scope(|scope| {
+        // That there is such a thread must be looked up.
+        let reads = scope.spawn(|| restored("d"));
+        scene.log.until_read();
+        scope.spawn(|| {
+            restored("c");
+            said.send(())
+        });
+        let other = done.recv_timeout(AT_ONCE);
+        scene.log.open();
+        reads.join().unwrap();
+        other.expect("it waits for the disk of another caller");
+    });
+}

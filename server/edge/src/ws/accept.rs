@@ -4,7 +4,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use model::frame::SUBPROTOCOL;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::http::problem::Problem;
+use crate::inbound::problem::Problem;
 
 /// The answer to the key of an upgrade request (RFC 6455, 4.2). Fails with `bad_request` and what is missing:
 /// the upgrade, version 13, the subprotocol, or the key.

@@ -208,7 +208,7 @@ impl Connection {
             let found = self.shared.hub.in_memory(&frame.conv);
             // A frame must not overtake one that waits.
             if self.passing.is_queued() || found.is_none_or(|found| found.is_followed()) {
-                return self.passing.pass(&self.shared, &self.outbox, frame);
+                return self.passing.pass(&self.shared.ownership, &self.outbox, frame);
             }
         }
         self.publish_here(frame);

@@ -16,6 +16,7 @@ use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use crate::commands::carry_out;
+use crate::http::OwnerRoute;
 use crate::http::hubs::command::{self, CommandRoute};
 use crate::state::Shared;
 use crate::work::callers;
@@ -63,12 +64,12 @@ impl Commands {
 async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<Given>) {
     while let Some(((who, rule), conversation, command)) = commands.recv().await {
         let id = command.id.clone();
-        let done = match command::command(&shared, &who, &conversation, command).await {
+        let done = match command::command(&OwnerRoute::of(&shared), &who, &conversation, command).await {
             CommandRoute::There(done) => done,
             CommandRoute::Here(command) => {
                 // Without a rule nothing is counted: access control is off.
                 let caller = rule.is_some().then(|| who.name().into());
-                let done = carry_out(&shared, who.name(), &conversation, *command);
+                let done = carry_out(&shared.commands, who.name(), &conversation, *command);
                 callers::on_behalf(caller, beginning::under(rule, done)).await
             }
         };

@@ -17,9 +17,8 @@ use model::limits::ACKS_OWED_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::time::Instant;
 
-use crate::peers::{self, AGAIN, PATIENCE};
+use crate::peers::{self, AGAIN, Ownership, PATIENCE};
 use crate::sharing::PublisherLine;
-use crate::state::Shared;
 
 /// The frames of one socket that are passed on. It takes no memory for a socket that publishes nothing of another hub's.
 #[derive(Debug, Default)]
@@ -50,12 +49,12 @@ impl Passing {
     }
 
     /// Passes a frame on, behind those that wait.
-    pub(super) fn pass(&mut self, shared: &Arc<Shared>, outbox: &Arc<Outbox>, frame: Pub) {
+    pub(super) fn pass(&mut self, ownership: &Arc<Ownership>, outbox: &Arc<Outbox>, frame: Pub) {
         let (sender, line) = self.open.get_or_insert_with(|| {
             // One more than is ever read: `has_room` stops the reading before.
             let (sender, frames) = mpsc::channel(ACKS_OWED_MAX + FRAMES_AHEAD);
             let line = Arc::new(PublisherLine::new(outbox));
-            shared.tasks.spawn(work(Arc::clone(shared), Arc::clone(&line), frames));
+            ownership.tasks.spawn(work(Arc::clone(ownership), Arc::clone(&line), frames));
             (sender, line)
         });
         line.queue();
@@ -69,24 +68,24 @@ impl Passing {
 const FRAMES_AHEAD: usize = 256;
 
 /// Passes frames on until the socket has closed.
-async fn work(shared: Arc<Shared>, line: Arc<PublisherLine>, mut frames: Receiver<Pub>) {
-    let Some(peers) = &shared.peers else { return };
+async fn work(ownership: Arc<Ownership>, line: Arc<PublisherLine>, mut frames: Receiver<Pub>) {
+    let Some(peers) = &ownership.peers else { return };
     while let Some(frame) = frames.recv().await {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            match peers::owner(&shared, &frame.conv, Purpose::Make).await {
+            match peers::owner(&ownership, &frame.conv, Purpose::Make).await {
                 Ok(Owner::Here) => {
                     line.give_back(frame);
                     break;
                 }
                 Ok(Owner::Elsewhere(address)) => {
                     let reply = line.reply(frame.id);
-                    peers.publish(&shared, &address, frame, reply).await;
+                    peers.publish(&ownership, &address, frame, reply).await;
                     break;
                 }
                 Err(error) => tracing::debug!(%error, "the owner of a conversation cannot be found"),
             }
-            if Instant::now() >= deadline || shared.is_draining() {
+            if Instant::now() >= deadline || ownership.drain.is_cancelled() {
                 return line.lose();
             }
             tokio::time::sleep(AGAIN).await;

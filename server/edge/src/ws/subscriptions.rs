@@ -67,7 +67,7 @@ impl Connection {
 
     /// Lets a subscription wait until its conversation is in memory.
     fn wait(&mut self, of: (SubscriptionId, ConversationId), begin: Begin, wish: SubscriptionOptions) {
-        self.waiting.push(WaitingSubscription::new(&self.shared, &self.outbox, of, begin, wish));
+        self.waiting.push(WaitingSubscription::new(&self.shared.ownership, &self.outbox, of, begin, wish));
     }
 
     /// Enters a conversation that is in memory, or is this hub's; `begin` begins the subscription. Other hubs

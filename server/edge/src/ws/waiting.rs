@@ -6,8 +6,7 @@ use hub::Outbox;
 use model::frame::{SubscriptionId, SubscriptionOptions};
 use model::{ConversationId, Position};
 
-use crate::peers;
-use crate::state::Shared;
+use crate::peers::{self, Ownership};
 
 /// A subscription that waits. Owned by the socket's task. Dropping it ends the subscription; the task that
 /// prepares the conversation finishes all the same.
@@ -33,7 +32,7 @@ pub(super) enum Begin {
 impl WaitingSubscription {
     /// Begins to wait. The socket behind `outbox` is woken when that is over.
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        ownership: &Arc<Ownership>,
         outbox: &Arc<Outbox>,
         (sub, conversation): (SubscriptionId, ConversationId),
         begin: Begin,
@@ -41,14 +40,14 @@ impl WaitingSubscription {
     ) -> Self {
         let ready = Arc::new(OnceLock::new());
         let (of, told, outbox) = (conversation.clone(), Arc::clone(&ready), Arc::clone(outbox));
-        let hub = Arc::clone(shared);
+        let of_hub = Arc::clone(ownership);
         let have = match &begin {
             Begin::New(have) => have.clone(),
             Begin::Again => None,
         };
-        shared.tasks.spawn(async move {
+        ownership.tasks.spawn(async move {
             // Nobody else sets it.
-            let _set = told.set(peers::prepare(&hub, &of, have.as_ref()).await).is_ok();
+            let _set = told.set(peers::prepare(&of_hub, &of, have.as_ref()).await).is_ok();
             outbox.wake.notify_one();
         });
         Self { sub, conversation, begin, wish, ready }

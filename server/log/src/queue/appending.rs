@@ -8,7 +8,7 @@ use model::frame::Durability;
 
 use super::{GATHER_BYTES, Queue, QueueState};
 use crate::ops::{Op, Queued, QueuedEvents, WeighedOp, WritePath};
-use crate::tails::Tail;
+use crate::queued_ends::QueuedEnd;
 use crate::{Append, Checkpoint, Health, LogError, Ticket};
 
 impl Queue {
@@ -20,8 +20,8 @@ impl Queue {
         let weighed = WeighedOp::of(Op::Append(Arc::new(QueuedEvents::of(append))));
         let mut state = self.state.lock();
         state.continues(&conversation, after)?;
-        if state.tails.get(&conversation).is_some_and(Tail::is_holed) {
-            state.tails.left_out(&conversation);
+        if state.ends.get(&conversation).is_some_and(QueuedEnd::is_holed) {
+            state.ends.left_out(&conversation);
             return Ok(Ticket::NEVER);
         }
         if state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
@@ -50,8 +50,8 @@ impl Queue {
     pub(crate) fn keep(&self, checkpoint: Checkpoint) -> Ticket {
         let (conversation, head) = (checkpoint.row.conversation.clone(), checkpoint.view.seq);
         let (weighed, mut state) = (WeighedOp::of(Op::Keep(Box::new(checkpoint))), self.state.lock());
-        let known = state.tails.get(&conversation);
-        let (holed, at_least) = known.map_or((false, 0), |tail| (tail.is_holed(), tail.head));
+        let known = state.ends.get(&conversation);
+        let (holed, at_least) = known.map_or((false, 0), |end| (end.is_holed(), end.head));
         // A checkpoint that fills a hole is taken even if it does not fit, one at a time: it may be larger
         // than the whole queue.
         let heals = holed && !state.ops.iter().any(|queued| matches!(queued.op, Op::Keep(_)));
@@ -65,11 +65,11 @@ impl Queue {
             return Ticket(state.tickets);
         }
         state.unnamed.shift_remove(&conversation);
-        let missing = state.tails.missing(&conversation);
+        let missing = state.ends.missing(&conversation);
         let ticket = self.push(&mut state, weighed, Some(if holed { head } else { head.max(at_least) }));
         if holed {
             // The hole counts until the checkpoint is written.
-            state.tails.heal(&conversation, ticket.0, missing);
+            state.ends.heal(&conversation, ticket.0, missing);
         }
         ticket
     }
@@ -123,7 +123,7 @@ impl Queue {
             state.found_at = ticket;
         }
         if let (Some(conversation), Some(head)) = (op.conversation(), head) {
-            state.tails.put(conversation, Tail::at(head, ticket));
+            state.ends.put(conversation, QueuedEnd::at(head, ticket));
         }
         let before = state.bytes;
         state.bytes += bytes;

@@ -21,9 +21,9 @@ impl QueueState {
     /// What the queue had of the conversation of `op`, whose head is `head` after it. Only a conversation
     /// without a hole whose queued events reach `head` is covered.
     pub(super) fn knows(&self, op: &Op, head: Option<Seq>) -> QueuedCoverage {
-        let tail = op.conversation().and_then(|conversation| self.tails.get(conversation));
-        match (tail, head) {
-            (Some(tail), Some(head)) if !tail.is_holed() && head <= tail.head => QueuedCoverage::Whole,
+        let end = op.conversation().and_then(|conversation| self.ends.get(conversation));
+        match (end, head) {
+            (Some(end), Some(head)) if !end.is_holed() && head <= end.head => QueuedCoverage::Whole,
             _ => QueuedCoverage::Less,
         }
     }

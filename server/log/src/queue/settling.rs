@@ -6,7 +6,7 @@ use model::{ConversationId, Epoch, Seq};
 
 use super::{LogLifecycle, Queue};
 use crate::ops::{Op, WeighedOp};
-use crate::tails::Tail;
+use crate::queued_ends::QueuedEnd;
 use crate::{Health, LogError, Ticket};
 
 impl Queue {
@@ -24,12 +24,12 @@ impl Queue {
 
     /// All conversations of which events are missing.
     pub(crate) fn holed(&self) -> Vec<ConversationId> {
-        self.state.lock().tails.holed().into_iter().map(|(conversation, _)| conversation).collect()
+        self.state.lock().ends.holed().into_iter().map(|(conversation, _)| conversation).collect()
     }
 
     /// Waits until everything of `conversation` is rows; fails if nothing can be written.
     pub(crate) fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
-        let ticket = self.state.lock().tails.get(conversation).map_or(0, |tail| tail.ticket);
+        let ticket = self.state.lock().ends.get(conversation).map_or(0, |end| end.ticket);
         self.settle_to(ticket)
     }
 
@@ -69,13 +69,13 @@ impl Queue {
     /// reader goes on in a new epoch.
     pub(crate) fn enter(&self, conversation: &ConversationId, head: Seq) -> bool {
         let mut state = self.state.lock();
-        if let Some(tail) = state.tails.get(conversation)
-            && !tail.is_holed()
+        if let Some(end) = state.ends.get(conversation)
+            && !end.is_holed()
         {
             return false;
         }
         state.unnamed.shift_remove(conversation);
-        state.tails.put(conversation, Tail::at(head, 0))
+        state.ends.put(conversation, QueuedEnd::at(head, 0))
     }
 
     /// As [`Self::enter`], where a database may have lost what was written, as by the promotion of a standby that lacked something: less is read then
@@ -87,7 +87,7 @@ impl Queue {
 
     /// Forgets where a conversation ends if less of it was read than was written. Returns whether that is so.
     fn forget_lost(&self, conversation: &ConversationId, head: Seq) -> bool {
-        let known = self.state.lock().tails.get(conversation).map(|tail| (tail.is_holed(), tail.head));
+        let known = self.state.lock().ends.get(conversation).map(|end| (end.is_holed(), end.head));
         let is_lost = known.is_some_and(|(is_holed, written)| !is_holed && written > head);
         if is_lost {
             self.forget(conversation);
@@ -99,8 +99,8 @@ impl Queue {
     /// wrote to.
     pub(crate) fn absent(&self, conversation: &ConversationId) {
         let mut state = self.state.lock();
-        if state.tails.get(conversation).is_some_and(Tail::is_holed) {
-            state.tails.remove(conversation);
+        if state.ends.get(conversation).is_some_and(QueuedEnd::is_holed) {
+            state.ends.remove(conversation);
             state.unnamed.shift_remove(conversation);
         }
     }
@@ -115,19 +115,19 @@ impl Queue {
     pub(crate) fn forget(&self, conversation: &ConversationId) {
         let mut state = self.state.lock();
         state.unnamed.shift_remove(conversation);
-        state.tails.remove(conversation);
+        state.ends.remove(conversation);
     }
 
     /// The number of conversations that it remembers.
     #[cfg(test)]
     pub(crate) fn known(&self) -> usize {
-        self.state.lock().tails.len()
+        self.state.lock().ends.len()
     }
 
     /// Queues the new epoch of a conversation.
     pub(crate) fn rename(&self, conversation: &ConversationId, epoch: Epoch) {
         let mut state = self.state.lock();
-        let head = state.tails.get(conversation).map(|tail| tail.head);
+        let head = state.ends.get(conversation).map(|end| end.head);
         self.push(&mut state, WeighedOp::of(Op::Rename(conversation.clone(), epoch)), head);
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use model::frame::Durability;
 use model::{ConversationId, Seq};
 
-use super::{GATHER, LOST_MAX, LogLifecycle, Queue, SWEEP_PAUSE, TAILS_MAX, WriterStep};
+use super::{GATHER, LOST_MAX, LogLifecycle, QUEUED_ENDS_MAX, Queue, SWEEP_PAUSE, WriterStep};
 use crate::ops::{Op, Queued, WritePath};
 use crate::{Health, Ticket, Unwritten, WriteFault};
 
@@ -137,7 +137,7 @@ impl Queue {
         {
             state.entry_since = Some(Instant::now());
         }
-        state.tails.healed(ticket);
+        state.ends.healed(ticket);
         let full = state.bytes > self.bytes_max / 2;
         self.progress.send_modify(|progress| {
             progress.stored = progress.stored.max(stored);
@@ -147,7 +147,7 @@ impl Queue {
             progress.full = full;
         });
         // The database has those that are forgotten here.
-        state.tails.trim(TAILS_MAX, ticket);
+        state.ends.trim(QUEUED_ENDS_MAX, ticket);
         drop(state);
         self.entries.notify_one();
         self.done.notify_all();
@@ -218,7 +218,7 @@ impl Queue {
         let mut state = self.state.lock();
         state.hole(conversation, head);
         state.unnamed.shift_remove(conversation);
-        state.tails.give_up(conversation);
+        state.ends.give_up(conversation);
     }
 
     /// Counts operations that will not be written.
@@ -240,7 +240,7 @@ impl Queue {
         self.unwritten(rest.iter());
         let mut state = self.state.lock();
         let mut unwritten = std::mem::take(&mut state.unwritten);
-        for (conversation, left_out) in state.tails.holed() {
+        for (conversation, left_out) in state.ends.holed() {
             unwritten.add(&conversation, left_out);
         }
         unwritten.why = match &self.progress.borrow().health {

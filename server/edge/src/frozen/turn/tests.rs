@@ -8,6 +8,7 @@ use super::*;
 use crate::access::Gate;
 use crate::config::Config;
 use crate::frozen::{CopyKind, freeze};
+use crate::state::Shared;
 
 fn event(run: &str, text: &str) -> Event {
     Event::new(&RunId::new(run), Kind::Status { text: text.into() })
@@ -37,7 +38,7 @@ impl Turn {
         }
         let original = shared.hub.find(&id).unwrap().unwrap();
         let turn = Some(MessageId::new("m"));
-        let copied = freeze(&shared, &original, turn, CopyKind::Live).await.unwrap();
+        let copied = freeze(&shared.copies, &original, turn, CopyKind::Live).await.unwrap();
         let (copy, shows) = (copied.conversation.clone(), copied.shows.clone());
         copied.linked();
         let turn = Self { shared, original, shows, copy };
@@ -70,7 +71,7 @@ impl Turn {
         self.say(end);
         let copy = self.shared.hub.find(&self.copy).unwrap().unwrap();
         let turn = TurnCopy::new(&copy, &self.original, &self.shows);
-        let _end = tests_wait(turn.follow(&self.shared, &self.original)).await;
+        let _end = tests_wait(turn.follow(&self.shared.fanout, &self.original)).await;
         let told = copy.page(0, 100).unwrap();
         let told: Vec<String> = told.envelopes.iter().map(|it| format!("{:?}", it.event)).collect();
         (copy.read_view(|view| view.runs[&RunId::new("r")].status), told.join("\n"))

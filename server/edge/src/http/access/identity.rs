@@ -7,9 +7,9 @@ use axum::http::HeaderName;
 use axum::http::request::Parts;
 use serde_json::{Map, Value};
 
-use super::Peer;
+use crate::access::Gate;
 use crate::access::{GROUPS_CLAIM, USER_CLAIM};
-use crate::state::Shared;
+use crate::inbound::caller::Peer;
 
 /// Most groups of one user that are looked at; the others are ignored.
 const GROUPS_MAX: usize = 500;
@@ -18,8 +18,8 @@ const GROUPS_MAX: usize = 500;
 /// as the claims `user` and `groups`; `None` if the settings name no proxy, or if the request has no such
 /// header. Fails with `ForgedIdentity` if they come from an address that is not a proxy's, come twice, or
 /// name groups without a user.
-pub(super) fn take(shared: &Shared, parts: &mut Parts) -> Result<Option<Map<String, Value>>, Denial> {
-    let Some(trusted) = shared.gate.trusted() else { return Ok(None) };
+pub(super) fn take(gate: &Gate, parts: &mut Parts) -> Result<Option<Map<String, Value>>, Denial> {
+    let Some(trusted) = gate.trusted() else { return Ok(None) };
     let user = only(&mut parts.headers, &trusted.user)?;
     let groups =
         trusted.groups.as_ref().map(|groups| only(&mut parts.headers, groups)).transpose()?.flatten();

@@ -22,11 +22,12 @@ use axum::response::{IntoResponse as _, Response};
 use event_log::blocking;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::{Peer, channel, fair};
+use super::{channel, fair};
+use crate::access::Gate;
 use crate::http::body;
 use crate::http::markup::{self, escaped};
-use crate::http::problem::Problem;
-use crate::state::Shared;
+use crate::inbound::caller::Peer;
+use crate::inbound::problem::Problem;
 
 /// The largest form that is read, in bytes.
 const FORM_BYTES_MAX: usize = 16 << 10;
@@ -77,7 +78,7 @@ impl LedBy {
 /// The form as an answer. `next` is the path to which the browser goes afterwards, `why` says what went wrong
 /// before. If a provider of identities is set, the form has a link to it. A token in the fragment of the address is sent at once if `led` says so.
 pub(super) fn page(
-    shared: &Shared,
+    gate: &Gate,
     (status, led): (StatusCode, LedBy),
     next: &str,
     why: Option<&str>,
@@ -98,7 +99,7 @@ pub(super) fn page(
     );
     let _written = write!(html, "<input type=\"hidden\" name=\"next\" value=\"{}\">", escaped(next));
     html.push_str("<button>Log in</button></form>");
-    if shared.gate.provider().is_some() {
+    if gate.provider().is_some() {
         let next = utf8_percent_encode(next, NON_ALPHANUMERIC);
         let _written =
             write!(html, "<p><a href=\"/login/oidc?next={next}\">Log in with your organisation</a></p>");
@@ -131,14 +132,14 @@ pub(super) fn with_form(status: StatusCode, html: String, policy: &HeaderValue) 
 
 /// Asks a browser to log in and come back to the page that it wanted. After a click on a link from another
 /// site the browser has withheld its cookie, so it is told to load the page again first.
-pub(super) fn ask(shared: &Shared, parts: &Parts, denial: Denial) -> Response {
+pub(super) fn ask(gate: &Gate, parts: &Parts, denial: Denial) -> Response {
     let next = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let from_elsewhere = parts.headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site");
     if from_elsewhere && denial == Denial::Missing {
         return again(StatusCode::UNAUTHORIZED, next);
     }
     let why = (denial != Denial::Missing).then(|| denial.to_string());
-    page(shared, (StatusCode::UNAUTHORIZED, LedBy::Elsewhere), next, why.as_deref())
+    page(gate, (StatusCode::UNAUTHORIZED, LedBy::Elsewhere), next, why.as_deref())
 }
 
 /// Makes a browser that came from elsewhere go to a path of the hub by itself, so that it sends its cookie: a
@@ -174,19 +175,19 @@ pub(super) fn word(denial: Denial) -> &'static str {
 }
 
 /// `GET /login`: the form, which leads to the first page. Under `/login#token=TOKEN` it sends itself, unless a link led there.
-pub(crate) async fn form(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
-    page(&shared, (StatusCode::OK, LedBy::of(&headers)), "/", None)
+pub(crate) async fn form(State(gate): State<Arc<Gate>>, headers: HeaderMap) -> Response {
+    page(&gate, (StatusCode::OK, LedBy::of(&headers)), "/", None)
 }
 
 /// `POST /login`: takes a form with `token`, and `next` for the path to go to afterwards. Answers 303 with
 /// the session's cookie, or 401 with the form and the reason. A `next` that is no path of this hub becomes
 /// `/`. Successes and refusals are noted in the audit log; failures count against the address.
-pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) -> Response {
-    if !shared.gate.is_on() {
+pub(crate) async fn log_in(State(gate): State<Arc<Gate>>, request: Request) -> Response {
+    if !gate.is_on() {
         return to("/", None);
     }
     let (parts, body) = request.into_parts();
-    let channel = channel(&shared, &parts);
+    let channel = channel(&gate, &parts);
     let bytes = match body::whole(body, FORM_BYTES_MAX).await {
         Ok(bytes) => bytes,
         Err(problem) => return problem.into_response(),
@@ -195,11 +196,11 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     let field =
         |name: &str| said.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str());
     let next = if is_path(field("next")) { field("next") } else { "/" };
-    let came = shared.gate.log_in(field("token").trim()).await;
+    let came = gate.log_in(field("token").trim()).await;
     let who = came.as_ref().map_or("", |(_, admission)| admission.principal.name());
     let told = Audited::new(AuditedAction::LogIn, who).at(&peer(&parts).to_string());
     blocking(|| {
-        shared.gate.audit(match &came {
+        gate.audit(match &came {
             Ok(_) => told,
             // Whoever guesses is refused, and bounded as such.
             Err(denial) => {
@@ -210,28 +211,28 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     match came {
         Ok((session, _)) => to(next, Some(cookie::set(&session, channel, access::SESSION_MS / 1000))),
         Err(denial) => {
-            fair::failed(&shared, &parts, denial);
-            page(&shared, (StatusCode::UNAUTHORIZED, LedBy::Elsewhere), next, Some(&denial.to_string()))
+            fair::failed(&gate, &parts, denial);
+            page(&gate, (StatusCode::UNAUTHORIZED, LedBy::Elsewhere), next, Some(&denial.to_string()))
         }
     }
 }
 
 /// `POST /logout`: ends the session of this browser, removes its cookie and answers 303 to the form. Does the
 /// same without a session.
-pub(crate) async fn log_out(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+pub(crate) async fn log_out(State(gate): State<Arc<Gate>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    leave(&shared, &parts).await;
-    to("/login", Some(cookie::clear(channel(&shared, &parts))))
+    leave(&gate, &parts).await;
+    to("/login", Some(cookie::clear(channel(&gate, &parts))))
 }
 
 /// Ends the session of a request, if it has one, which the audit log notes.
-pub(super) async fn leave(shared: &Shared, parts: &Parts) {
+pub(super) async fn leave(gate: &Gate, parts: &Parts) {
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    if let Ok(Some(session)) = cookie::session(cookies, channel(shared, parts))
-        && let Some(who) = shared.gate.log_out(&session).await
+    if let Ok(Some(session)) = cookie::session(cookies, channel(gate, parts))
+        && let Some(who) = gate.log_out(&session).await
     {
         let told = Audited::new(AuditedAction::LogOut, &who).at(&peer(parts).to_string());
-        blocking(|| shared.gate.audit(told));
+        blocking(|| gate.audit(told));
     }
 }
 

@@ -6,8 +6,8 @@ use axum::extract::MatchedPath;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 
-use super::Peer;
 use crate::access::Gate;
+use crate::inbound::caller::Peer;
 
 /// What is noted of a request that `who` may make, once it is answered; `None` where nothing is.
 pub(super) fn of_request(

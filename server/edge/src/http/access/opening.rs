@@ -23,8 +23,8 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::login::{again, leave, peer, problem, to, word};
 use super::{Greeting, channel, fair, link_pages};
-use crate::http::params::{self, Path};
-use crate::state::Shared;
+use crate::access::Gate;
+use crate::inbound::params::{self, Path};
 
 /// The query of an address that a browser loads again, so that it does so once.
 const AGAIN: &str = "again";
@@ -64,7 +64,7 @@ pub(super) fn can_leave(known: &Admission) -> bool {
 /// is logged in otherwise gets a page that asks, 200. 401 for a link that is unknown, expired or used up, which counts as a failed login; 429
 /// for an address of which too many have failed.
 pub(crate) async fn follow(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
     Path(secret): Path<String>,
     Extension(Greeting(known)): Extension<Greeting>,
     request: Request,
@@ -77,11 +77,11 @@ pub(crate) async fn follow(
         return again(StatusCode::OK, &format!("{}?{AGAIN}", parts.uri.path()));
     }
     // While access control is off everybody is everyone, and there are no links.
-    let Some(known) = known.filter(|_| shared.gate.is_on()) else {
-        return opened(&shared, &parts, &secret).await;
+    let Some(known) = known.filter(|_| gate.is_on()) else {
+        return opened(&gate, &parts, &secret).await;
     };
-    match shared.gate.look_at(&secret).await {
-        Err(denial) => refused(&shared, &parts, denial),
+    match gate.look_at(&secret).await {
+        Err(denial) => refused(&gate, &parts, denial),
         Ok((share, guest)) => {
             let is_same = known.principal.name() == guest.name() && known.principal.link().is_some();
             let may = known.principal.link().is_none()
@@ -101,36 +101,36 @@ pub(crate) async fn follow(
 /// `POST /s/{secret}`: follows a link as somebody who is logged in and chose to be logged out. Ends that session and answers as [`follow`]
 /// does for somebody who is not logged in.
 pub(crate) async fn follow_anyway(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
     Path(secret): Path<String>,
     Extension(Greeting(known)): Extension<Greeting>,
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();
     // The session of the link would never count beside what somebody else vouches for, so no view is used up.
-    if shared.gate.is_on() && known.as_ref().is_some_and(|known| !can_leave(known)) {
+    if gate.is_on() && known.as_ref().is_some_and(|known| !can_leave(known)) {
         return problem(Denial::Forbidden);
     }
-    let answer = opened(&shared, &parts, &secret).await;
+    let answer = opened(&gate, &parts, &secret).await;
     // A link that is not good any more ends no login.
     if answer.status() == StatusCode::SEE_OTHER {
-        leave(&shared, &parts).await;
+        leave(&gate, &parts).await;
     }
     answer
 }
 
 /// Counts a view of the link and begins a session for it, or says that it is not good any more.
-async fn opened(shared: &Arc<Shared>, parts: &Parts, secret: &str) -> Response {
-    let (session, share) = match shared.gate.follow(secret).await {
+async fn opened(gate: &Arc<Gate>, parts: &Parts, secret: &str) -> Response {
+    let (session, share) = match gate.follow(secret).await {
         Ok(followed) => followed,
-        Err(denial) => return refused(shared, parts, denial),
+        Err(denial) => return refused(gate, parts, denial),
     };
     let told = Audited::new(AuditedAction::Follow, "").at(&peer(parts).to_string());
     let told = told.about(share.subject().as_str()).with(format!("link {}", share.id()));
-    blocking(|| shared.gate.audit(told));
+    blocking(|| gate.audit(told));
     let lives_s = share.expires.saturating_sub(clock::now_ms()) / 1000;
     let lives_s = lives_s.min(access::SESSION_MS / 1000);
-    to(&path_of(&share), Some(cookie::set(&session, channel(shared, parts), lives_s)))
+    to(&path_of(&share), Some(cookie::set(&session, channel(gate, parts), lives_s)))
 }
 
 /// The path of the page that shows what the link opens.
@@ -140,9 +140,9 @@ fn path_of(share: &Share) -> String {
 
 /// The answer for a link that opens nothing, which the audit log notes: a page for a browser, which is the same for all reasons that lie in the
 /// link, and a problem for programs. It counts as a failed login.
-fn refused(shared: &Shared, parts: &Parts, denial: Denial) -> Response {
+fn refused(gate: &Gate, parts: &Parts, denial: Denial) -> Response {
     let told = Audited::new(AuditedAction::Refused, "").at(&peer(parts).to_string());
-    blocking(|| shared.gate.audit(told.with("a link").failed(word(denial))));
-    fair::failed(shared, parts, denial);
+    blocking(|| gate.audit(told.with("a link").failed(word(denial))));
+    fair::failed(gate, parts, denial);
     if wants_page(&parts.headers) { link_pages::over(denial) } else { problem(denial) }
 }

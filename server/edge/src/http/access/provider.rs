@@ -24,9 +24,10 @@ use serde::Deserialize;
 
 use super::login::{self, LedBy, again, is_path, peer, to};
 use super::{channel, fair};
+use crate::access::Gate;
 use crate::access::LoginFault;
-use crate::http::params::Query;
-use crate::state::Shared;
+use crate::inbound::params::Query;
+use upstream::Egress;
 
 /// The query of a browser that begins a login.
 #[derive(Debug, Deserialize)]
@@ -54,21 +55,22 @@ pub(crate) struct Brought {
 /// if the provider cannot be used now, 503 with it if the database that hubs share does not answer, 429 with it if the address begins too many;
 /// 303 to the form if no provider is set.
 pub(crate) async fn begin_login(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
+    State(egress): State<Arc<Egress>>,
     Query(wanted): Query<LoginQuery>,
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();
     let next = if is_path(&wanted.next) { wanted.next.as_str() } else { "/" };
-    if shared.gate.provider().is_some() && !fair::may_begin_login(&shared, &parts) {
-        return refused(&shared, &parts, &LoginFault::TooMany);
+    if gate.provider().is_some() && !fair::may_begin_login(&gate, &parts) {
+        return refused(&gate, &parts, &LoginFault::TooMany);
     }
-    let Some(begun) = shared.gate.begin_login(&shared.egress, next).await else { return to("/login", None) };
+    let Some(begun) = gate.begin_login(&egress, next).await else { return to("/login", None) };
     match begun {
         Ok((address, state)) => {
-            to(&address, Some(cookie::set_login(&state, channel(&shared, &parts), LOGIN_MS / 1000)))
+            to(&address, Some(cookie::set_login(&state, channel(&gate, &parts), LOGIN_MS / 1000)))
         }
-        Err(fault) => refused(&shared, &parts, &fault),
+        Err(fault) => refused(&gate, &parts, &fault),
     }
 }
 
@@ -76,15 +78,16 @@ pub(crate) async fn begin_login(
 /// a redirect would be sent without the new cookie; 401 with the form and the reason if anything does not
 /// fit.
 pub(crate) async fn end_login(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
+    State(egress): State<Arc<Egress>>,
     Query(brought): Query<Brought>,
     request: Request,
 ) -> Response {
     let (parts, _) = request.into_parts();
-    let channel = channel(&shared, &parts);
-    match finish(&shared, &parts, channel, &brought).await {
+    let channel = channel(&gate, &parts);
+    match finish((&gate, &egress), &parts, channel, &brought).await {
         Ok(response) => response,
-        Err(fault) => refused(&shared, &parts, &fault),
+        Err(fault) => refused(&gate, &parts, &fault),
     }
 }
 
@@ -92,12 +95,12 @@ pub(crate) async fn end_login(
 /// this browser has begun no login, with `Provider` if the provider refuses or answers what it must not, with
 /// `Denied` if nobody of that identity is admitted.
 async fn finish(
-    shared: &Shared,
+    (gate, egress): (&Gate, &Arc<Egress>),
     parts: &Parts,
     channel: Channel,
     brought: &Brought,
 ) -> Result<Response, LoginFault> {
-    let provider = shared.gate.provider().ok_or(LoginFault::NoLogin)?;
+    let provider = gate.provider().ok_or(LoginFault::NoLogin)?;
     // The browser that began must be the one that ends: otherwise somebody could log others in as themselves.
     let cookies = parts.headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let begun = cookie::login(cookies, channel)?.ok_or(LoginFault::NoLogin)?;
@@ -112,9 +115,9 @@ async fn finish(
         return Err(LoginFault::Provider(format!("it says {word}")));
     }
     let code = brought.code.as_deref().ok_or(LoginFault::NoLogin)?;
-    let (session, admission, next) = shared.gate.finish_login(&shared.egress, &state, code).await?;
+    let (session, admission, next) = gate.finish_login(egress, &state, code).await?;
     let told = Audited::new(AuditedAction::LogIn, admission.principal.name()).at(&peer(parts).to_string());
-    blocking(|| shared.gate.audit(told.with("at the identity provider")));
+    blocking(|| gate.audit(told.with("at the identity provider")));
     let mut response = again(StatusCode::OK, &next);
     let set =
         [cookie::set(&session, channel, access::SESSION_MS / 1000), cookie::set_login(&state, channel, 0)];
@@ -128,7 +131,7 @@ async fn finish(
 }
 
 /// The form, with what went wrong; the audit log notes it.
-fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
+fn refused(gate: &Gate, parts: &Parts, fault: &LoginFault) -> Response {
     if let LoginFault::Log(cause) = fault {
         tracing::warn!(%cause, "a login at the identity provider failed: the log does not answer");
     } else {
@@ -136,7 +139,7 @@ fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
     }
     if matches!(fault, LoginFault::NoLogin) {
         // Whoever guesses states makes the database look for them.
-        fair::failed(shared, parts, Denial::Unknown);
+        fair::failed(gate, parts, Denial::Unknown);
     }
     let word = match fault {
         LoginFault::Denied(denial) => login::word(*denial),
@@ -146,13 +149,13 @@ fn refused(shared: &Shared, parts: &Parts, fault: &LoginFault) -> Response {
         LoginFault::TooMany => "too_many",
     };
     let told = Audited::new(AuditedAction::Refused, "").at(&peer(parts).to_string());
-    blocking(|| shared.gate.audit(told.with(format!("GET {}", parts.uri.path())).failed(word)));
+    blocking(|| gate.audit(told.with(format!("GET {}", parts.uri.path())).failed(word)));
     let status = match fault {
         LoginFault::Log(_) | LoginFault::Busy => StatusCode::SERVICE_UNAVAILABLE,
         LoginFault::TooMany => StatusCode::TOO_MANY_REQUESTS,
         _ => StatusCode::UNAUTHORIZED,
     };
-    let mut page = login::page(shared, (status, LedBy::Elsewhere), "/", Some(&fault.to_string()));
+    let mut page = login::page(gate, (status, LedBy::Elsewhere), "/", Some(&fault.to_string()));
     if status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE {
         page.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }

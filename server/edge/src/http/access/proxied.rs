@@ -12,12 +12,9 @@ use axum::http::request::Parts;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-use super::{TOKEN, one};
+use super::one;
+use crate::inbound::caller::{KeyPlace, TOKEN};
 use crate::proxy::KEYS;
-
-/// The token of this call stood in the place of the vendor's key. An extension of the request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct KeyPlace;
 
 /// The token of a call; `None` if it has none. One in the place of the key is taken out with everything that
 /// stands in such a place. Fails with `Malformed` for two tokens, and for one in any other place: it would reach

@@ -24,15 +24,18 @@ use model::{ConversationId, MessageId, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Caller;
+use crate::access::Gate;
 use crate::access::ShareFault;
-use crate::frozen::{self, CopyKind, NewCopy};
+use crate::frozen::{self, Copies, CopyKind, NewCopy};
 use crate::http::hubs::asked::at_home;
-use crate::http::params::{self, Path, Query};
-use crate::http::problem::Problem;
 use crate::http::{body, conversations};
-use crate::state::Shared;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Path, Query};
+use crate::inbound::problem::Problem;
+use crate::peers::Ownership;
+use crate::work::Work;
 use event_log::clock;
+use hub::Hub;
 
 /// The largest request for a link, in bytes.
 const WANTED_BYTES_MAX: usize = 4 << 10;
@@ -193,7 +196,7 @@ fn is_of(caller: &Caller, share: &Share) -> bool {
 /// that the hub does not have, and for any other than their own for callers with a role: they share no more
 /// than they see.
 fn role_of(
-    shared: &Shared,
+    gate: &Gate,
     caller: &Caller,
     wanted: Option<CompactString>,
 ) -> Result<Option<CompactString>, Problem> {
@@ -202,7 +205,7 @@ fn role_of(
         return Err(Problem::bad_request("role: whoever has a role shares with that one alone"));
     }
     let role = wanted.or_else(|| own.map(CompactString::from));
-    if let Some(name) = role.as_deref().filter(|name| !shared.gate.has_role(name)) {
+    if let Some(name) = role.as_deref().filter(|name| !gate.has_role(name)) {
         let name: String = name.chars().take(40).collect();
         return Err(Problem::bad_request(format!("role: this hub has no role {name:?}")));
     }
@@ -211,20 +214,16 @@ fn role_of(
 
 /// The roles among which `principal` chooses for a link to `conversation`; `None` where they may make none, have a role, which is then that of the link, and on a hub
 /// without roles.
-pub(super) fn roles_of_links(
-    shared: &Shared,
-    principal: &Principal,
-    conversation: &str,
-) -> Option<Vec<String>> {
+pub(super) fn roles_of_links(gate: &Gate, principal: &Principal, conversation: &str) -> Option<Vec<String>> {
     let shares = [Right::View, Right::Export].into_iter().all(|right| principal.may(right, conversation));
     let is_free = principal.role().is_none() && principal.link().is_none();
-    Some(shared.gate.roles()).filter(|roles| shares && is_free && !roles.is_empty())
+    Some(gate.roles()).filter(|roles| shares && is_free && !roles.is_empty())
 }
 
 /// The copy that the link shows which is `wanted`; `None` for a live link to the whole conversation. Fails with `bad_request` for a live link to a turn that
 /// does not run, with `unknown_conversation`, and as [`frozen::freeze`] does. Another hub that has the conversation serves the whole request.
 async fn copy_for<'a>(
-    shared: &'a Arc<Shared>,
+    (copies, ownership, work): (&'a Copies, &Arc<Ownership>, &Arc<Work>),
     wanted: &ShareRequest,
 ) -> Result<Option<NewCopy<'a>>, Problem> {
     let kind = match (wanted.frozen, &wanted.turn) {
@@ -235,21 +234,26 @@ async fn copy_for<'a>(
     if wanted.conversation.is_frozen() {
         return Err(Problem::bad_request("this conversation is a frozen copy; share the original instead"));
     }
-    at_home(shared, &wanted.conversation, Purpose::Find).await?;
-    let conversation = conversations::find(shared, wanted.conversation.as_str()).await?;
-    Ok(Some(frozen::freeze(shared, &conversation, wanted.turn.clone(), kind).await?))
+    at_home(ownership, &wanted.conversation, Purpose::Find).await?;
+    let conversation = conversations::find(&ownership.hub, work, wanted.conversation.as_str()).await?;
+    Ok(Some(frozen::freeze(copies, &conversation, wanted.turn.clone(), kind).await?))
 }
 
 /// Revokes the new frozen link with this id if what it shows was deleted while the copy was made: whoever deleted it did not know the link.
 /// Fails with `unknown_conversation` then.
-async fn still_there(shared: &Arc<Shared>, copy: &NewCopy<'_>, id: &str) -> Result<(), Problem> {
-    let found = conversations::find(shared, copy.shows.of.as_str()).await;
+async fn still_there(
+    gate: &Gate,
+    (hub, work): (&Hub, &Arc<Work>),
+    copy: &NewCopy<'_>,
+    id: &str,
+) -> Result<(), Problem> {
+    let found = conversations::find(hub, work, copy.shows.of.as_str()).await;
     let problem = match found {
         Ok(found) if *found.epoch() == copy.epoch => return Ok(()),
         Ok(_) => Problem::new(ErrorCode::UnknownConversation, "the conversation was deleted a moment ago"),
         Err(problem) => problem,
     };
-    blocking(|| shared.gate.unshare(id, |share| share.conversation == copy.conversation))?;
+    blocking(|| gate.unshare(id, |share| share.conversation == copy.conversation))?;
     Err(problem)
 }
 
@@ -257,7 +261,10 @@ async fn still_there(shared: &Arc<Shared>, copy: &NewCopy<'_>, id: &str) -> Resu
 /// that came by a link cannot make further ones. 400 for a body that is none, or a lifetime, role or note that is
 /// not allowed, and for a live link to a turn that does not run; 404 for a conversation or turn to freeze that is not there; 403 without the grants; 429 if there are as many links as may be.
 pub(crate) async fn share(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
+    State(copies): State<Arc<Copies>>,
+    State(ownership): State<Arc<Ownership>>,
+    State(work): State<Arc<Work>>,
     caller: Caller,
     request: Request,
 ) -> Result<(StatusCode, Json<ShareMade>), Problem> {
@@ -266,7 +273,7 @@ pub(crate) async fn share(
         .map_err(|error| Problem::bad_request(format!("the body does not describe a link: {error}")))?;
     caller.may(Right::View, wanted.conversation.as_str())?;
     caller.may(Right::Export, wanted.conversation.as_str())?;
-    let role = role_of(&shared, &caller, wanted.role.clone())?;
+    let role = role_of(&gate, &caller, wanted.role.clone())?;
     let lives_ms = wanted.expires_s.unwrap_or(LIVES_S).saturating_mul(1000);
     let make = |hash, copy: Option<&NewCopy<'_>>, now: u64| Share {
         hash,
@@ -280,14 +287,14 @@ pub(crate) async fn share(
         views_left: wanted.views,
     };
     // What is no link makes no copy either.
-    shared.gate.may_share(|hash| make(hash, None, clock::now_ms()))?;
-    let copy = copy_for(&shared, &wanted).await?;
+    gate.may_share(|hash| make(hash, None, clock::now_ms()))?;
+    let copy = copy_for((&copies, &ownership, &work), &wanted).await?;
     // Making a copy may take long, and the link lives from here.
     let now = clock::now_ms();
-    let secret = blocking(|| shared.gate.share(|hash| make(hash, copy.as_ref(), now)))?;
+    let secret = blocking(|| gate.share(|hash| make(hash, copy.as_ref(), now)))?;
     let (id, expires) = (secret.hash().short(), now.saturating_add(lives_ms));
     if let Some(copy) = &copy {
-        still_there(&shared, copy, &id).await?;
+        still_there(&gate, (&ownership.hub, &work), copy, &id).await?;
     }
     let told = Audited::new(AuditedAction::Share, caller.0.name()).about(wanted.conversation.as_str());
     let what = match &copy {
@@ -300,7 +307,7 @@ pub(crate) async fn share(
         copy.linked();
     }
     let whom = wanted.audience.as_deref().map(|audience| format!(", for {audience}")).unwrap_or_default();
-    blocking(|| shared.gate.audit(told.with(format!("link {id}{what}{whom}"))));
+    blocking(|| gate.audit(told.with(format!("link {id}{what}{whom}"))));
     let made =
         ShareMade { id, url: format!("/s/{}", secret.reveal()), conversation: wanted.conversation, expires };
     Ok((StatusCode::CREATED, Json(made)))
@@ -316,19 +323,19 @@ pub(crate) struct SharesQuery {
 /// `GET /v1/shares?conversation`: the links that the caller may revoke, their own, and all of them for `admin`; with `conversation` all links
 /// to that one that hold, frozen ones too, for whoever may see it and did not come by a link.
 pub(crate) async fn shares(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
     caller: Caller,
     Query(SharesQuery { conversation }): Query<SharesQuery>,
 ) -> Result<Json<Rows>, Problem> {
     let of = conversation.as_deref().map(params::conversation).transpose()?;
     let now = clock::now_ms();
     let shares = match &of {
-        None => blocking(|| shared.gate.shares(|share| is_of(&caller, share))),
+        None => blocking(|| gate.shares(|share| is_of(&caller, share))),
         Some(of) => {
             caller.may(Right::View, of.as_str())?;
             // Who else is shown it is no matter of somebody who follows a link.
             let is_one = |share: &Share| share.subject() == of && share.expires > now;
-            blocking(|| shared.gate.shares(|share| caller.0.link().is_none() && is_one(share)))
+            blocking(|| gate.shares(|share| caller.0.link().is_none() && is_one(share)))
         }
     };
     Ok(Json(Rows { shares: shares.into_iter().map(|share| Row::of(share, &caller)).collect() }))
@@ -337,16 +344,18 @@ pub(crate) async fn shares(
 /// `DELETE /v1/shares/{id}`: revokes a link, 204. Whoever came by it is cut off at once. 404 if there is none
 /// that the caller may revoke.
 pub(crate) async fn unshare(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
+    State(copies): State<Arc<Copies>>,
+    State(ownership): State<Arc<Ownership>>,
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let revoked = blocking(|| shared.gate.unshare(&id, |share| is_of(&caller, share)))?;
+    let revoked = blocking(|| gate.unshare(&id, |share| is_of(&caller, share)))?;
     if let Some(share) = revoked {
         let told = Audited::new(AuditedAction::Unshare, caller.0.name()).with(format!("link {id}"));
-        blocking(|| shared.gate.audit(told.about(share.subject().as_str())));
-        shared.sockets.wake_due(true);
-        shared.copies.look();
+        blocking(|| gate.audit(told.about(share.subject().as_str())));
+        ownership.sockets.wake_due(true);
+        copies.look();
         return Ok(StatusCode::NO_CONTENT);
     }
     Err(Problem::new(ErrorCode::NotFound, "there is no such link, or it is somebody else's"))

@@ -8,10 +8,11 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
-use super::{Caller, shares};
-use crate::http::params::{self, Query};
-use crate::http::problem::Problem;
-use crate::state::Shared;
+use super::shares;
+use crate::access::Gate;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{self, Query};
+use crate::inbound::problem::Problem;
 
 /// The query of `GET /v1/access`.
 #[derive(Debug, serde::Deserialize)]
@@ -24,12 +25,12 @@ pub(crate) struct AccessQuery {
 /// which they may begin conversations, for a caller with a role the role and what it hides, and for one who follows a link the link. With
 /// `?conversation=C` also what they may do there, and the roles of links to it. Fails with `bad_conversation`.
 pub(crate) async fn whoami(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
     Caller(principal): Caller,
     Query(AccessQuery { conversation }): Query<AccessQuery>,
 ) -> Result<Response, Problem> {
     let mut told = serde_json::json!({
-        "on": shared.gate.is_on(),
+        "on": gate.is_on(),
         "principal": principal.name(),
         "grants": principal.grants().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "begins": beginnings(&principal),
@@ -39,7 +40,7 @@ pub(crate) async fn whoami(
         let mut may = offers(&principal, conversation.as_str());
         // Nobody writes to what a frozen link shows.
         may.retain(|word| !conversation.is_frozen() || matches!(*word, "export" | "delete"));
-        let roles = shares::roles_of_links(&shared, &principal, conversation.as_str());
+        let roles = shares::roles_of_links(&gate, &principal, conversation.as_str());
         fields.extend(roles.map(|roles| ("roles".to_owned(), roles.into())));
         fields.insert("may".to_owned(), may.into());
     }

@@ -29,8 +29,8 @@ use serde_json::Value;
 
 use super::answer::{AnswerStyle, DoorRequest, answer};
 use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read, sampling};
-use crate::http::params::Path;
-use crate::http::problem::Problem;
+use crate::inbound::params::Path;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Answer;
 use agents::Refusal;

@@ -28,9 +28,10 @@ use serde_json::Value;
 use super::ag_ui::offered;
 use super::answer::{self, AnswerStyle, DoorRequest};
 use super::{CallResult, Consent, Thread, TurnRequest, object, of_thread, read, sampling};
-use crate::http::params::Path;
-use crate::http::problem::Problem;
+use crate::http::Reading;
 use crate::http::stream;
+use crate::inbound::params::Path;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Answer;
 use agents::Refusal;
@@ -101,7 +102,7 @@ pub(super) async fn resume(
         .and_then(|found| found.read_view(|view| view.runs.last().filter(goes_on).map(|(id, _)| id.clone())));
     match run {
         None => Ok(StatusCode::NO_CONTENT.into_response()),
-        Some(run) => stream::run(shared, &id, DIALECT, run).await,
+        Some(run) => stream::run(Reading::of(&shared), &id, DIALECT, run).await,
     }
 }
 

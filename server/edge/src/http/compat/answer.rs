@@ -19,10 +19,11 @@ use model::event::Kind;
 use model::view::TopItem;
 
 use super::{Attended, Begun, TurnRequest, begin};
-use crate::http::problem::Problem;
 use crate::http::stream::reader::{Answering, Reader};
 use crate::http::stream::with_headers;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
+use agents::Agents;
 use agents::Refusal;
 use agents::ag_ui_messages;
 
@@ -67,13 +68,18 @@ pub(super) async fn answer(shared: &Arc<Shared>, wish: DoorRequest) -> Result<Re
         style.caller.run = run.map(|run| run.as_str().into());
     }
     left_out.extend(begun.left_out.iter().map(|name| (*name).to_owned()));
-    Ok(with_left_out(stream_of(begun, (door, dialect), style).await, &left_out))
+    Ok(with_left_out(stream_of(&shared.agents, begun, (door, dialect), style).await, &left_out))
 }
 
 /// Makes the response that streams the run in `dialect`. It has the headers of [`told`]. A caller whose run
 /// had waited first gets what its encoder needs to continue; an AG-UI client that lacks messages of the
 /// conversation gets them after the beginning of the run.
-async fn stream_of(begun: Begun, (door, dialect): (&str, &str), style: AnswerStyle) -> Response {
+async fn stream_of(
+    agents: &Agents,
+    begun: Begun,
+    (door, dialect): (&str, &str),
+    style: AnswerStyle,
+) -> Response {
     let Some(encoding) = encoding(dialect) else {
         return Problem::new(model::code::ErrorCode::Internal, "a door without a dialect").into_response();
     };
@@ -83,8 +89,8 @@ async fn stream_of(begun: Begun, (door, dialect): (&str, &str), style: AnswerSty
     let encoder = encoding.encoder(&options);
     let snapshot = if encoding.name == "ag-ui" && begun.has_gap { Some(snapshot(&begun)) } else { None };
     let Begun { viewer, started, has_waited, attended, .. } = begun;
-    let ping = viewer.shared.config.ping(encoding, Some(door));
-    let is_waiting = viewer.shared.agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
+    let ping = viewer.reading.config.ping(encoding, Some(door));
+    let is_waiting = agents.is_waiting(&started.place).filter(|_| says_waits(encoding));
     let answering = Answering { says_cancelled: says_cancelled(encoding), is_waiting };
     let reader = Reader::answering(viewer, encoder, encoding, &started, answering);
     let mut reader = reader.with_prologue(snapshot).with_ping(ping);

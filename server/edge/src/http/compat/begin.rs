@@ -29,10 +29,12 @@ use model::{ConversationId, Position, RunId, Seq, ToolCallId, View};
 
 use super::{Attended, Begun, CallResult, Consent, Thread, TurnRequest, fresh, sampling};
 use crate::fork::{ForkPlace, fork};
+use crate::http::Reading;
 use crate::http::conversations::HttpViewer;
 use crate::http::hubs::asked::{self, Learn};
 use crate::sharing::stand_in;
 use crate::state::Shared;
+use crate::threads::{BeginTurn, RunBeginner};
 use agents::ConsentAnswer;
 use agents::Refusal;
 use agents::RunAddress;
@@ -57,8 +59,8 @@ const CAUGHT_UP_WITHIN: Duration = Duration::from_millis(500);
 /// The time between two looks meanwhile.
 const CAUGHT_UP_LOOK: Duration = Duration::from_millis(10);
 
-/// Begins what a caller asks for. Only one begins at a time in the whole hub, because a caller that sends the
-/// same twice at once must not start two runs.
+/// Begins what a caller asks for. The same caller begins one run at a time, and so do all in one conversation, because a caller that sends
+/// the same twice at once must not start two runs. Other callers do not wait for that, however long the disk takes.
 ///
 /// Fails with `elsewhere` if another hub serves the caller or has the conversation, to which the request is then passed on, with
 /// `shutting_down` when the hub drains, with `bad_conversation` if a fresh name is not allowed, with `bad_request` for a form of the answer
@@ -71,18 +73,19 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
     }
     let TurnRequest { door, agent, thread, messages, extent, results, tools, run, consents, terms } = asked;
     at_home(shared, &thread).await?;
-    let one_begins = shared.threads.one().await;
-    let (id, found) = continued(shared, (&agent, &thread), &messages, (extent, !results.is_empty())).await?;
+    let mut begins = shared.threads.begins(&beginner(&thread)).await;
+    let (id, found) =
+        continued(shared, &mut begins, (&agent, &thread), &messages, (extent, !results.is_empty())).await?;
     if !consents.is_empty() {
-        // A run that is slow to hear must not keep other callers from beginning. An answer is taken only
+        // A run that is slow to hear must not keep others from beginning here. An answer is taken only
         // once.
-        drop(one_begins);
+        drop(begins);
         let started = go_on(shared, found, consents).await?;
         let attended = Attended::new(shared, door, &started.place, None);
         return begun(shared, started, attended, true);
     }
     let (tools, mut left_out) = takes(shared, &agent, tools, &terms);
-    left_out.extend(sampling::left_out(shared, &agent, &terms.sampling)?);
+    left_out.extend(sampling::left_out(&shared.agents, &agent, &terms.sampling)?);
     if let Some(found) = &found {
         stopped(shared, found).await;
     }
@@ -103,7 +106,11 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
                     let at = seq_before(shared, &found, &item).await?;
                     let cut = ForkPlace { at: Some(at), ..ForkPlace::default() };
                     // A fork before the first event would have nothing in it.
-                    let into = if at == 0 { fresh(&agent) } else { fork(shared, &found, cut, None).await };
+                    let into = if at == 0 {
+                        fresh(&agent)
+                    } else {
+                        fork(&shared.fanout, &shared.work, &found, cut, None).await
+                    };
                     (into?, from)
                 }
             }
@@ -126,6 +133,14 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
     Ok(Begun { left_out, has_gap, ..begun(shared, started, attended, false)? })
 }
 
+/// Who begins: whoever names a conversation, or else the caller.
+fn beginner(thread: &Thread) -> RunBeginner {
+    match thread {
+        Thread::Named(id) | Thread::Exactly(id) => RunBeginner::Named(id.clone()),
+        Thread::Told(caller) => RunBeginner::Told(caller.print()),
+    }
+}
+
 /// The conversation that stands for the caller: the one that it names, or one for all of its kind.
 fn home(thread: &Thread) -> ConversationId {
     match thread {
@@ -139,14 +154,15 @@ async fn at_home(shared: &Arc<Shared>, thread: &Thread) -> Result<(), Refusal> {
     if asked::decided().is_some() {
         Ok(())
     } else {
-        asked::at_home(shared, &home(thread), Purpose::Make).await
+        asked::at_home(&shared.ownership, &home(thread), Purpose::Make).await
     }
 }
 
-/// The conversation in which the caller of `agent` goes on, and what there is of it. Only one caller may be looked for at a time. Fails with
+/// The conversation in which the caller of `agent` goes on, and what there is of it. From here on nobody else `begins` a run in it. Fails with
 /// `elsewhere` if another hub has it.
 async fn continued(
     shared: &Arc<Shared>,
+    begins: &mut BeginTurn,
     (agent, thread): (&CompactString, &Thread),
     messages: &[Spoken],
     (extent, takes): (Extent, bool),
@@ -166,6 +182,7 @@ async fn continued(
             joined.map_or_else(|| fresh(agent), Ok)?
         }
     };
+    shared.threads.begins_in(begins, &id).await;
     match blocking(|| shared.hub.find(&id)) {
         Ok(found) if found.as_ref().is_none_or(|found| !found.is_followed()) => Ok((id, found)),
         Ok(_) | Err(OpenError::Elsewhere { .. }) => {
@@ -256,7 +273,7 @@ pub(super) fn begun(
 ) -> Result<Begun, Refusal> {
     let conversation = shared.hub.enter(&started.place.conversation);
     let conversation = conversation.map_err(|error| Refusal::new(error.code(), error.to_string()))?;
-    let viewer = HttpViewer::new(shared, conversation);
+    let viewer = HttpViewer::new(&Reading::of(shared), conversation);
     Ok(Begun { viewer, started, has_waited, left_out: Vec::new(), has_gap: false, attended })
 }
 
@@ -400,3 +417,6 @@ async fn first(
         after = last.ok_or_else(|| gone(String::from("the log does not have the beginning any more")))?;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 
 use super::answer::{DoorRequest, answer};
 use super::{Thread, TurnRequest, behind, caller, history, object, of_header, read, sampling};
-use crate::http::problem::Problem;
+use crate::http::AppState;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::{Spoken, Terms};
@@ -34,7 +35,7 @@ mod models;
 const OF_THE_AGENT: [&str; 3] = ["use_toon_format", "use_tool_rag_mode", "extra_mcp_servers"];
 
 /// The routes below `/compat/forge`.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .route("/compat/forge/chat/stream", post(chat))
         .route("/compat/forge/health", get(health))
@@ -71,7 +72,7 @@ async fn wish(shared: &Shared, headers: &HeaderMap, request: Request) -> Result<
     // Models may be named with their provider: `fanlight::helper`, `fanlight/helper`.
     let model = model.map(|model| model.rsplit_once("::").map_or(model, |(_, name)| name));
     let model = model.map(|model| model.strip_prefix("fanlight/").unwrap_or(model));
-    let agent = behind(shared, "forge", model)?;
+    let agent = behind((&shared.agents, &shared.config), "forge", model)?;
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),
         None => Thread::Told(caller("forge", headers, &fields)),
@@ -137,7 +138,7 @@ async fn refresh_tools(State(shared): State<Arc<Shared>>) -> Json<Value> {
 
 /// The tools of the agent behind the door, as its servers list them; none without an agent.
 async fn tools_of(shared: &Shared) -> Vec<Value> {
-    match behind(shared, "forge", None) {
+    match behind((&shared.agents, &shared.config), "forge", None) {
         Ok(agent) => shared.tools.list(shared.agents.servers(&agent)).await,
         Err(_nobody) => Vec::new(),
     }

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self, AnswerStyle, told, with_left_out};
 use super::{Begun, Thread, TurnRequest, begin, behind, of_header, of_thread, over, read, sampling};
-use crate::http::params::Path;
+use crate::inbound::params::Path;
 use crate::state::Shared;
 use agents::{Refusal, Terms};
 
@@ -106,7 +106,11 @@ async fn answer(
     let body = read(headers, request).await?;
     let wish = ChatRequest::read(&body)?;
     let model = wish.model.as_deref();
-    let agent = if is_bernard { behind(shared, "bernard", model)? } else { agent_of(shared, model)? };
+    let agent = if is_bernard {
+        behind((&shared.agents, &shared.config), "bernard", model)?
+    } else {
+        agent_of(shared, model)?
+    };
     let door = if is_bernard { "bernard" } else { "openai" };
     let thread = match of_header(headers)? {
         Some(id) => Thread::Named(id),

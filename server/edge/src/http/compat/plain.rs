@@ -23,7 +23,7 @@ use super::answer::{DoorRequest, answer};
 use super::{
     Extent, Thread, TurnRequest, behind, caller, history, object, of_header, of_thread, read, sampling,
 };
-use crate::http::problem::Problem;
+use crate::inbound::problem::Problem;
 use crate::state::Shared;
 use agents::Refusal;
 use agents::Terms;
@@ -57,7 +57,8 @@ async fn wish(
     dialect: &'static str,
 ) -> Result<DoorRequest, Refusal> {
     let fields = object(&read(headers, request).await?)?;
-    let agent = behind(shared, dialect, fields.get("model").and_then(Value::as_str))?;
+    let agent =
+        behind((&shared.agents, &shared.config), dialect, fields.get("model").and_then(Value::as_str))?;
     let mut left_out = Vec::new();
     let messages = history(fields.get("messages"), &mut left_out)?;
     let chat = if dialect == "ralph" { Some(Chat::of(&fields)?) } else { None };

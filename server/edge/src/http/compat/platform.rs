@@ -12,14 +12,12 @@
 //! joins it again by its id. Answers fail in the platform's form, a status and `{"detail": "…"}`. Handlers
 //! document their paths below the door, such as `/threads/{thread}/runs`.
 
-use std::sync::Arc;
-
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use model::limits::REQUEST_BYTES_MAX;
 
-use crate::state::Shared;
+use crate::http::AppState;
 
 mod assistants;
 mod fault;
@@ -36,7 +34,7 @@ struct DoorName(&'static str);
 
 /// The routes, below each address where clients look for them. Bernard's page has a server of its own in
 /// front, at `/api`.
-pub(super) fn routes() -> Router<Arc<Shared>> {
+pub(super) fn routes() -> Router<AppState> {
     Router::new()
         .nest("/compat/langgraph", paths("langgraph"))
         .nest("/compat/bernard", paths("bernard"))
@@ -45,7 +43,7 @@ pub(super) fn routes() -> Router<Arc<Shared>> {
 
 /// The routes of one door, relative to its address. Each handler gets the door as an extension. Bodies have
 /// at most `REQUEST_BYTES_MAX` bytes.
-fn paths(door: &'static str) -> Router<Arc<Shared>> {
+fn paths(door: &'static str) -> Router<AppState> {
     let assistants = Router::new()
         .route("/ok", get(assistants::ok))
         .route("/info", get(assistants::info))

@@ -7,11 +7,10 @@
 //! | AG-UI | fields of `forwardedProps` |
 //! | LangGraph's platform | fields of `context`, or of `config.configurable` |
 
+use agents::Agents;
 use agents::{Refusal, SAMPLING, SAMPLING_BYTES_MAX};
 use model::code::ErrorCode;
 use serde_json::{Map, Value};
-
-use crate::state::Shared;
 
 /// Other names of fields, as the AI SDK writes them.
 const ALIASES: [(&str, &str); 6] = [
@@ -59,11 +58,11 @@ pub(super) fn is_all(place: Option<&Value>) -> bool {
 /// The names of fields in `given` that the agent cannot pass on to its model. Fails with `bad_request` for a form of the answer: its absence would be
 /// missed.
 pub(super) fn left_out(
-    shared: &Shared,
+    agents: &Agents,
     agent: &str,
     given: &Map<String, Value>,
 ) -> Result<Vec<&'static str>, Refusal> {
-    let refused = shared.agents.refuses_of_sampling(agent, given);
+    let refused = agents.refuses_of_sampling(agent, given);
     match no_form(agent, &refused, given) {
         Some(why) => Err(Refusal::new(ErrorCode::BadRequest, format!("response_format: {why}"))),
         None => Ok(refused),

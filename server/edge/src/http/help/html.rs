@@ -8,6 +8,7 @@ use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, 
 
 use super::{Chapter, STYLE};
 use crate::http::markup::escaped;
+use crate::inbound::problem::code_anchor;
 
 /// A page that is written.
 #[derive(Debug)]
@@ -22,11 +23,6 @@ struct Heading {
     level: HeadingLevel,
     anchor: String,
     text: String,
-}
-
-/// The anchor of the line that explains an error code.
-pub(super) fn code_anchor(code: &str) -> String {
-    format!("code-{code}")
 }
 
 /// The list of all documents below the headings of their chapters; `documents` are their names and titles in the order in

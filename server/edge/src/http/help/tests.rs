@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use model::code::ErrorCode;
+
 use super::*;
+use crate::inbound::problem::about;
 
 /// The values of an attribute in a page.
 fn attributes<'a>(html: &'a str, name: &str) -> Vec<&'a str> {

@@ -18,9 +18,8 @@ use model::code::ErrorCode;
 use model::{ConversationId, RunId};
 use parking_lot::Mutex;
 
-use super::super::problem::Problem;
-use crate::peers;
-use crate::state::Shared;
+use crate::inbound::problem::Problem;
+use crate::peers::{self, Ownership};
 
 /// What this hub does once it knows in which conversation another one has begun a run for its caller.
 pub(crate) type Learn = Box<dyn FnOnce(&ConversationId, &RunId) + Send>;
@@ -81,14 +80,14 @@ pub(crate) fn decided() -> Option<ConversationId> {
 /// Goes on if this hub has `conversation`; makes it this one's if no hub has it, a name that nobody has written to only to `Make` it. Fails with `elsewhere`
 /// if another one has it, to which the request is then passed on, and with what the log says.
 pub(crate) async fn at_home(
-    shared: &Arc<Shared>,
+    ownership: &Arc<Ownership>,
     conversation: &ConversationId,
     purpose: Purpose,
 ) -> Result<(), Refusal> {
-    if shared.peers.is_none() || ASKED.try_with(|asked| asked.is_passed_on).unwrap_or(true) {
+    if ownership.peers.is_none() || ASKED.try_with(|asked| asked.is_passed_on).unwrap_or(true) {
         return Ok(());
     }
-    let owner = peers::owner(shared, conversation, purpose).await.map_err(Problem::from)?;
+    let owner = peers::owner(ownership, conversation, purpose).await.map_err(Problem::from)?;
     if owner == Owner::Here { Ok(()) } else { Err(go_to(conversation, None)) }
 }
 

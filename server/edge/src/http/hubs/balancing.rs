@@ -22,9 +22,9 @@ use model::code::ErrorCode;
 use model::{ConversationId, Seq};
 use tokio::time::Instant;
 
-use super::super::problem::Problem;
 use super::moving;
 use crate::balance::{Candidate, HubLoad, LOOK_EVERY, Mobility, MovePlan};
+use crate::inbound::problem::Problem;
 use crate::peers::AGAIN;
 use crate::sharing::is_stand_in;
 use crate::state::Shared;
@@ -161,7 +161,7 @@ impl EventMeter {
             return Vec::new();
         };
         let passed = u64::try_from(now.duration_since(at).as_millis()).unwrap_or(u64::MAX).max(1);
-        let commanded = shared.commands.conversations();
+        let commanded = shared.commands.remembered.conversations();
         let candidates = heads.iter().filter_map(|(conversation, head)| {
             let events = head.saturating_sub(*before.get(conversation)?);
             // The answers to commands do not move, and a repeated command is to be carried out once.

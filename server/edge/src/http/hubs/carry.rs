@@ -1,7 +1,6 @@
 //! Events that this hub has found out for conversations of other hubs: carried to their owners as requests, one after the
 //! other, so that they keep their order. What no owner takes is lost, and logged.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use access::Principal;
@@ -14,8 +13,9 @@ use model::{ConversationId, Envelope};
 use tokio::task::JoinHandle;
 
 use super::pass::{PassOutcome, escaped, to_owner};
+use crate::http::OwnerRoute;
+use crate::peers::Ownership;
 use crate::sharing::{EventsForOwner, OpenRequest};
-use crate::state::Shared;
 
 /// Most publications that are taken at once; those of one conversation go in one request.
 const AT_ONCE: usize = 256;
@@ -31,18 +31,17 @@ const SENT_WITHIN: Duration = Duration::from_secs(30);
 const LAST: Duration = Duration::from_secs(2);
 
 /// Starts the task that carries; `None` for a hub that shares its log with nobody.
-pub(crate) fn start(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
-    let mut carried = shared.peers.as_ref()?.to_carry.lock().take()?;
-    let shared = Arc::clone(shared);
+pub(crate) fn start(route: OwnerRoute) -> Option<JoinHandle<()>> {
+    let mut carried = route.ownership.peers.as_ref()?.to_carry.lock().take()?;
     Some(tokio::spawn(async move {
         let mut some = Vec::with_capacity(AT_ONCE);
         while carried.recv_many(&mut some, AT_ONCE).await > 0 {
             for (joint, count) in joined(some.drain(..)) {
                 let EventsForOwner { conversation, events, bytes } = joint;
-                if tokio::time::timeout(SENT_WITHIN, send(&shared, &conversation, events)).await.is_err() {
+                if tokio::time::timeout(SENT_WITHIN, send(&route, &conversation, events)).await.is_err() {
                     tracing::warn!(%conversation, "events for a conversation of another hub may be lost: it did not answer");
                 }
-                if let Some(peers) = &shared.peers {
+                if let Some(peers) = &route.ownership.peers {
                     peers.arrived(&conversation, count, bytes);
                 }
             }
@@ -51,8 +50,8 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
 }
 
 /// Takes nothing more, and waits until what was taken has arrived, for [`LAST`] at most.
-pub(crate) async fn finish(shared: &Shared, carrying: Option<JoinHandle<()>>) {
-    let (Some(peers), Some(carrying)) = (&shared.peers, carrying) else { return };
+pub(crate) async fn finish(ownership: &Ownership, carrying: Option<JoinHandle<()>>) {
+    let (Some(peers), Some(carrying)) = (&ownership.peers, carrying) else { return };
     drop(peers.carried.lock().take());
     let abort = carrying.abort_handle();
     if tokio::time::timeout(LAST, carrying).await.is_err() {
@@ -82,16 +81,16 @@ fn joined(some: impl Iterator<Item = EventsForOwner>) -> Vec<(EventsForOwner, us
 }
 
 /// Has the owner append `events`; this hub, if it has become the owner.
-async fn send(shared: &Arc<Shared>, conversation: &ConversationId, events: Vec<Envelope>) {
+async fn send(route: &OwnerRoute, conversation: &ConversationId, events: Vec<Envelope>) {
     // If it is this hub's, nobody moves it before the events are appended.
-    let _open = OpenRequest::begin(&shared.moves, conversation);
+    let _open = OpenRequest::begin(&route.ownership.moves, conversation);
     let why = match request(conversation, &events) {
         Ok(request) => {
-            match to_owner(shared, conversation, &Principal::everyone(), request.into_parts()).await {
+            match to_owner(route, conversation, &Principal::everyone(), request.into_parts()).await {
                 Ok(PassOutcome::There(answer)) if answer.status().is_success() => return,
                 Ok(PassOutcome::There(answer)) => answer.status().to_string(),
                 Ok(PassOutcome::Here(..)) => {
-                    match shared.fanout.publish(conversation, Publication::of(events)) {
+                    match route.ownership.fanout.publish(conversation, Publication::of(events)) {
                         Ok(_) => return,
                         Err(error) => error.to_string(),
                     }

@@ -1,7 +1,5 @@
 //! Commands of sockets for conversations of other hubs: a request to the owner, as a client would send it.
 
-use std::sync::Arc;
-
 use access::Principal;
 use agents::Refusal;
 use axum::body::Body;
@@ -13,7 +11,7 @@ use model::command::{Command, Done};
 use serde::Deserialize;
 
 use super::pass::{PassOutcome, escaped, to_owner};
-use crate::state::Shared;
+use crate::http::OwnerRoute;
 
 /// Most bytes of the answer to a command.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
@@ -38,12 +36,12 @@ pub(crate) enum CommandRoute {
 /// Has a command carried out by the hub that has the conversation; a socket's commands come here. A repeated
 /// command gets the answer that the owner remembers.
 pub(crate) async fn command(
-    shared: &Arc<Shared>,
+    route: &OwnerRoute,
     principal: &Principal,
     conversation: &ConversationId,
     command: Command,
 ) -> CommandRoute {
-    if shared.peers.is_none() {
+    if route.ownership.peers.is_none() {
         return CommandRoute::Here(Box::new(command));
     }
     let refused = |why: String| CommandRoute::There(Err(Refusal::new(ErrorCode::Elsewhere, why)));
@@ -56,7 +54,7 @@ pub(crate) async fn command(
         .header(header::CONTENT_LENGTH, json.len())
         .body(Body::from(json));
     let Ok(request) = request else { return CommandRoute::Here(Box::new(command)) };
-    let passed = to_owner(shared, conversation, principal, request.into_parts()).await;
+    let passed = to_owner(route, conversation, principal, request.into_parts()).await;
     let response = match passed {
         Ok(PassOutcome::Here(..)) => return CommandRoute::Here(Box::new(command)),
         Ok(PassOutcome::There(response)) => response,

@@ -8,15 +8,15 @@ use model::ConversationId;
 
 use super::super::compat;
 use crate::proxy;
+use crate::proxy::Proxy;
 use crate::sharing::stand_in;
-use crate::state::Shared;
 
 /// The conversation of a request, or one that stands for its caller. `None` if the hub that is asked serves it, or
 /// if its body says more.
-pub(super) async fn of(shared: &Shared, parts: &mut Parts) -> Option<ConversationId> {
+pub(super) async fn of(proxy: &Proxy, parts: &mut Parts) -> Option<ConversationId> {
     let path = parts.uri.path();
     if path.starts_with("/proxy/") {
-        return proxy::home(shared, parts);
+        return proxy::home(proxy, parts);
     }
     if path == "/v1/traces" {
         // Spans of one trace come in requests of several programs, so one hub joins all of them.

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use access::{Grant, Hash, Principal, Secret, SecretKind};
+use access::{Grant, Principal, Secret, SecretKind};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -22,8 +22,10 @@ use model::code::ErrorCode;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use super::super::problem::Problem;
-use crate::state::Shared;
+use crate::access::Gate;
+use crate::inbound::caller::PassedToken;
+use crate::inbound::problem::Problem;
+use crate::peers::Ownership;
 
 /// The header that says for whom another hub asks.
 pub(super) const ON_BEHALF: HeaderName = HeaderName::from_static("fanlight-on-behalf");
@@ -55,16 +57,6 @@ pub(super) struct PassedFor {
 #[derive(Debug, Clone)]
 pub(crate) struct FromHub(pub(crate) Option<Arc<Principal>>);
 
-/// The token of a call through the proxy that another hub has passed on, where it says which upstreams may be called.
-/// [`recognise`] puts it into the request as an extension; nobody else can.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct PassedToken {
-    /// The hash of the token, by which this hub finds it among its own.
-    pub(crate) hash: Hash,
-    /// Whether it stood in the place of the vendor's key.
-    pub(crate) in_place: bool,
-}
-
 /// A principal, as one hub tells it to another: the JSON of the header. The grants are believed as they are,
 /// since only who has the token of the hubs can send them.
 #[derive(Debug, Serialize, Deserialize)]
@@ -93,11 +85,11 @@ pub(super) fn on_behalf(principal: &Principal, token: Option<PassedToken>) -> Op
 
 /// Reads the header. Fails, with the reason, if it is no such JSON or names a role that this hub does not
 /// have.
-fn told(value: &HeaderValue, shared: &Shared) -> Result<(Principal, Option<PassedToken>), String> {
+fn told(value: &HeaderValue, gate: &Gate) -> Result<(Principal, Option<PassedToken>), String> {
     let text = value.to_str().map_err(|error| error.to_string())?;
     let json = percent_decode_str(text).decode_utf8().map_err(|error| error.to_string())?;
     let told: OnBehalf = serde_json::from_str(&json).map_err(|error| error.to_string())?;
-    let mask = shared.gate.role(told.role.as_deref()).map_err(|denial| denial.to_string())?;
+    let mask = gate.role(told.role.as_deref()).map_err(|denial| denial.to_string())?;
     Ok((Principal::new(&told.name, told.grants, mask), told.token))
 }
 
@@ -123,13 +115,14 @@ fn shows(headers: &HeaderMap, token: &Secret) -> bool {
 /// The middleware: notes that a request is made by another hub, and refuses with 401 one that claims so
 /// without the token. The header is removed in any case, so no handler and no upstream sees it.
 pub(crate) async fn recognise(
-    State(shared): State<Arc<Shared>>,
+    State(gate): State<Arc<Gate>>,
+    State(ownership): State<Arc<Ownership>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let said = request.headers_mut().remove(ON_BEHALF);
     let asked_for = asked_for(request.headers_mut());
-    let is_hub = shared.peers.as_ref().is_some_and(|peers| shows(request.headers(), &peers.token));
+    let is_hub = ownership.peers.as_ref().is_some_and(|peers| shows(request.headers(), &peers.token));
     if is_hub {
         asked_for.map(|asked_for| request.extensions_mut().insert(asked_for));
     } else {
@@ -143,7 +136,7 @@ pub(crate) async fn recognise(
             return Problem::new(ErrorCode::Unauthenticated, detail).into_response();
         }
         (true, None) => drop(request.extensions_mut().insert(FromHub(None))),
-        (true, Some(said)) => match told(&said, &shared) {
+        (true, Some(said)) => match told(&said, &gate) {
             Ok((principal, token)) => {
                 request.extensions_mut().insert(FromHub(Some(Arc::new(principal))));
                 token.map(|token| request.extensions_mut().insert(token));

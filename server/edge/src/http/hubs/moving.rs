@@ -27,12 +27,14 @@ use model::frame::Durability;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::super::access::Caller;
 use super::super::conversations;
-use super::super::params::{Path, Query};
-use super::super::problem::Problem;
 use super::known::FromHub;
 use super::pass::{NOT_HERE, PassOutcome, escaped, to_owner};
+use crate::frozen::GiveUp;
+use crate::http::OwnerRoute;
+use crate::inbound::caller::Caller;
+use crate::inbound::params::{Path, Query};
+use crate::inbound::problem::Problem;
 use crate::peers::{self, AGAIN, PATIENCE};
 use crate::sharing::{Moving, PeersConfig};
 use crate::state::Shared;
@@ -75,6 +77,18 @@ pub(crate) async fn give(
     carry_out(&shared, &name, &query.to, principal, None).await.map(Json)
 }
 
+/// The way on which copies behind live links are given up: as the hub itself moves a conversation.
+pub(crate) fn of_copies(shared: &Arc<Shared>) -> GiveUp {
+    let shared = Arc::clone(shared);
+    Arc::new(move |copy, to| {
+        let shared = Arc::clone(&shared);
+        Box::pin(async move {
+            let moved = move_to(&shared, &copy, &to, &hub_itself()).await;
+            moved.map_err(|problem| problem.code().to_owned())
+        })
+    })
+}
+
 /// Whoever moves a conversation because this hub wants it itself.
 pub(crate) fn hub_itself() -> Arc<Principal> {
     Arc::new(Principal::new("hub", Principal::everyone().grants().to_vec(), None))
@@ -114,7 +128,7 @@ pub(crate) async fn bring(shared: &Arc<Shared>, id: &ConversationId) -> Result<(
     let deadline = Instant::now() + PATIENCE;
     loop {
         let request = request(id, &own).map_err(|why| Problem::new(ErrorCode::Internal, why))?;
-        let answer = match to_owner(shared, id, &hub_itself(), request.into_parts()).await? {
+        let answer = match to_owner(&OwnerRoute::of(shared), id, &hub_itself(), request.into_parts()).await? {
             PassOutcome::Here(..) => return Ok(()),
             PassOutcome::There(answer) => answer,
         };
@@ -137,7 +151,7 @@ async fn moved(shared: &Arc<Shared>, name: &str, to: &str, principal: &Principal
     let Some(own) = own else {
         return Err(Problem::bad_request("this hub shares its log with no other one"));
     };
-    let conversation = conversations::find(shared, name).await?;
+    let conversation = conversations::find(&shared.hub, &shared.work, name).await?;
     let id = conversation.id().clone();
     let answer = |hub: String| Moved { conversation: id.clone(), hub };
     if own == to {
@@ -155,7 +169,7 @@ async fn moved(shared: &Arc<Shared>, name: &str, to: &str, principal: &Principal
     };
     drop(conversation);
     move_to(shared, &id, &to, principal).await?;
-    match peers::owner_now(shared, &id, Purpose::Find).await? {
+    match peers::owner_now(&shared.ownership, &id, Purpose::Find).await? {
         Owner::Elsewhere(hub) => {
             if hub != to {
                 // A third one was asked for it in between and has it now. It is told, so that it does not give it away at once; whether it hears that changes nothing else.
@@ -180,7 +194,7 @@ pub(crate) async fn move_to(
 ) -> Result<(), Problem> {
     let Some(peers) = &shared.peers else { return Ok(()) };
     // A command that is being carried out appends to it.
-    let _no_commands = shared.commands.turn(id).await;
+    let _no_commands = shared.commands.remembered.turn(id).await;
     let busy = |why: &str| Problem::busy(format!("the conversation stays where it is: {why}"));
     let Some(moving) = Moving::begin(&shared.moves, id) else {
         return Err(busy("it is being moved already"));
@@ -266,5 +280,5 @@ fn request(id: &ConversationId, to: &str) -> Result<Request, String> {
 /// Goes on with a conversation that was given up: links of other hubs are told that it is not here, and what is watched here is followed where it is by now.
 fn go_on(shared: &Arc<Shared>, conversation: &Arc<Conversation>) {
     shared.sockets.wake_due(true);
-    shared.tasks.spawn(peers::recover(Arc::clone(shared), Arc::clone(conversation)));
+    shared.tasks.spawn(peers::recover(Arc::clone(&shared.ownership), Arc::clone(conversation)));
 }

@@ -33,17 +33,17 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use upstream::{Api, Egress, SendError, Sender, Upstream};
 
-use super::super::access::{Caller, KeyPlace};
 use super::super::compat;
-use super::super::passed::FromUpstream;
-use super::super::problem::Problem;
 use super::asked::{self, Asker, Elsewhere};
 use super::home;
-use super::known::{CONTINUES, FOR, FromHub, ON_BEHALF, ORIGIN, PassedFor, PassedToken, TOKEN, on_behalf};
+use super::known::{CONTINUES, FOR, FromHub, ON_BEHALF, ORIGIN, PassedFor, TOKEN, on_behalf};
+use crate::http::OwnerRoute;
+use crate::inbound::caller::{Caller, KeyPlace, PassedToken};
+use crate::inbound::passed::FromUpstream;
+use crate::inbound::problem::Problem;
 use crate::peers::{AGAIN, PATIENCE, owner, owner_now};
 use crate::proxy;
 use crate::sharing::{OpenRequest, PassedBody, Peers};
-use crate::state::Shared;
 
 /// Bodies up to this are kept, so that the request can be sent again to the next owner when the first cannot be reached.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
@@ -72,24 +72,24 @@ pub(super) const NOT_HERE: HeaderName = HeaderName::from_static("fanlight-not-he
 /// The middleware: passes a request on to the hub that has its conversation. What another hub has passed
 /// on is served here or refused with `elsewhere`. It is passed on once more only where this hub has decided in which conversation
 /// its caller goes on, and another one has that.
-pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    if shared.peers.is_none() {
+pub(crate) async fn pass_on(State(route): State<OwnerRoute>, request: Request, next: Next) -> Response {
+    if route.ownership.peers.is_none() {
         return next.run(request).await;
     }
     let (mut parts, body) = request.into_parts();
     let passed = parts.extensions.get::<PassedFor>().cloned();
     let home = match &passed {
         Some(passed) => Some(passed.conversation.clone()),
-        None => home::of(&shared, &mut parts).await,
+        None => home::of(&route.proxy, &mut parts).await,
     };
     let caller = parts.extensions.get::<Caller>().cloned();
     // While it is open nobody moves the conversation. A move itself waits for none but others.
     let writes = !matches!(parts.method, Method::GET | Method::HEAD) && !home::is_move(parts.uri.path());
-    let _open = home.as_ref().filter(|_| writes).map(|home| OpenRequest::begin(&shared.moves, home));
+    let _open = home.as_ref().filter(|_| writes).map(|home| OpenRequest::begin(&route.ownership.moves, home));
     if parts.extensions.get::<FromHub>().is_some() {
         let decided = passed.filter(|passed| passed.is_decided).map(|passed| passed.conversation);
         if let Some(home) = &home
-            && let Err(problem) = is_here(&shared, home, purpose(&parts)).await
+            && let Err(problem) = is_here(&route, home, purpose(&parts)).await
         {
             let mut refused = problem.into_response();
             refused.headers_mut().insert(NOT_HERE, HeaderValue::from_static("1"));
@@ -97,7 +97,7 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
         }
         return match caller {
             Some(Caller(principal)) if decided.is_none() && home::is_door(parts.uri.path()) => {
-                let served = at_door(&shared, (Asker::Hub, &principal), (parts, body), next).await;
+                let served = at_door(&route, (Asker::Hub, &principal), (parts, body), next).await;
                 served.unwrap_or_else(Problem::into_response)
             }
             _ => asked::of_hub(decided, next.run(Request::from_parts(parts, body))).await,
@@ -109,23 +109,23 @@ pub(crate) async fn pass_on(State(shared): State<Arc<Shared>>, request: Request,
     let uri = parts.uri.clone();
     let (parts, body) = match home {
         None => (parts, body),
-        Some(home) => match to_owner(&shared, &home, &principal, (parts, body)).await {
+        Some(home) => match to_owner(&route, &home, &principal, (parts, body)).await {
             Ok(PassOutcome::There(response)) => return response,
             Ok(PassOutcome::Here(parts, body)) => (*parts, body),
-            Err(problem) => return proxy::told(&shared, &uri, problem).into_response(),
+            Err(problem) => return proxy::told(&route.proxy, &uri, problem).into_response(),
         },
     };
     if !home::is_door(uri.path()) {
         return next.run(Request::from_parts(parts, body)).await;
     }
-    let served = at_door(&shared, (Asker::Client, &principal), (parts, body), next).await;
+    let served = at_door(&route, (Asker::Client, &principal), (parts, body), next).await;
     served.unwrap_or_else(Problem::into_response)
 }
 
 /// Serves a request at a door here, unless its body shows that it is for a conversation of another hub: then it is passed on
 /// as a whole. Nothing was done for it then.
 async fn at_door(
-    shared: &Arc<Shared>,
+    route: &OwnerRoute,
     (asker, principal): (Asker, &Principal),
     (parts, body): (Parts, Body),
     next: Next,
@@ -154,7 +154,7 @@ async fn at_door(
     let whole = std::mem::take(&mut *kept.lock());
     // It can be sent again if it is small.
     again.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(whole.len()));
-    match to_owner(shared, &conversation, principal, (again, Body::from(whole))).await? {
+    match to_owner(route, &conversation, principal, (again, Body::from(whole))).await? {
         PassOutcome::There(response) => {
             if let Some(learn) = decided
                 && let Some((conversation, run)) = begun(&response)
@@ -180,12 +180,8 @@ fn begun(response: &Response) -> Option<(ConversationId, RunId)> {
 }
 
 /// Fails with `elsewhere` if this hub does not have `conversation`: the other hub looks again who has it.
-async fn is_here(
-    shared: &Arc<Shared>,
-    conversation: &ConversationId,
-    purpose: Purpose,
-) -> Result<(), Problem> {
-    match owner_now(shared, conversation, purpose).await? {
+async fn is_here(route: &OwnerRoute, conversation: &ConversationId, purpose: Purpose) -> Result<(), Problem> {
+    match owner_now(&route.ownership, conversation, purpose).await? {
         Owner::Here => Ok(()),
         Owner::Elsewhere(_) => {
             Err(Problem::new(ErrorCode::Elsewhere, "this hub does not have the conversation"))
@@ -230,14 +226,14 @@ impl Outgoing {
 /// `elsewhere` (503) if no owner was reached within [`PATIENCE`], if the hub drains, or if it is not known
 /// whether the request was carried out. Dropping the future drops the connection.
 pub(super) async fn to_owner(
-    shared: &Arc<Shared>,
+    route: &OwnerRoute,
     conversation: &ConversationId,
     principal: &Principal,
     (mut parts, body): (Parts, Body),
 ) -> Result<PassOutcome, Problem> {
     let purpose = purpose(&parts);
-    let Some(peers) = &shared.peers else { return Ok(PassOutcome::Here(Box::new(parts), body)) };
-    let mut address = match owner(shared, conversation, purpose).await? {
+    let Some(peers) = &route.ownership.peers else { return Ok(PassOutcome::Here(Box::new(parts), body)) };
+    let mut address = match owner(&route.ownership, conversation, purpose).await? {
         Owner::Here => return Ok(PassOutcome::Here(Box::new(parts), body)),
         Owner::Elsewhere(address) => address,
     };
@@ -252,17 +248,19 @@ pub(super) async fn to_owner(
     let is_repeatable = is_move || matches!(parts.method, Method::GET | Method::HEAD);
     let look_every = if is_move { PATIENCE } else { LOOK_EVERY };
     let deadline = Instant::now() + if is_move { 3 * PATIENCE } else { PATIENCE };
-    let token = token(shared, &parts);
+    let token = token(route, &parts);
     loop {
         let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
         let request = peers.request(&address, &parts, body, (Some(conversation), principal, token))?;
         let answer = async {
             match &socket {
-                Some(socket) => proxy::open_there(shared, &address, request, (socket.clone(), &parts)).await,
+                Some(socket) => {
+                    proxy::open_there(&route.proxy, &address, request, (socket.clone(), &parts)).await
+                }
                 None => peers.send(&address, request).await,
             }
         };
-        let moved = moved(shared, conversation, &address, look_every);
+        let moved = moved(route, conversation, &address, look_every);
         // Cancelling the request ends its connection; whether it was carried out is not known then.
         let answer = tokio::select! {
             answer = answer => answer?,
@@ -281,11 +279,11 @@ pub(super) async fn to_owner(
             Err(why) => why,
         };
         peers.forget(conversation);
-        if Instant::now() >= deadline || shared.is_draining() {
+        if Instant::now() >= deadline || route.ownership.drain.is_cancelled() {
             return Err(unreachable(&why));
         }
         tokio::time::sleep(AGAIN).await;
-        address = match owner(shared, conversation, purpose).await? {
+        address = match owner(&route.ownership, conversation, purpose).await? {
             Owner::Here => {
                 let body = outgoing.next().ok_or_else(|| unreachable("its body was sent already"))?;
                 socket.map(|socket| parts.extensions.insert(socket));
@@ -298,24 +296,19 @@ pub(super) async fn to_owner(
 
 /// The token of a call through the proxy that only some upstreams are for, or that stood in the place of a key: the hub
 /// that has the conversation calls the upstream, so it decides. `None` for other requests.
-fn token(shared: &Shared, parts: &Parts) -> Option<PassedToken> {
+fn token(route: &OwnerRoute, parts: &Parts) -> Option<PassedToken> {
     let admission =
         parts.extensions.get::<Admission>().filter(|_| parts.uri.path().starts_with("/proxy/"))?;
-    let record = shared.gate.record(admission)?;
+    let record = route.gate.record(admission)?;
     let in_place = parts.extensions.get::<KeyPlace>().is_some();
     (in_place || !record.upstreams.is_empty()).then_some(PassedToken { hash: record.hash, in_place })
 }
 
 /// Ready when the hub at `address` does not have `conversation` any more. A hub that is paused accepts requests and answers none.
-async fn moved(
-    shared: &Arc<Shared>,
-    conversation: &ConversationId,
-    address: &Arc<str>,
-    look_every: Duration,
-) {
+async fn moved(route: &OwnerRoute, conversation: &ConversationId, address: &Arc<str>, look_every: Duration) {
     loop {
         tokio::time::sleep(look_every).await;
-        match owner_now(shared, conversation, Purpose::Find).await {
+        match owner_now(&route.ownership, conversation, Purpose::Find).await {
             Ok(Owner::Elsewhere(now)) if now == *address => {}
             // The database is away: that says nothing of the other hub.
             Err(_) => {}

@@ -95,7 +95,7 @@ impl Reader {
         wanted: StreamedRuns,
         ends_with_run: bool,
     ) -> Self {
-        let ping = viewer.shared.config.ping(encoding, None);
+        let ping = viewer.reading.config.ping(encoding, None);
         Self {
             viewer,
             encoder,
@@ -210,10 +210,10 @@ impl Reader {
     /// point.
     async fn replay(&mut self, until: Seq, told: &mut Vec<u8>) {
         let mut after = 0;
-        let (shared, conversation) = (Arc::clone(&self.viewer.shared), Arc::clone(&self.viewer.conversation));
+        let (reading, conversation) = (self.viewer.reading.clone(), Arc::clone(&self.viewer.conversation));
         while after < until {
-            let _turn = shared.work.turn(Task::Piece).await;
-            let Ok(page) = shared.hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
+            let _turn = reading.work.turn(Task::Piece).await;
+            let Ok(page) = reading.hub.read(&conversation, after, EVENTS_AT_ONCE).await else { break };
             let Some(last) = page.envelopes.last() else { break };
             after = last.seq;
             for envelope in self.told(page.envelopes).iter().filter(|envelope| envelope.seq <= until) {
@@ -227,7 +227,7 @@ impl Reader {
 
     /// The next piece of the stream; `None` at its end. May be cancelled between two pieces.
     pub(in crate::http) async fn piece(&mut self) -> Option<Bytes> {
-        let shared = Arc::clone(&self.viewer.shared);
+        let reading = self.viewer.reading.clone();
         let conversation = Arc::clone(&self.viewer.conversation);
         loop {
             let mut appended = std::pin::pin!(conversation.appended());
@@ -261,7 +261,7 @@ impl Reader {
                         return Some(Bytes::from(heartbeat.into_owned()));
                     }
                 }
-                () = shared.drain.cancelled() => {
+                () = reading.drain.cancelled() => {
                     // A mere watcher notices by the missing end that it was cut off.
                     self.answering.as_ref()?;
                     self.fail("shutting_down", HUB_STOPS, &mut out);
@@ -314,9 +314,9 @@ impl Reader {
     /// nothing can replace the missing events.
     async fn read_back(&mut self, out: &mut Vec<u8>) {
         let cursor = self.cursor.unwrap_or_default();
-        let shared = Arc::clone(&self.viewer.shared);
-        let _turn = shared.work.turn(Task::Piece).await;
-        match shared.hub.read(&self.viewer.conversation, cursor.seq, EVENTS_AT_ONCE).await {
+        let reading = self.viewer.reading.clone();
+        let _turn = reading.work.turn(Task::Piece).await;
+        match reading.hub.read(&self.viewer.conversation, cursor.seq, EVENTS_AT_ONCE).await {
             Ok(page) if !page.envelopes.is_empty() => {
                 let seq = page.envelopes.last().map_or(cursor.seq, |envelope| envelope.seq);
                 self.cursor = Some(Cursor { seq, ..cursor });
@@ -437,7 +437,7 @@ impl Reader {
 
     /// Passes an event to the encoder, with its whole result, and numbers the items if they get ids.
     fn tell(&mut self, envelope: &Envelope, out: &mut Vec<u8>) {
-        let envelope = self.viewer.shared.hub.made_whole(&self.viewer.conversation, envelope);
+        let envelope = self.viewer.reading.hub.made_whole(&self.viewer.conversation, envelope);
         let Some((seq, told)) = self.places.filter(|_| envelope.seq > 0) else {
             return self.encoder.event(&envelope, out);
         };

@@ -16,7 +16,7 @@ use model::event::{Cost, Kind, Usage};
 use model::price;
 
 use crate::access::OpenCall;
-use crate::state::Shared;
+use crate::proxy::Proxy;
 
 /// Bytes of text that are estimated as one token.
 const BYTES_OF_TEXT: u64 = 4;
@@ -28,7 +28,7 @@ const BYTES_OF_STREAM: u64 = 256;
 /// free because its recording broke off.
 #[derive(Debug)]
 pub(in crate::proxy) struct Meter {
-    shared: Arc<Shared>,
+    proxy: Arc<Proxy>,
     open: OpenCall,
     /// The model, as the answer names it, or else the request.
     model: Option<CompactString>,
@@ -44,9 +44,9 @@ pub(in crate::proxy) struct Meter {
 
 impl Meter {
     /// A meter of a call that begins.
-    pub(super) fn new(shared: &Arc<Shared>, open: OpenCall) -> Self {
+    pub(super) fn new(proxy: &Arc<Proxy>, open: OpenCall) -> Self {
         Self {
-            shared: Arc::clone(shared),
+            proxy: Arc::clone(proxy),
             open,
             model: None,
             asked_bytes: 0,
@@ -100,7 +100,7 @@ impl Meter {
     /// What the call costs, in the currency of its budget, and whether that is an estimate.
     fn cost(&self) -> (Cost, bool) {
         let currency = self.open.budget().limit.currency();
-        let prices = &self.shared.config.prices;
+        let prices = &self.proxy.prices;
         let of_model = self.model.as_deref().and_then(|model| prices.of(model));
         let price = of_model.filter(|price| price.currency == currency).or_else(|| prices.dearest(currency));
         let priced = |usage: &Usage| price.map_or(Cost::new(0, currency), |price| price.of(usage));
@@ -136,7 +136,7 @@ impl Drop for Meter {
             return;
         }
         let charged = self.cost();
-        if let Some(ledger) = self.shared.gate.ledger() {
+        if let Some(ledger) = self.proxy.gate.ledger() {
             ledger.charge(&self.open, charged);
         }
     }

@@ -25,14 +25,14 @@ use std::sync::Arc;
 use model::limits::{PROXY_SOCKET_ANSWERS_MAX, PROXY_SOCKET_ITEMS_MAX};
 use serde_json::{Map, Value, json};
 
+use crate::proxy::Proxy;
 use crate::proxy::record::{self, Facts, Started};
 use crate::proxy::tape::{End, Head, RequestState};
-use crate::state::Shared;
 
 /// The calls that one `WebSocket` carries. Owned by its recorder.
 #[derive(Debug)]
 pub(super) struct Talk {
-    shared: Arc<Shared>,
+    proxy: Arc<Proxy>,
     facts: Facts,
     /// The model that the address names, for APIs whose requests name none.
     model: Option<String>,
@@ -56,9 +56,9 @@ struct Call {
 
 impl Talk {
     /// Begins with a connection that has carried nothing.
-    pub(super) fn new(shared: &Arc<Shared>, facts: Facts, model: Option<String>) -> Self {
+    pub(super) fn new(proxy: &Arc<Proxy>, facts: Facts, model: Option<String>) -> Self {
         Self {
-            shared: Arc::clone(shared),
+            proxy: Arc::clone(proxy),
             facts,
             model,
             calls: VecDeque::new(),
@@ -202,7 +202,7 @@ impl Talk {
         if self.calls.len() >= PROXY_SOCKET_ANSWERS_MAX {
             return;
         }
-        let started = record::start(&self.shared, self.facts.clone(), None);
+        let started = record::start(&self.proxy, self.facts.clone(), None);
         let tape = started.recorded.tape();
         tape.ask(request);
         tape.asked(RequestState::Whole);

@@ -11,7 +11,8 @@ use tokio::net::TcpStream;
 use tokio::time::{interval, timeout};
 
 use super::{LIMIT, Socket, TestHub};
-use crate::config::{Config, LogChoice};
+use crate::config::Config;
+use crate::log_choice::LogChoice;
 use crate::retention::Retain;
 
 /// Waits until the list has this conversation alone.

@@ -28,7 +28,7 @@ use super::{agent_of, in_one_piece, object};
 use crate::http::compat::answer::{DoorRequest, answer};
 use crate::http::compat::{CallResult, Thread, TurnRequest, caller, of_header, of_thread, read, sampling};
 use crate::http::hubs::asked;
-use crate::http::params::Path;
+use crate::inbound::params::Path;
 use crate::state::Shared;
 use agents::{Refusal, Spoken, Terms};
 

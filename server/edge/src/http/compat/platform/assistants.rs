@@ -14,9 +14,10 @@ use sha2::{Digest as _, Sha256};
 use super::DoorName;
 use super::fault::Fault;
 use super::wire::body;
+use crate::config::Config;
 use crate::http::compat::behind;
-use crate::http::params::Path;
-use crate::state::Shared;
+use crate::inbound::params::Path;
+use ::agents::Agents;
 
 /// Most assistants in one answer; a request may ask for less.
 const LISTED_MAX: usize = 1_000;
@@ -36,15 +37,19 @@ pub(super) async fn info() -> Json<Value> {
 /// The agent that `name` means, by its name or its assistant's id; otherwise the one that is set for the
 /// door. Below `/compat/bernard` any agent will do, since Bernard's page names a graph of its own. Fails with
 /// 404, and lists the agents, if there is none.
-pub(super) fn agent(shared: &Shared, DoorName(door): DoorName, name: &str) -> Result<CompactString, Fault> {
-    let meant = shared.agents.names().find(|agent| *agent == name || id_of(agent) == name);
+pub(super) fn agent(
+    (agents, config): (&Agents, &Config),
+    DoorName(door): DoorName,
+    name: &str,
+) -> Result<CompactString, Fault> {
+    let meant = agents.names().find(|agent| *agent == name || id_of(agent) == name);
     if let Some(agent) = meant {
         return Ok(agent.into());
     }
-    if door == "bernard" || shared.config.compat.get(door).is_some_and(|set| set.agent.is_some()) {
-        return Ok(behind(shared, door, Some(name))?);
+    if door == "bernard" || config.compat.get(door).is_some_and(|set| set.agent.is_some()) {
+        return Ok(behind((agents, config), door, Some(name))?);
     }
-    let names: Vec<_> = shared.agents.names().collect();
+    let names: Vec<_> = agents.names().collect();
     let there_are = match names.as_slice() {
         [] => String::from("no agent is set: they are tables [agents.NAME] of the hub's settings"),
         names => format!("there are {}; `[compat] langgraph` names one for all others", names.join(", ")),
@@ -86,40 +91,41 @@ fn told(agent: &str) -> Value {
 
 /// The assistants that fit the filter in `body`: `graph_id` is compared as a whole, `name` may be a part of
 /// the name. Other filters are ignored.
-fn found(shared: &Shared, body: &Value) -> Vec<Value> {
+fn found(agents: &Agents, body: &Value) -> Vec<Value> {
     let graph = body.get("graph_id").and_then(Value::as_str);
     let name = body.get("name").and_then(Value::as_str);
     let wanted = |agent: &&str| {
         graph.is_none_or(|graph| graph == *agent) && name.is_none_or(|name| agent.contains(name))
     };
-    shared.agents.names().filter(wanted).map(told).collect()
+    agents.names().filter(wanted).map(told).collect()
 }
 
 /// `POST /assistants/search` with `graph_id`, `name`, `limit` and `offset`: the assistants that fit, at most
 /// [`LISTED_MAX`], as a list. An empty body lists all.
-pub(super) async fn search(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
+pub(super) async fn search(State(agents): State<Arc<Agents>>, said: Bytes) -> Result<Json<Value>, Fault> {
     let body = body(&said)?;
     let number = |name: &str| body.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok());
     let limit = number("limit").unwrap_or(LISTED_MAX).min(LISTED_MAX);
-    let found = found(&shared, &body);
+    let found = found(&agents, &body);
     Ok(Json(found.into_iter().skip(number("offset").unwrap_or(0)).take(limit).collect()))
 }
 
 /// `POST /assistants/count` with `graph_id` and `name`: how many fit, as a number.
-pub(super) async fn count(State(shared): State<Arc<Shared>>, said: Bytes) -> Result<Json<Value>, Fault> {
-    Ok(Json(found(&shared, &body(&said)?).len().into()))
+pub(super) async fn count(State(agents): State<Arc<Agents>>, said: Bytes) -> Result<Json<Value>, Fault> {
+    Ok(Json(found(&agents, &body(&said)?).len().into()))
 }
 
 /// `POST /assistants`: answers with the existing assistant if the body says `if_exists: "do_nothing"`,
 /// otherwise 409, because agents are made in the hub's settings. 404 if no agent has that graph.
 pub(super) async fn create(
-    State(shared): State<Arc<Shared>>,
+    State(agents): State<Arc<Agents>>,
+    State(config): State<Arc<Config>>,
     Extension(door): Extension<DoorName>,
     said: Bytes,
 ) -> Result<Response, Fault> {
     let body = body(&said)?;
     let graph = body.get("graph_id").and_then(Value::as_str).unwrap_or_default();
-    let agent = agent(&shared, door, graph)?;
+    let agent = agent((&agents, &config), door, graph)?;
     if body.get("if_exists").and_then(Value::as_str) == Some("do_nothing") {
         return Ok(Json(told(&agent)).into_response());
     }
@@ -131,21 +137,23 @@ pub(super) async fn create(
 
 /// `GET /assistants/{assistant}`: one assistant.
 pub(super) async fn get(
-    State(shared): State<Arc<Shared>>,
+    State(agents): State<Arc<Agents>>,
+    State(config): State<Arc<Config>>,
     Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
-    Ok(Json(told(&agent(&shared, door, &name)?)))
+    Ok(Json(told(&agent((&agents, &config), door, &name)?)))
 }
 
 /// `GET /assistants/{assistant}/graph`: the graph with two nodes, `model` and `tools`, as which its runs are
 /// told. Which tools an agent has is not shown.
 pub(super) async fn graph(
-    State(shared): State<Arc<Shared>>,
+    State(agents): State<Arc<Agents>>,
+    State(config): State<Arc<Config>>,
     Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
-    agent(&shared, door, &name)?;
+    agent((&agents, &config), door, &name)?;
     let schema = |id: &str| json!({"id": id, "type": "schema", "data": id});
     let node = |id: &str| json!({"id": id, "type": "runnable", "data": {"id": ["fanlight", id], "name": id}});
     let nodes = json!([schema("__start__"), node("model"), node("tools"), schema("__end__")]);
@@ -158,11 +166,12 @@ pub(super) async fn graph(
 /// `GET /assistants/{assistant}/schemas`: JSON Schemas of a state with `messages`, and of settings without
 /// any field.
 pub(super) async fn schemas(
-    State(shared): State<Arc<Shared>>,
+    State(agents): State<Arc<Agents>>,
+    State(config): State<Arc<Config>>,
     Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
-    let agent = agent(&shared, door, &name)?;
+    let agent = agent((&agents, &config), door, &name)?;
     let messages = json!({"type": "array", "items": {"type": "object"}});
     let state = json!({"type": "object", "title": "State", "properties": {"messages": messages}});
     let nothing = json!({"type": "object", "properties": {}});
@@ -172,19 +181,21 @@ pub(super) async fn schemas(
 
 /// `GET /assistants/{assistant}/subgraphs`: none, an empty object. 404 if the assistant is unknown.
 pub(super) async fn subgraphs(
-    State(shared): State<Arc<Shared>>,
+    State(agents): State<Arc<Agents>>,
+    State(config): State<Arc<Config>>,
     Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
-    agent(&shared, door, &name)?;
+    agent((&agents, &config), door, &name)?;
     Ok(Json(json!({})))
 }
 
 /// `POST /assistants/{assistant}/versions`: the only version.
 pub(super) async fn versions(
-    State(shared): State<Arc<Shared>>,
+    State(agents): State<Arc<Agents>>,
+    State(config): State<Arc<Config>>,
     Extension(door): Extension<DoorName>,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Fault> {
-    Ok(Json(json!([told(&agent(&shared, door, &name)?)])))
+    Ok(Json(json!([told(&agent((&agents, &config), door, &name)?)])))
 }

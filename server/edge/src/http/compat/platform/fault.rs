@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use event_log::LogError;
 use serde_json::json;
 
-use crate::http::problem::Problem;
+use crate::inbound::problem::Problem;
 use agents::Refusal;
 use agents::StartError;
 use hub::{OpenError, PublishError};

@@ -25,12 +25,13 @@ use super::states::{Branch, Thread, waiting};
 use super::told::{RunStreamOptions, locate, settled, stream_of, told, values};
 use super::wire::{RunRequest, body, modes};
 use super::{DoorName, threads};
+use crate::http::Reading;
 use crate::http::compat::answer::with_left_out;
 use crate::http::compat::begin::seq_before;
 use crate::http::compat::{Begun, of_thread};
 use crate::http::conversations::HttpViewer;
-use crate::http::params::{Path, Query};
 use crate::http::stream::reader::StartAt;
+use crate::inbound::params::{Path, Query};
 use crate::state::Shared;
 use agents::RunAddress;
 use agents::Started;
@@ -58,7 +59,7 @@ async fn begin(
     said: &[u8],
 ) -> Result<(Begun, RunStreamOptions), Fault> {
     let mut ask = RunRequest::of(&body(said)?)?;
-    let agent = agent(shared, door, &ask.assistant)?;
+    let agent = agent((&shared.agents, &shared.config), door, &ask.assistant)?;
     let thread = of_thread(name.unwrap_or(&fresh_uuid()));
     if name.is_some() && !ask.makes_thread && !threads::is_known(shared, &thread)? {
         return Err(Fault::unknown(format!("Thread {:?} not found", thread.as_str())));
@@ -355,7 +356,7 @@ async fn join_at(
     let place = RunAddress { conversation: branch.conversation.id().clone(), run };
     let started = Started { place, after: Position { epoch: branch.conversation.epoch().clone(), seq } };
     let conversation = blocking(|| shared.hub.enter(branch.conversation.id()))?;
-    let viewer = HttpViewer::new(shared, conversation);
+    let viewer = HttpViewer::new(&Reading::of(shared), conversation);
     told(shared, viewer, &started, from, wanted).await
 }
 

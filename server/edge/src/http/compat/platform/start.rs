@@ -10,7 +10,6 @@ use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::view::TopItem;
 use model::{ConversationId, RunId, ToolCallId, View};
-use tokio::sync::MutexGuard;
 
 use super::assistants::uuid;
 use super::fault::Fault;
@@ -22,6 +21,7 @@ use crate::http::compat::begin::{begun, go_on, seq_before};
 use crate::http::compat::{Begun, fresh, sampling};
 use crate::http::hubs;
 use crate::state::Shared;
+use crate::threads::{BeginTurn, RunBeginner};
 use agents::Refusal;
 use agents::RunAddress;
 use agents::{Spoken, Started, Terms, Turn};
@@ -32,7 +32,7 @@ use hub::Conversation;
 /// The place where a run begins, and what of the request is new there. Made by [`find`]; whoever has it
 /// begins the run or appends the messages, and then drops it, which lets others begin.
 #[derive(Debug)]
-pub(super) struct Found<'a> {
+pub(super) struct Found {
     /// The conversation: that of the thread, or a fork.
     pub(super) into: ConversationId,
     /// The messages that the conversation does not have.
@@ -40,8 +40,8 @@ pub(super) struct Found<'a> {
     /// Whether the last message or run there is still unanswered, so that a run may begin without new
     /// messages.
     is_open: bool,
-    /// While this is held, no other run begins.
-    pub(super) turn: MutexGuard<'a, ()>,
+    /// While this is held, no other run begins in the thread.
+    pub(super) turn: BeginTurn,
 }
 
 /// A random UUID of version 4.
@@ -70,7 +70,7 @@ pub(super) async fn start(
     if let Some(resume) = &ask.resume {
         return resumed(shared, thread, resume).await;
     }
-    let left_out = sampling::left_out(shared, &agent, &ask.sampling)?;
+    let left_out = sampling::left_out(&shared.agents, &agent, &ask.sampling)?;
     let found = find(shared, thread, ask.checkpoint.as_deref(), ask.messages, ask.strategy).await?;
     if found.messages.is_empty() && !found.is_open {
         return Err(Fault::wrong("input: nothing is said, and everything before was answered"));
@@ -98,19 +98,20 @@ fn taken(shared: &Arc<Shared>, started: Started, has_waited: bool) -> Result<Beg
 
 /// Finds the conversation for `messages`: after the checkpoint, or at the end of the thread. A run that is
 /// going on there is dealt with first, as `strategy` says, and then the search begins again, since the thread
-/// has changed. The lock on beginning runs is released while it waits, so a slow run keeps nobody else from
-/// beginning.
-pub(super) async fn find<'a>(
-    shared: &'a Arc<Shared>,
+/// has changed. The turn to begin is given back while it waits, so a slow run keeps nobody else from
+/// beginning there.
+pub(super) async fn find(
+    shared: &Arc<Shared>,
     id: &ConversationId,
     checkpoint: Option<&str>,
     messages: Vec<Spoken>,
     strategy: Strategy,
-) -> Result<Found<'a>, Fault> {
+) -> Result<Found, Fault> {
     let mut from = checkpoint.map(str::to_owned);
     loop {
         shared.threads.remembered(&shared.hub, shared.peers.as_ref().map(|_| id)).await;
-        let turn = shared.threads.one().await;
+        let mut turn = shared.threads.begins(&RunBeginner::Named(id.clone())).await;
+        shared.threads.begins_in(&mut turn, &shared.threads.current(id)).await;
         let thread = Thread::read(shared, id).await?;
         let head = thread.head();
         if let Some((head, run)) = head.and_then(|head| Some((head, going(shared, head)?))) {
@@ -243,7 +244,14 @@ async fn place_after(shared: &Shared, branch: &Branch, count: usize) -> Result<C
     if at == 0 {
         return Ok(fresh(branch.conversation.id().as_str())?);
     }
-    Ok(fork(shared, &branch.conversation, ForkPlace { at: Some(at), ..ForkPlace::default() }, None).await?)
+    Ok(fork(
+        &shared.fanout,
+        &shared.work,
+        &branch.conversation,
+        ForkPlace { at: Some(at), ..ForkPlace::default() },
+        None,
+    )
+    .await?)
 }
 
 /// Passes the answers of a request on to the calls of the newest running run that wait. Fails with 409 if

@@ -30,7 +30,7 @@ use super::fault::Fault;
 use super::start;
 use super::wire::{Strategy, body, checkpoint, hear_input};
 use crate::http::compat::of_thread;
-use crate::http::params::{Path, Query};
+use crate::inbound::params::{Path, Query};
 use crate::state::Shared;
 use crate::work::Task;
 use agents::RunAddress;

@@ -20,7 +20,7 @@ use super::wire::{body, metadata};
 use crate::fork::{ForkPlace, fork};
 use crate::http::compat::of_thread;
 use crate::http::hubs::asked;
-use crate::http::params::Path;
+use crate::inbound::params::Path;
 use crate::state::Shared;
 use crate::threads::Row;
 
@@ -103,7 +103,7 @@ pub(super) async fn create(State(shared): State<Arc<Shared>>, said: Bytes) -> Re
     let body = body(&said)?;
     let given = body.get("thread_id").and_then(Value::as_str).filter(|id| !id.is_empty());
     let id = of_thread(given.unwrap_or(&fresh_uuid()));
-    asked::at_home(&shared, &id, Purpose::Make).await?;
+    asked::at_home(&shared.ownership, &id, Purpose::Make).await?;
     if is_known(&shared, &id)? && body.get("if_exists").and_then(Value::as_str) != Some("do_nothing") {
         return Err(Fault::new(StatusCode::CONFLICT, format!("Thread {:?} is there already", id.as_str())));
     }
@@ -171,10 +171,11 @@ pub(super) async fn copy(
     let thread = Thread::read(&shared, &of_thread(&name)).await?;
     let known = shared.threads.rows.get(&thread.id);
     let into = of_thread(&fresh_uuid());
-    asked::at_home(&shared, &into, Purpose::Make).await?;
+    asked::at_home(&shared.ownership, &into, Purpose::Make).await?;
     match thread.head() {
         Some(head) => {
-            fork(&shared, &head.conversation, ForkPlace::default(), Some(into.clone())).await?;
+            fork(&shared.fanout, &shared.work, &head.conversation, ForkPlace::default(), Some(into.clone()))
+                .await?;
         }
         None if known.is_none() => return Err(Fault::unknown(format!("Thread {name:?} not found"))),
         None => {}

@@ -19,7 +19,7 @@ use model::code::ErrorCode;
 
 use super::passed::FromUpstream;
 use super::problem::Problem;
-use crate::state::Shared;
+use crate::config::Config;
 
 /// The page's policy: it may run its own scripts and talk to this hub. [`policy`] adds the two documents that
 /// it may frame.
@@ -45,10 +45,10 @@ const EXPOSED: &str = "content-location, fanlight-conversation, fanlight-run, fa
 /// The middleware: passes a request on or refuses it, and adds the security headers to the answer, unless it
 /// comes from an upstream.
 /// A refusal is 403 `forbidden_origin`. It runs before access control: it protects hubs that have none.
-pub(crate) async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let guest = guest(&shared.config.origins, &request);
+pub(crate) async fn guard(State(config): State<Arc<Config>>, request: Request, next: Next) -> Response {
+    let guest = guest(&config.origins, &request);
     let host = request.headers().get(header::HOST).cloned();
-    let mut response = match check(&shared.config.hosts, guest.is_some(), &request) {
+    let mut response = match check(&config.hosts, guest.is_some(), &request) {
         Ok(()) if guest.is_some() && asks_beforehand(&request) => StatusCode::NO_CONTENT.into_response(),
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),

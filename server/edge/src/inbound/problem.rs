@@ -22,8 +22,6 @@ use model::ids::ConversationIdError;
 use agents::Refusal;
 use hub::{OpenError, PublishError};
 
-use super::help;
-
 /// A failure, with a code that says what the client may do about it. Handlers return it as their error; it
 /// becomes the answer.
 #[derive(Debug, Serialize)]
@@ -122,11 +120,21 @@ impl Vendor {
     }
 }
 
+/// Where the built-in help explains a code: a path of the hub.
+pub(crate) fn about(code: ErrorCode) -> String {
+    format!("/help/protocol#{}", code_anchor(code.as_str()))
+}
+
+/// The anchor of the line that explains an error code.
+pub(crate) fn code_anchor(code: &str) -> String {
+    format!("code-{code}")
+}
+
 impl Problem {
     /// Makes a problem; `detail` says for a person what is wrong and where.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
-            about: help::about(code),
+            about: about(code),
             code,
             status: code.status(),
             title: code.as_str(),

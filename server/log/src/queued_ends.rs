@@ -1,4 +1,4 @@
-//! Tails: where each conversation ends once everything that waits is written, and which conversations have a
+//! Where each conversation ends once everything that waits in the queue is written, and which conversations have a
 //! hole. A hole is a series of events that the queue did not take; no more are taken until a checkpoint
 //! brings the state of the conversation.
 
@@ -8,7 +8,7 @@ use model::{ConversationId, Seq};
 
 /// Where a conversation ends once everything that waits is written.
 #[derive(Debug, Clone)]
-pub(crate) struct Tail {
+pub(crate) struct QueuedEnd {
     /// The newest seq of the conversation.
     pub(crate) head: Seq,
     /// The last operation that concerns it.
@@ -27,8 +27,8 @@ struct Hole {
     heals: bool,
 }
 
-impl Tail {
-    /// The tail of a conversation without a hole.
+impl QueuedEnd {
+    /// The end of a conversation without a hole.
     pub(crate) fn at(head: Seq, ticket: u64) -> Self {
         Self { head, ticket, hole: None }
     }
@@ -39,10 +39,10 @@ impl Tail {
     }
 }
 
-/// The tails of all conversations that were written in this life. Part of the queue, under its lock.
+/// The ends of all conversations that were written in this life. Part of the queue, under its lock.
 #[derive(Debug, Default)]
-pub(crate) struct Tails {
-    known: HashMap<ConversationId, Tail>,
+pub(crate) struct QueuedEnds {
+    known: HashMap<ConversationId, QueuedEnd>,
     /// How many holes a checkpoint is going to fill.
     healing: u64,
     /// How many appends are missing in those holes.
@@ -52,19 +52,19 @@ pub(crate) struct Tails {
     in_flight: Vec<(u64, ConversationId, u64)>,
 }
 
-impl Tails {
-    /// The tail of the conversation, if it is known.
-    pub(crate) fn get(&self, conversation: &ConversationId) -> Option<&Tail> {
+impl QueuedEnds {
+    /// The end of the conversation, if it is known.
+    pub(crate) fn get(&self, conversation: &ConversationId) -> Option<&QueuedEnd> {
         self.known.get(conversation)
     }
 
-    /// Replaces the tail of the conversation. Returns whether the old one had a hole.
-    pub(crate) fn put(&mut self, conversation: &ConversationId, tail: Tail) -> bool {
+    /// Replaces the end of the conversation. Returns whether the old one had a hole.
+    pub(crate) fn put(&mut self, conversation: &ConversationId, end: QueuedEnd) -> bool {
         self.count_out(conversation);
         if let Some(known) = self.known.get_mut(conversation) {
-            return std::mem::replace(known, tail).is_holed();
+            return std::mem::replace(known, end).is_holed();
         }
-        self.known.insert(conversation.clone(), tail);
+        self.known.insert(conversation.clone(), end);
         false
     }
 
@@ -76,17 +76,17 @@ impl Tails {
 
     /// Makes or widens a hole after `head`, because an append was not taken.
     pub(crate) fn hole(&mut self, conversation: &ConversationId, head: Seq) {
-        let (ticket, known) = self.get(conversation).map_or((0, None), |tail| (tail.ticket, tail.hole));
+        let (ticket, known) = self.get(conversation).map_or((0, None), |end| (end.ticket, end.hole));
         let left_out = known.map_or(0, |hole| hole.left_out).saturating_add(1);
         let hole = Some(Hole { left_out, heals: true });
-        self.put(conversation, Tail { head, ticket, hole });
+        self.put(conversation, QueuedEnd { head, ticket, hole });
         self.healing += 1;
         self.left_out = self.left_out.saturating_add(left_out);
     }
 
     /// Counts an append to a conversation with a hole, which is not taken.
     pub(crate) fn left_out(&mut self, conversation: &ConversationId) {
-        let hole = self.known.get_mut(conversation).and_then(|tail| tail.hole.as_mut());
+        let hole = self.known.get_mut(conversation).and_then(|end| end.hole.as_mut());
         if let Some(hole) = hole {
             hole.left_out = hole.left_out.saturating_add(1);
             self.left_out = self.left_out.saturating_add(u64::from(hole.heals));
@@ -96,7 +96,7 @@ impl Tails {
     /// Notes that no checkpoint will fill the hole of the conversation.
     pub(crate) fn give_up(&mut self, conversation: &ConversationId) {
         self.count_out(conversation);
-        let hole = self.known.get_mut(conversation).and_then(|tail| tail.hole.as_mut());
+        let hole = self.known.get_mut(conversation).and_then(|end| end.hole.as_mut());
         if let Some(hole) = hole {
             hole.heals = false;
         }
@@ -114,7 +114,7 @@ impl Tails {
 
     /// How many appends are missing in the hole of the conversation; 0 if it has none.
     pub(crate) fn missing(&self, conversation: &ConversationId) -> u64 {
-        self.get(conversation).and_then(|tail| tail.hole).map_or(0, |hole| hole.left_out)
+        self.get(conversation).and_then(|end| end.hole).map_or(0, |hole| hole.left_out)
     }
 
     /// How many holes wait for a checkpoint to be written, and how many appends are missing in them.
@@ -125,7 +125,7 @@ impl Tails {
 
     /// The conversations with a hole, ordered by name, and how many appends are missing in each.
     pub(crate) fn holed(&self) -> Vec<(ConversationId, u64)> {
-        let holes = self.known.iter().filter_map(|(id, tail)| Some((id.clone(), tail.hole?.left_out)));
+        let holes = self.known.iter().filter_map(|(id, end)| Some((id.clone(), end.hole?.left_out)));
         let in_flight = self.in_flight.iter().map(|(_, id, left_out)| (id.clone(), *left_out));
         let mut holed: Vec<_> = holes.chain(in_flight).collect();
         holed.sort();
@@ -136,7 +136,7 @@ impl Tails {
     /// is written.
     pub(crate) fn trim(&mut self, max: usize, ticket: u64) {
         if self.known.len() > max {
-            self.known.retain(|_, tail| tail.is_holed() || tail.ticket > ticket);
+            self.known.retain(|_, end| end.is_holed() || end.ticket > ticket);
         }
     }
 
@@ -148,7 +148,7 @@ impl Tails {
 
     /// Subtracts the conversation's hole from the sums.
     fn count_out(&mut self, conversation: &ConversationId) {
-        let hole = self.known.get(conversation).and_then(|tail| tail.hole);
+        let hole = self.known.get(conversation).and_then(|end| end.hole);
         if let Some(hole) = hole.filter(|hole| hole.heals) {
             self.healing = self.healing.saturating_sub(1);
             self.left_out = self.left_out.saturating_sub(hole.left_out);
