@@ -28,9 +28,18 @@ struct SecureHub {
 
 /// A certificate for `localhost`, as the files that the hub reads.
 fn certificate(folder: &Path) -> rcgen::Certificate {
+    certificate_with(folder, |_params| {})
+}
+
+/// A certificate for `localhost`, after `change`, as the files `cert.pem` and `key.pem` in `folder`.
+pub(super) fn certificate_with(
+    folder: &Path,
+    change: impl FnOnce(&mut rcgen::CertificateParams),
+) -> rcgen::Certificate {
     let key = rcgen::KeyPair::generate().unwrap();
-    let names = ["localhost".to_owned()];
-    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    change(&mut params);
+    let certificate = params.self_signed(&key).unwrap();
     std::fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();
     std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
     certificate

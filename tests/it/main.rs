@@ -20,6 +20,7 @@ mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod client; // the library of headless clients
+mod client_tls; // the hub's own commands and sinks over https
 mod cluster; // hubs that share a log
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod consent; // given to what was shown and asked about
