@@ -42,6 +42,7 @@ mod drain; // SIGTERM: everybody is told, the process ends
 mod export;
 mod figures; // conversations as files
 mod forged; // runs in the name of the hub's agents
+mod front_proxies; // nginx and Caddy with the files of the documents
 mod help; // the documents in the binary, and what problems lead to
 mod hostile; // what neighbours may do, and what it costs the others
 mod http2; // over TLS, with every rule of HTTP/1.1
