@@ -62,6 +62,7 @@ mod openapi; // the document of the interface, and that it is true
 mod orphans; // publishers that vanish, and come back
 mod postgres; // a hub whose log is in PostgreSQL
 mod postgres_deleted; // no row has the words of a deleted conversation
+mod postgres_erased; // `fanlight scan` and `erase` on a log in PostgreSQL
 mod presence; // who else is here
 mod proxy; // calls of models pass through, unchanged
 mod proxy_again; // connections that end while a request is on its way
