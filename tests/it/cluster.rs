@@ -37,6 +37,11 @@ impl Cluster {
         cluster
     }
 
+    /// The log of all hubs, as `--log` takes it.
+    pub(super) fn log(&self) -> &str {
+        self.place.url()
+    }
+
     /// The schema in which the log is.
     pub(super) fn schema(&self) -> &str {
         self.place.url().rsplit_once("%3D").expect("a place has a schema of its own").1

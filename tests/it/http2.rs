@@ -1,5 +1,6 @@
 //! HTTP/2 over TLS: the page in one connection, with every rule that holds over HTTP/1.1.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,8 +17,10 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-type Tls = tokio_rustls::client::TlsStream<TcpStream>;
-type Body = http_body_util::combinators::BoxBody<Bytes, std::io::Error>;
+/// A connection over TLS.
+pub(super) type Tls = tokio_rustls::client::TlsStream<TcpStream>;
+/// The body of a request.
+pub(super) type Body = http_body_util::combinators::BoxBody<Bytes, std::io::Error>;
 
 /// A hub that speaks TLS as `localhost`, with access control.
 struct SecureHub {
@@ -28,9 +31,18 @@ struct SecureHub {
 
 /// A certificate for `localhost`, as the files that the hub reads.
 fn certificate(folder: &Path) -> rcgen::Certificate {
+    certificate_with(folder, |_params| {})
+}
+
+/// A certificate for `localhost`, after `change`, as the files `cert.pem` and `key.pem` in `folder`.
+pub(super) fn certificate_with(
+    folder: &Path,
+    change: impl FnOnce(&mut rcgen::CertificateParams),
+) -> rcgen::Certificate {
     let key = rcgen::KeyPair::generate().unwrap();
-    let names = ["localhost".to_owned()];
-    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    change(&mut params);
+    let certificate = params.self_signed(&key).unwrap();
     std::fs::write(folder.join("cert.pem"), certificate.pem()).unwrap();
     std::fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
     certificate
@@ -55,26 +67,13 @@ impl SecureHub {
 
     /// A connection that offers these protocols.
     async fn connect(&self, protocols: &[&str]) -> Tls {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(self.certificate.der().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = rustls::ClientConfig::builder_with_provider(provider);
-        let config = config.with_safe_default_protocol_versions().unwrap();
-        let mut config = config.with_root_certificates(roots).with_no_client_auth();
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let stream = TcpStream::connect(self.hub.address()).await.unwrap();
-        let connector = TlsConnector::from(Arc::new(config));
-        within("TLS", connector.connect("localhost".try_into().unwrap(), stream)).await.unwrap()
+        tls_to(self.hub.address(), "localhost", &self.certificate, protocols).await
     }
 
     /// A client with one connection over HTTP/2.
     async fn client(&self) -> Client {
         let tls = self.connect(&["h2", "http/1.1"]).await;
-        assert_eq!(tls.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-        let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(tls)).await.unwrap();
-        // Ends with the client.
-        tokio::spawn(connection);
-        Client { sender, origin: format!("https://localhost:{}", self.hub.address().port()) }
+        Client::over(tls, format!("https://localhost:{}", self.hub.address().port())).await
     }
 
     /// A token that the hub knows.
@@ -89,18 +88,46 @@ impl SecureHub {
     }
 }
 
+/// A connection to what listens at `address` as `name`, with the protocols that it offers.
+pub(super) async fn tls_to(
+    address: SocketAddr,
+    name: &'static str,
+    certificate: &rcgen::Certificate,
+    protocols: &[&str],
+) -> Tls {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(certificate.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let connector = TlsConnector::from(Arc::new(config));
+    within("TLS", connector.connect(name.try_into().unwrap(), stream)).await.unwrap()
+}
+
 /// Requests over one connection.
-struct Client {
-    sender: SendRequest<Body>,
-    origin: String,
+pub(super) struct Client {
+    pub(super) sender: SendRequest<Body>,
+    pub(super) origin: String,
 }
 
 impl Client {
-    fn request(&self, method: &str, path: &str) -> http::request::Builder {
+    /// A client of what is at `origin`, over a connection on which HTTP/2 was chosen.
+    pub(super) async fn over(tls: Tls, origin: String) -> Self {
+        assert_eq!(tls.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(tls)).await.unwrap();
+        // Ends with the client.
+        tokio::spawn(connection);
+        Self { sender, origin }
+    }
+
+    pub(super) fn request(&self, method: &str, path: &str) -> http::request::Builder {
         Request::builder().method(method).uri(format!("{}{path}", self.origin))
     }
 
-    async fn send(&self, request: http::request::Builder, body: &str) -> Response<Incoming> {
+    pub(super) async fn send(&self, request: http::request::Builder, body: &str) -> Response<Incoming> {
         let body = Full::new(Bytes::from(body.to_owned())).map_err(|never| match never {}).boxed();
         let sent = self.sender.clone().send_request(request.body(body).unwrap());
         let answer = within("an answer over HTTP/2", sent).await.unwrap();
@@ -108,14 +135,14 @@ impl Client {
         answer
     }
 
-    async fn get(&self, path: &str, token: &str) -> Response<Incoming> {
+    pub(super) async fn get(&self, path: &str, token: &str) -> Response<Incoming> {
         let request = self.request("GET", path).header("authorization", format!("Bearer {token}"));
         self.send(request, "").await
     }
 }
 
 /// Status and code of a refusal.
-async fn refusal(answer: Response<Incoming>) -> (u16, String) {
+pub(super) async fn refusal(answer: Response<Incoming>) -> (u16, String) {
     let status = answer.status().as_u16();
     let body = within("a body", answer.into_body().collect()).await.unwrap().to_bytes();
     let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
@@ -123,7 +150,7 @@ async fn refusal(answer: Response<Incoming>) -> (u16, String) {
 }
 
 /// The events of a stream until one contains `text`.
-async fn read_until(events: &mut Incoming, text: &str) -> String {
+pub(super) async fn read_until(events: &mut Incoming, text: &str) -> String {
     let mut said = String::new();
     while !said.contains(text) {
         let frame =

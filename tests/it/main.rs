@@ -20,6 +20,7 @@ mod attacks; // what somebody tries who may not
 mod bad_input; // wrong dialects, broken JSON, frames over the limit, bodies that stop
 mod bounded; // endless input
 mod client; // the library of headless clients
+mod client_tls; // the hub's own commands and sinks over https
 mod cluster; // hubs that share a log
 mod commands; // the other commands as processes: pipes, exit codes, a hub that is down
 mod consent; // given to what was shown and asked about
@@ -41,6 +42,7 @@ mod drain; // SIGTERM: everybody is told, the process ends
 mod export;
 mod figures; // conversations as files
 mod forged; // runs in the name of the hub's agents
+mod front_proxies; // nginx and Caddy with the files of the documents
 mod help; // the documents in the binary, and what problems lead to
 mod hostile; // what neighbours may do, and what it costs the others
 mod http2; // over TLS, with every rule of HTTP/1.1
@@ -60,6 +62,7 @@ mod openapi; // the document of the interface, and that it is true
 mod orphans; // publishers that vanish, and come back
 mod postgres; // a hub whose log is in PostgreSQL
 mod postgres_deleted; // no row has the words of a deleted conversation
+mod postgres_erased; // `fanlight scan` and `erase` on a log in PostgreSQL
 mod presence; // who else is here
 mod proxy; // calls of models pass through, unchanged
 mod proxy_again; // connections that end while a request is on its way

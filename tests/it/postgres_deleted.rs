@@ -13,7 +13,7 @@ const NAME: &str = "deleted-conversation-of-zebedee";
 
 /// Whether `word` is in some row of some table of `schema`, in any column: as text, as bytes, or as a word of the index. One statement that
 /// fails if it is, and names the table in the server's log.
-fn holds(server: &TestPostgresServer, schema: &str, word: &str) -> bool {
+pub(super) fn holds(server: &TestPostgresServer, schema: &str, word: &str) -> bool {
     let look = format!(
         "DO $$ DECLARE t text; n bigint; BEGIN
            FOR t IN SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = '{schema}' LOOP
@@ -44,8 +44,8 @@ fn has_orphans(server: &TestPostgresServer, schema: &str) -> bool {
 }
 
 /// Publishes a run with `word` in whatever a conversation can say. Names of agents, models and tools stay in the figures, so they have other words.
-async fn run(hub: &TestHub, conversation: &str, word: &str) {
-    let large = format!("{word} ").repeat(30_000);
+pub(super) async fn run(hub: &TestHub, conversation: &str, word: &str) {
+    let large = format!("{}{word}", "large ".repeat(70_000));
     let file = json!({ "name": format!("{word}.txt"), "type": "text/plain", "bytes": 9 });
     let events = json!([
         { "k": "message", "message": "m", "role": "user", "text": format!("About {word}"), "files": [file] },

@@ -20,10 +20,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
 
 /// A key that nobody has.
-const SECRET: &str = "sk-proj-Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4";
+pub(super) const SECRET: &str = "sk-proj-Z9y8X7w6V5u4T3s2R1q0P9o8N7m6L5k4";
 
 /// A piece of it, behind what everybody knows.
-const PIECE: &str = "X7w6V5u4";
+pub(super) const PIECE: &str = "X7w6V5u4";
 
 /// The events of a stream as lines of JSON.
 fn decoded(dialect: &str, bytes: &[u8]) -> Vec<String> {
@@ -159,7 +159,7 @@ async fn a_key_in_a_stream_of_any_dialect_is_nowhere_afterwards() {
 }
 
 /// What `fanlight` says of what is stored in `folder`: stdout, and whether all went well.
-async fn stored(folder: &Path, arguments: &[&str], stdin: &str) -> (String, bool) {
+pub(super) async fn stored(folder: &Path, arguments: &[&str], stdin: &str) -> (String, bool) {
     let mut command = Command::new(binary());
     command
         .args(arguments)

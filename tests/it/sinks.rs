@@ -223,7 +223,7 @@ async fn a_sink_with_a_word_that_nobody_knows_is_refused() {
     for (text, word) in [
         ("[[sinks]]\nkind = \"file\"\npath = \"x\"\nsize = 3\n", "size"),
         ("[[sinks]]\nkind = \"pigeon\"\n", "pigeon"),
-        ("[[sinks]]\nkind = \"hub\"\nurl = \"https://x\"\n", "http://"),
+        ("[[sinks]]\nkind = \"hub\"\nurl = \"ftp://x\"\n", "https://"),
     ] {
         let settings = settings(text);
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--config", settings.path().to_str().unwrap()];

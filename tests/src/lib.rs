@@ -5,7 +5,7 @@
 //! the log's file shows.
 //!
 //! Reading order: [`wait`] (the only place that lets time pass) → [`hub`], [`process`] (the hub and what the system says of it) → [`wire`], [`raw`]
-//! (one socket, one connection) → [`publisher`], [`bulk`] → [`viewer`], [`watcher`] → [`relay`], [`network`], [`tampering_proxy`] (what lies
+//! (one socket, one connection) → [`publisher`], [`bulk`] → [`viewer`], [`watcher`] → [`relay`], [`network`], [`tampering_proxy`], [`front_proxy`] (what lies
 //! between) → [`stand_in`], [`origin`], [`upstream`], [`secure`], [`model`], [`actor`], [`replayer`] (servers in place of a model's) → [`jwt`] (tokens
 //! of others) → [`browser`], `firefox` → [`recordings`], [`installed`] (streams and packages of others) → [`scale`] (how far several hubs go).
 
@@ -13,6 +13,7 @@ pub mod actor;
 pub mod browser;
 pub mod bulk;
 mod firefox;
+pub mod front_proxy;
 pub mod hub;
 pub mod installed;
 pub mod jwt;

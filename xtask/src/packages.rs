@@ -45,6 +45,19 @@ const NETWORK: SystemPackage = SystemPackage {
     elsewhere: "install iproute2, and put ip on the search path",
 };
 
+/// The reverse proxies for which the documents have files.
+const FRONT_PROXIES: SystemPackage = SystemPackage {
+    who: "the tests with a reverse proxy before the hub",
+    missing: || [("nginx", "/usr/sbin/nginx"), ("caddy", "/usr/bin/caddy")].into_iter().find_map(lacks),
+    packages: &["nginx", "caddy"],
+    elsewhere: "install nginx and caddy, and put both on the search path",
+};
+
+/// The name of a program that is neither on the search path nor where Debian has it.
+fn lacks((name, usual): (&'static str, &str)) -> Option<&'static str> {
+    (which(name).is_none() && !Path::new(usual).is_file()).then_some(name)
+}
+
 /// Makes sure that there is what makes machines of network namespaces.
 pub(crate) fn ensure_network() -> CommandResult {
     debian::ensure(&NETWORK)
@@ -67,6 +80,7 @@ impl Packages {
         debian::ensure(&PYTHON)?;
         debian::ensure(&NODE)?;
         ensure_network()?;
+        debian::ensure(&FRONT_PROXIES)?;
         Ok(Self { python: venv(ws, &tools)?, node_modules: node_modules(ws, &tools)? })
     }
 

@@ -1,10 +1,12 @@
 //! The address of a hub, and the URLs of its endpoints.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use model::ConversationId;
+use upstream::{Api, Upstream, UpstreamError, is_local_machine};
 use url::Url;
 
 /// The address of a hub, with the token that is sent with every request. Cheap to clone. `Display` and
@@ -14,6 +16,18 @@ pub struct HubAddress {
     /// The URL without query and fragment. It may have a path, below which the hub is served.
     base: Arc<Url>,
     token: Option<Arc<str>>,
+    /// A file with certificates that are trusted for it in addition to the machine's.
+    ca: Option<Arc<Path>>,
+    plain: PlainToken,
+}
+
+/// Whether a token may be sent over plain HTTP to another machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PlainToken {
+    /// It is not sent.
+    Refused,
+    /// Whoever gave the token accepts that the network between can read it.
+    Accepted,
 }
 
 /// Why a text is not the address of a hub.
@@ -22,11 +36,12 @@ pub enum AddressError {
     /// The text is not a URL.
     #[error("{0:?} is not a URL; a hub's looks like http://127.0.0.1:4600")]
     NotUrl(String),
-    /// The URL has a scheme other than `http`.
-    #[error(
-        "{0:?} is not an http:// URL; this version speaks plain HTTP, so put a tunnel before a distant hub"
-    )]
+    /// The URL has a scheme other than `http` and `https`.
+    #[error("{0:?} is neither an http:// nor an https:// URL; a hub's looks like http://127.0.0.1:4600")]
     NotHttp(String),
+    /// The token, or the user name and password in the URL, would cross the network in plain text.
+    #[error("a token is not sent to {0} in plain text, since everybody on the way could read it")]
+    PlainToken(HubAddress),
 }
 
 impl HubAddress {
@@ -35,6 +50,47 @@ impl HubAddress {
     pub fn with_token(mut self, token: Option<String>) -> Self {
         self.token = token.map(Arc::from);
         self
+    }
+
+    /// Trusts the certificates in the file `ca` (PEM) in addition to the machine's; without a file changes nothing. The file is read here,
+    /// and again for each new connection, so that it may be replaced. Fails if it cannot be read or has no certificate.
+    pub fn with_ca(mut self, ca: Option<PathBuf>) -> Result<Self, UpstreamError> {
+        self.ca = ca.map(Arc::from);
+        self.upstream()?;
+        Ok(self)
+    }
+
+    /// Lets the token be sent over plain HTTP to another machine.
+    #[must_use]
+    pub fn accepting_plain_token(self) -> Self {
+        Self { plain: PlainToken::Accepted, ..self }
+    }
+
+    /// Fails if a token, or a user name and password, would be sent in plain text to another machine and nobody
+    /// has accepted that. Clients ask before each request.
+    pub fn check_secrecy(&self) -> Result<(), AddressError> {
+        let has_secret =
+            self.token.is_some() || !self.base.username().is_empty() || self.base.password().is_some();
+        let is_near = self.host().is_some_and(is_local_machine);
+        if self.is_tls() || is_near || !has_secret || self.plain == PlainToken::Accepted {
+            return Ok(());
+        }
+        Err(AddressError::PlainToken(self.clone()))
+    }
+
+    /// Whether the hub is reached over TLS.
+    pub fn is_tls(&self) -> bool {
+        self.base.scheme() == "https"
+    }
+
+    /// The file with certificates that are trusted for it.
+    pub fn ca(&self) -> Option<&Path> {
+        self.ca.as_deref()
+    }
+
+    /// How connections to it are made.
+    pub(crate) fn upstream(&self) -> Result<Upstream, UpstreamError> {
+        Upstream::new("hub", &self.origin(), Api::default())?.with_ca(self.ca())
     }
 
     /// Replaces port 0 of the address by `port`; leaves other ports alone.
@@ -128,19 +184,19 @@ impl HubAddress {
     }
 }
 
-/// Reads an `http://` URL. Query and fragment are dropped.
+/// Reads an `http://` or `https://` URL. Query and fragment are dropped.
 impl FromStr for HubAddress {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let short = || without_user(text).chars().take(200).collect();
         let mut base = Url::parse(text).map_err(|_not_a_url| AddressError::NotUrl(short()))?;
-        if base.scheme() != "http" || base.host().is_none() {
+        if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
             return Err(AddressError::NotHttp(short()));
         }
         base.set_query(None);
         base.set_fragment(None);
-        Ok(Self { base: Arc::new(base), token: None })
+        Ok(Self { base: Arc::new(base), token: None, ca: None, plain: PlainToken::Refused })
     }
 }
 

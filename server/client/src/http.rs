@@ -10,9 +10,10 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::header::{ACCEPT, AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
 use serde::Deserialize;
-use upstream::{Api, Egress, ResponseBody, SendError, Sender, Upstream, reason};
+use upstream::{ResponseBody, SendError, Sender, reason};
 use url::Url;
 
+use super::egress::EGRESS;
 use super::{HubAddress, PublishError};
 
 /// How much of an answer is read, in bytes, where it is a short document: an acknowledgement or a refusal.
@@ -39,9 +40,8 @@ pub(super) struct Http {
 impl Http {
     /// A sender for the hub at `address`. It connects with the first request.
     pub(super) fn new(address: HubAddress) -> Self {
-        let upstream = Upstream::new("hub", &address.origin(), Api::default());
-        let sender = upstream.map_err(|error| error.to_string());
-        let sender = sender.and_then(|hub| Egress::direct().sender(&hub).map_err(|error| error.to_string()));
+        let upstream = address.upstream().map_err(|error| reason(&error));
+        let sender = upstream.and_then(|hub| EGRESS.sender(&hub).map_err(|error| error.to_string()));
         Self { address, sender }
     }
 
@@ -54,6 +54,7 @@ impl Http {
         headers: impl IntoIterator<Item = (HeaderName, &str)>,
         body: Body,
     ) -> Result<Response<ResponseBody>, PublishError> {
+        self.address.check_secrecy().map_err(|error| self.unreachable(error.to_string()))?;
         let sender = self.sender.as_ref().map_err(|why| self.unreachable(why.clone()))?;
         let mut request = Request::builder().method(method).uri(self.address.target(url));
         request = request.header(ACCEPT, "*/*");

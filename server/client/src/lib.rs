@@ -8,13 +8,14 @@
 //! `docs/protocol.md` describes. It depends on `model` and `upstream` and no other crate of the workspace. It
 //! writes nothing to disk except for the spool, whose files have no names.
 //!
-//! Reading order: `address` → `http` → `publisher`, `download` and `request` → `link` (one WebSocket) → `session`
+//! Reading order: `address` → `egress` (the way out that they share) → `http` → `publisher`, `download` and `request` → `link` (one WebSocket) → `session`
 //! (viewing) → `reconnection` → `courier` (publishing: `ledger` says what is sent next, `window` keeps the
 //! events, `line` is the socket) → `spool`.
 
 mod address;
 mod courier;
 mod download;
+mod egress;
 mod http;
 mod link;
 mod publisher;

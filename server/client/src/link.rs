@@ -9,15 +9,17 @@ use std::time::Duration;
 
 use futures_util::{SinkExt as _, Stream, StreamExt as _};
 use model::frame::{ClientFrame, SUBPROTOCOL, ServerFrame, VERSION, Welcome, parse_server};
-use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
 use tokio_tungstenite::tungstenite::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 use tokio_tungstenite::tungstenite::http::{HeaderValue, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use upstream::{RawConnection, not_http, reason};
 
 use super::HubAddress;
+use super::egress::EGRESS;
 
 /// How long the handshake may take, including `hello` and `welcome`.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,7 +36,7 @@ const INBOUND_FRAME_BYTES_MAX: usize = 512 << 20;
 /// An open socket after `hello` and `welcome`, for those who deal with frames themselves. Dropping it closes the socket.
 #[derive(Debug)]
 pub struct HubLink {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: HubSocket,
     welcome: Welcome,
 }
 
@@ -77,7 +79,8 @@ impl HubLink {
     /// Connects and completes the handshake, within 10 seconds. Fails with [`HubLinkError::Refused`] where
     /// another attempt would be answered in the same way. Dropping the future gives up.
     pub async fn open(address: &HubAddress) -> Result<Self, HubLinkError> {
-        match tokio::time::timeout(OPEN_TIMEOUT, Self::handshake(address)).await {
+        // Boxed, since the future is large and seldom needed.
+        match tokio::time::timeout(OPEN_TIMEOUT, Box::pin(Self::handshake(address))).await {
             Ok(opened) => opened,
             Err(_elapsed) => Err(HubLinkError::Silent(String::from("the hub does not answer the handshake"))),
         }
@@ -85,6 +88,7 @@ impl HubLink {
 
     async fn handshake(address: &HubAddress) -> Result<Self, HubLinkError> {
         let failed = |error: &dyn std::fmt::Display| HubLinkError::Failed(error.to_string());
+        address.check_secrecy().map_err(|error| failed(&error))?;
         let mut request = address.socket().into_client_request().map_err(|error| failed(&error))?;
         let headers = request.headers_mut();
         headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(SUBPROTOCOL));
@@ -97,12 +101,17 @@ impl HubLink {
         let config = WebSocketConfig::default()
             .max_message_size(Some(INBOUND_FRAME_BYTES_MAX))
             .max_frame_size(Some(INBOUND_FRAME_BYTES_MAX));
-        let connected = tokio_tungstenite::connect_async_with_config(request, Some(config), true).await;
+        let hub = address.upstream().map_err(|error| HubLinkError::Failed(reason(&error)))?;
+        let connection = Box::new(EGRESS.connect(&hub).await.map_err(HubLinkError::Failed)?);
+        let connected = tokio_tungstenite::client_async_with_config(request, connection, Some(config)).await;
         let (mut socket, _response) = connected.map_err(|error| match &error {
             Error::Http(response) if is_final(response.status()) => HubLinkError::Refused {
                 code: response.status().as_u16(),
                 reason: response.body().as_deref().map(beginning).unwrap_or_default(),
             },
+            Error::Protocol(ProtocolError::HttparseError(_)) if !address.is_tls() => {
+                HubLinkError::Failed(not_http(&error))
+            }
             _ => failed(&error),
         })?;
         let hello = ClientFrame::Hello {
@@ -170,8 +179,8 @@ fn beginning(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().take(200).collect()
 }
 
-/// The socket that carries the frames.
-pub(super) type HubSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+/// The socket that carries the frames. Boxed, since what TLS keeps would make all futures that hold a socket large.
+pub(super) type HubSocket = WebSocketStream<Box<RawConnection>>;
 
 async fn write(socket: &mut HubSocket, frame: &ClientFrame) -> Result<(), SocketClosed> {
     let text = serde_json::to_string(frame).map_err(|error| SocketClosed::new(error.to_string()))?;

@@ -57,7 +57,7 @@ pub use login::OidcConfig;
 pub(crate) use login::{LoginFault, Provider};
 use store::ShareStore;
 pub(crate) use store::private;
-pub use store::{StoreError, TokenStore, frozen_copies, random};
+pub use store::{FrozenCopies, StoreError, TokenStore, frozen_copies, random};
 pub(crate) use traffic::{CountedFor, Traffic};
 pub use trusted::{AddressRange, AddressRangeError, GROUPS_CLAIM, TrustedHeaders, USER_CLAIM, USER_HEADER};
 

@@ -22,13 +22,14 @@
 //! Reading order: `contract` (what every log does) → `input` (what goes in) → `ownership` (which hub has a conversation) → `queries` (what comes back) → `progress` and `error` (what is stored, and why not) → `ring` and `memory` (the log in
 //! memory) → `pack` and `blocks` (blocks of events) → `ops`, `queued_ends` and `queue` (what waits to be written, for every log that writes) →
 //! `packer` → `sqlite` (the log on disk: queue → writer → file ← readers) →
-//! `postgres` (the log in a database that several hubs share) → `stop`. `measure` has the sums by hour and day, `search` the full text, `shared_access` what hubs share of access control. [`clock`], [`machine`] and [`priority`] stand on their own.
+//! `postgres` (the log in a database that several hubs share) → `stop`. `closed` is the log of hubs that are stopped. `measure` has the sums by hour and day, `search` the full text, `shared_access` what hubs share of access control. [`clock`], [`machine`] and [`priority`] stand on their own.
 
 pub mod clock;
 pub mod machine;
 pub mod priority;
 
 mod blocks;
+mod closed;
 #[cfg(any(test, feature = "testkit"))]
 pub mod conformance;
 mod contract;
@@ -62,6 +63,7 @@ mod views;
 #[cfg(any(test, feature = "testkit"))]
 mod write_control;
 
+pub use closed::{ClosedLog, Rewrite};
 pub use contract::EventLog;
 pub use error::LogError;
 pub use input::{
@@ -71,9 +73,9 @@ pub use input::{
 pub use measure::{Dimension, MeasureQuery, MeasureSum, Measured, Measurement, Metric};
 pub use memory::MemoryLog;
 pub use ownership::{LeavingEnd, Owner, Purpose};
+pub use postgres::{ClosedPostgresLog, PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(any(test, feature = "testkit"))]
 pub use postgres::{ModelDatabase, ModelFlaw, ModelLog};
-pub use postgres::{PostgresError, PostgresLog, PostgresOptions, PostgresUrl};
 #[cfg(all(unix, any(test, feature = "testkit")))]
 pub use postgres::{PostgresPlace, TestPostgresServer, postgres_programs};
 pub use progress::{
@@ -91,7 +93,7 @@ pub use shared_access::{
     SharedShares, SharedSpending, StoredLogin, StoredShare, StoredSpending,
 };
 pub use shared_settings::{SharedSettings, StoredSetting};
-pub use sqlite::{ClosedLog, Rewrite, SqliteError, SqliteLog, SqliteOptions};
+pub use sqlite::{ClosedSqliteLog, SqliteError, SqliteLog, SqliteOptions};
 pub use stop::{CancelOnDrop, QueryCancel};
 #[cfg(any(test, feature = "testkit"))]
 pub use write_control::WriteControl;

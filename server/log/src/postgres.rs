@@ -48,6 +48,7 @@ mod address;
 mod aside;
 mod batch;
 mod claims;
+mod closed;
 mod counting;
 mod database;
 #[cfg(any(test, feature = "testkit"))]
@@ -75,6 +76,7 @@ mod writer;
 
 pub use address::PostgresUrl;
 use claims::DatabaseTables;
+pub use closed::ClosedPostgresLog;
 use database::{Reading, Session};
 #[cfg(any(test, feature = "testkit"))]
 pub use double::{ModelDatabase, ModelFlaw, ModelLog};

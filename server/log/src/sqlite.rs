@@ -76,7 +76,7 @@ mod views;
 mod watermark;
 mod writer;
 
-pub use closed::{ClosedLog, Rewrite};
+pub use closed::ClosedSqliteLog;
 use ops::{Op, QueuedEvents, StagedImport};
 use readers::Readers;
 pub use schema::SqliteError;

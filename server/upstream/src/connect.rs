@@ -19,9 +19,9 @@ use tokio::net::TcpStream;
 use tower::ServiceExt as _;
 
 use crate::config::Upstream;
-use crate::error::reason;
 use crate::machine::{MachineSettings, TlsError};
 use crate::proxy_route::TcpConnector;
+use crate::tls_failure::explained;
 
 /// A connection for hyper, with TLS if the URL requires it.
 pub(crate) type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -73,12 +73,17 @@ impl Connector {
         })
     }
 
+    /// Whether the upstream is reached without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.uri.scheme() == Some(&Scheme::HTTP)
+    }
+
     /// Makes a connection within [`PROXY_CONNECT_MS`]. The error says why not.
     pub(crate) async fn connect(&self) -> Result<Stream, String> {
         let within = Duration::from_millis(PROXY_CONNECT_MS);
         let connected = tokio::time::timeout(within, self.https.clone().oneshot(self.uri.clone())).await;
         let late = |_elapsed| format!("no connection within {} s", within.as_secs());
-        connected.map_err(late)?.map_err(|error| reason(&*error))
+        connected.map_err(late)?.map_err(|error| explained(&*error))
     }
 }
 

@@ -13,6 +13,11 @@ pub enum SendError {
     Failed(String),
 }
 
+/// The reason of a failure where the answer to a plain request is no HTTP: most likely TLS is spoken there.
+pub fn not_http(error: &dyn Error) -> String {
+    format!("what answers there speaks no plain HTTP; write https:// if it speaks TLS ({})", reason(error))
+}
+
 /// An error with its causes, in one line. None of them contains anything of the request.
 pub fn reason(error: &dyn Error) -> String {
     let mut causes = vec![error.to_string()];

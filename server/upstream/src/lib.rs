@@ -13,7 +13,7 @@
 //! Reading order: `config` (where upstreams are) → `egress` (what all requests share) → `machine`
 //! (certificates and proxies of the machine) → `send` (one request, and when it is sent again) → `replay`
 //! (its body) → `pool` → `http1`, `http2` (connections) → `upgrade` (other protocols) → `connect` (TCP, TLS)
-//! → `proxy_route` (proxies of the environment) → `error`, `retry_after`.
+//! → `proxy_route` (proxies of the environment) → `error`, `tls_failure` (what failed, and how to mend it), `retry_after`.
 
 mod config;
 mod connect;
@@ -27,12 +27,14 @@ mod proxy_route;
 mod replay;
 mod retry_after;
 mod send;
+mod tls_failure;
 mod upgrade;
 
 pub use config::{Api, Upstream, UpstreamError};
 pub use connect::RawConnection;
 pub use egress::Egress;
-pub use error::{SendError, reason};
+pub use error::{SendError, not_http, reason};
 pub use machine::TlsError;
+pub use proxy_route::is_local_machine;
 pub use retry_after::retry_after_ms;
 pub use send::{ResponseBody, Sender};

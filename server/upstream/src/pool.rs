@@ -82,6 +82,11 @@ where
         Self { connector, open: Mutex::new(open) }
     }
 
+    /// Whether the upstream is reached without TLS.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.connector.is_plain()
+    }
+
     /// A place on an existing connection, if one has room.
     pub(crate) fn reuse(&self) -> Option<ConnectionSlot<B>> {
         let mut open = self.open.lock();

@@ -102,8 +102,8 @@ impl ProxyRoute {
     }
 }
 
-/// Whether `host` is the local machine.
-fn is_local_machine(host: &str) -> bool {
+/// Whether `host`, a name or a number, is the local machine.
+pub fn is_local_machine(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let bare = bare.strip_suffix('.').unwrap_or(bare);
     let is_local =

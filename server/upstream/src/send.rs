@@ -26,7 +26,7 @@ use model::limits::PROXY_CONNECT_MS;
 
 use crate::config::Upstream;
 use crate::connect::Connector;
-use crate::error::{SendError, reason};
+use crate::error::{SendError, not_http, reason};
 use crate::http1::RequestTarget;
 use crate::http2::Http2;
 use crate::machine::{MachineSettings, TlsError};
@@ -123,7 +123,8 @@ where
                 !is_repeated && replay.is_repeatable() && traits.may_be_repeated(&error, is_new)
             };
             if !may_be_sent_again {
-                return Err(SendError::Failed(reason(&error)));
+                let is_not_http = error.is_parse() && self.pool.is_plain();
+                return Err(SendError::Failed(if is_not_http { not_http(&error) } else { reason(&error) }));
             }
             is_repeated |= !is_unsent;
             tracing::debug!(reason = reason(&error), "a request is sent again");

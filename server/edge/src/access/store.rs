@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use access::{SECRET_BYTES, Secret, SecretKind, Share, Shares, TokenError, Tokens};
+use event_log::StoredShare;
 use model::ConversationId;
 use rustls::crypto::ring;
 
@@ -192,17 +193,39 @@ impl ShareStore {
     }
 }
 
-/// The copies of `conversation` that frozen links show, by the file of links in the data folder `folder`, and of `there` those that no link
-/// shows any more, whatever they are copies of. Links that have expired count. For a log that no hub has open. Fails if the file cannot be read.
+/// The copies of a conversation that frozen links show.
+#[derive(Debug, Default)]
+pub struct FrozenCopies {
+    /// Those that a link shows.
+    pub linked: Vec<ConversationId>,
+    /// Those that no link shows any more, whatever they are copies of.
+    pub unlinked: Vec<ConversationId>,
+}
+
+/// The copies of `conversation` among `there`, by the file of links in the data folder `folder` and by those that hubs share. Links that have
+/// expired count. For a log that no hub has open. Fails if links cannot be read.
 pub fn frozen_copies(
     folder: &Path,
+    shared: &[StoredShare],
     conversation: &ConversationId,
     there: &[ConversationId],
-) -> Result<Vec<ConversationId>, StoreError> {
-    let links = ShareStore::in_folder(folder).load(0)?;
-    let of = |copy: &ConversationId| links.all().iter().find(|link| link.conversation == *copy);
-    let is_its = |copy: &&ConversationId| of(copy).is_none_or(|link| link.subject() == conversation);
-    Ok(there.iter().filter(|name| name.is_frozen()).filter(is_its).cloned().collect())
+) -> Result<FrozenCopies, StoreError> {
+    let mut links = ShareStore::in_folder(folder).load(0)?.all().to_vec();
+    for stored in shared {
+        links.push(serde_json::from_str(&stored.share).map_err(|error| StoreError::Json {
+            path: String::from("the links that the hubs share"),
+            error,
+        })?);
+    }
+    let mut copies = FrozenCopies::default();
+    for copy in there.iter().filter(|name| name.is_frozen()) {
+        match links.iter().find(|link| link.conversation == *copy) {
+            Some(link) if link.subject() == conversation => copies.linked.push(copy.clone()),
+            Some(_of_another) => {}
+            None => copies.unlinked.push(copy.clone()),
+        }
+    }
+    Ok(copies)
 }
 
 /// The path as text for error messages.

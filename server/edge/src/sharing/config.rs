@@ -22,6 +22,11 @@ pub enum PeersError {
     /// The address is none.
     #[error(transparent)]
     Address(#[from] client::AddressError),
+    /// The address is one over TLS, which hubs do not speak with one another.
+    #[error(
+        "hubs that share a log reach one another over plain HTTP, in a network of their own, and {0} is https://"
+    )]
+    Tls(HubAddress),
     /// The secret is short, so that it could be guessed.
     #[error("the secret of the hubs has {0} bytes; it takes at least {SECRET_BYTES_MIN}")]
     Short(usize),
@@ -32,6 +37,9 @@ impl PeersConfig {
     /// secret does not count. Fails for an address that is none and for a secret under 32 bytes.
     pub fn new(address: &str, secret: &str) -> Result<Self, PeersError> {
         let address: HubAddress = address.parse()?;
+        if address.is_tls() {
+            return Err(PeersError::Tls(address));
+        }
         let secret = secret.trim();
         if secret.len() < SECRET_BYTES_MIN {
             return Err(PeersError::Short(secret.len()));
@@ -74,6 +82,7 @@ mod tests {
         assert_ne!(of(long).unwrap().token(), of(&format!("{long}0")).unwrap().token());
         assert_eq!(of("short").unwrap_err(), PeersError::Short(5));
         assert!(matches!(PeersConfig::new("ftp://x", long), Err(PeersError::Address(_))));
+        assert!(matches!(PeersConfig::new("https://x", long), Err(PeersError::Tls(_))));
         assert_eq!(of(long).unwrap().address(), "http://127.0.0.1:4600");
         assert!(!format!("{:?}", of(long)).contains(long));
     }

@@ -9,22 +9,42 @@ use model::{ConversationId, Position, RunId};
 
 use super::StreamDialect;
 use super::amount::{ByteSize, LengthOfTime};
+use crate::command::CommandError;
 
 /// The flags that say which hub a command talks to.
 #[derive(Debug, clap::Args)]
 pub(crate) struct HubArgs {
-    /// The address of the hub
+    /// The address of the hub, http:// or https://
     #[arg(long, value_name = "URL", env = "FANLIGHT_URL", default_value = "http://127.0.0.1:4600")]
     url: HubAddress,
     /// A token for the hub
     #[arg(long, value_name = "TOKEN", env = "FANLIGHT_TOKEN", hide_env_values = true)]
     token: Option<String>,
+    /// A file with certificates (PEM) that are trusted for the hub, in addition to those of this machine
+    #[arg(long, value_name = "FILE", env = "FANLIGHT_CA")]
+    ca: Option<PathBuf>,
+    /// Send the token over plain HTTP to another machine, where everybody on the way can read it
+    #[arg(long, env = "FANLIGHT_TOKEN_IN_PLAIN")]
+    token_in_plain: bool,
 }
 
 impl HubArgs {
-    /// The address of the hub, with the token.
-    pub(crate) fn address(&self) -> HubAddress {
-        self.url.clone().with_token(self.token.clone())
+    /// The address of the hub, with the token and what is trusted for it. Fails with a usage error for certificates that cannot be used, and
+    /// if the token would cross the network in plain text.
+    pub(crate) fn address(&self) -> Result<HubAddress, CommandError> {
+        let address = self.url.clone().with_token(self.token.clone());
+        let address = if self.token_in_plain { address.accepting_plain_token() } else { address };
+        let address = address.with_ca(self.ca.clone()).map_err(|error| CommandError::Usage {
+            what: upstream::reason(&error),
+            mend: String::from("name a file with certificates in PEM with --ca, or leave it out"),
+        })?;
+        address.check_secrecy().map_err(|error| CommandError::Usage {
+            what: error.to_string(),
+            mend: String::from(
+                "reach the hub by https:// (`fanlight docs access`), or give --token-in-plain if the way there is protected otherwise",
+            ),
+        })?;
+        Ok(address)
     }
 }
 

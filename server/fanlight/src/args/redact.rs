@@ -57,14 +57,10 @@ pub(crate) struct EraseArgs {
 /// Where a hub has stored what it took.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoredArgs {
+    /// The log, as `fanlight serve --log` takes it: sqlite, sqlite:PATH or postgres://…
+    #[arg(long, value_name = "LOG", env = "FANLIGHT_LOG", default_value = "sqlite")]
+    pub(crate) log: String,
     /// The directory of what the hub keeps
     #[arg(long, value_name = "DIR", env = "FANLIGHT_DATA_DIR", default_value = "fanlight-data")]
     pub(crate) data_dir: PathBuf,
-}
-
-impl StoredArgs {
-    /// The database in that directory.
-    pub(crate) fn database(&self) -> PathBuf {
-        self.data_dir.join("fanlight.db")
-    }
 }

@@ -41,6 +41,12 @@ pub(crate) enum SinkSettings {
         /// A token for the hub.
         #[serde(default)]
         token: Option<String>,
+        /// A file with certificates that are trusted for the hub, in addition to those of this machine.
+        #[serde(default)]
+        ca: Option<PathBuf>,
+        /// Whether the token may be sent over plain HTTP to another machine.
+        #[serde(default)]
+        token_in_plain: bool,
         /// A pattern of conversation names, with `*` for any text.
         #[serde(default = "all")]
         conversations: String,
@@ -89,10 +95,15 @@ impl SinkSettings {
                 let target = FileTarget { path: path.clone(), max_bytes: max_bytes.0, keep: *keep, flush };
                 Ok(Sink { conversations: conversations.clone(), target: Target::File(target) })
             }
-            Self::Hub { url, token, conversations } => {
+            Self::Hub { url, token, ca, token_in_plain, conversations } => {
                 let address = url.parse::<client::HubAddress>().map_err(|error| error.to_string())?;
-                let target = Target::Hub(address.with_token(token.clone()));
-                Ok(Sink { conversations: conversations.clone(), target })
+                let address = address.with_token(token.clone());
+                let address = if *token_in_plain { address.accepting_plain_token() } else { address };
+                let address = address.with_ca(ca.clone()).map_err(|error| upstream::reason(&error))?;
+                address.check_secrecy().map_err(|error| {
+                    format!("{error}; write https://, or token_in_plain = true if the way there is protected otherwise")
+                })?;
+                Ok(Sink { conversations: conversations.clone(), target: Target::Hub(address) })
             }
         }
     }

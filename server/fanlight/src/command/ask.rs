@@ -37,7 +37,7 @@ pub(crate) fn run(args: &AskArgs, output: ResultOutput) -> Result<(), CommandErr
 }
 
 async fn ask(args: &AskArgs, text: &str, output: ResultOutput) -> Result<(), CommandError> {
-    let address = args.hub.address();
+    let address = args.hub.address()?;
     let agent = match &args.agent {
         Some(agent) => agent.clone(),
         None => only_agent(&address).await?,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use self::environment::AddressFacts;
-use self::request::CheckRequest;
+use self::request::{CheckRequest, CheckedHub};
 use super::{CommandError, ResultOutput, runtime, terminal};
 use crate::args::DoctorArgs;
 
@@ -59,11 +59,12 @@ impl CheckResult {
 /// found a problem.
 pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let environment: BTreeMap<String, String> = std::env::vars().collect();
-    let address = args.hub.address();
+    let address = args.hub.address()?;
     let base = address.to_string();
     let base = base.trim_end_matches('/');
+    let checked = CheckedHub { base, token: address.token(), ca: address.ca() };
     let (mut findings, known) = runtime::one_thread()?.block_on(async {
-        let mut findings = hub::look(base, address.token()).await;
+        let mut findings = hub::look(checked).await;
         let is_hub = findings.first().is_some_and(|finding| finding.ok);
         if let Some(name) = args.upstream.as_deref().filter(|_| is_hub) {
             let asked = upstream::UpstreamProbe {
@@ -71,11 +72,11 @@ pub(crate) fn run(args: &DoctorArgs, mut output: ResultOutput) -> Result<(), Com
                 base_url: args.base_url.as_deref(),
                 model: args.model.as_deref(),
             };
-            findings.extend(upstream::look((base, address.token()), &asked, &environment).await);
+            findings.extend(upstream::look(checked, &asked, &environment).await);
         }
         let mut known = AddressFacts::default();
         if is_hub {
-            known.upstreams = upstream::names(base, address.token()).await;
+            known.upstreams = upstream::names(checked).await;
         }
         for origin in environment::to_ask(base, &environment) {
             let there = hub::there(CheckRequest::get(format!("{origin}/metrics")).ask().await);

@@ -12,7 +12,7 @@ use crate::args::ExportArgs;
 /// Downloads the file and writes it as it arrives. Fails where the hub refuses, or the download breaks off:
 /// what was written until then is not all of it.
 pub(crate) fn run(args: &ExportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
-    let address = args.hub.address();
+    let address = args.hub.address()?;
     let mut url = address.export(&args.conversation, &args.format);
     for (name, value) in [
         ("steps", &args.steps),

@@ -30,6 +30,7 @@ struct ImportHeader {
 /// Sends the file and prints the position of the conversation. Fails if the file is no export, if the hub
 /// refuses it, and if the name is taken.
 pub(crate) fn run(args: &ImportArgs, mut output: ResultOutput) -> Result<(), CommandError> {
+    let address = args.hub.address()?;
     let (conversation, taken) = runtime::one_thread()?.block_on(async {
         let input: Box<dyn AsyncRead + Send + Unpin> = match &args.file {
             Some(path) => Box::new(File::open(path).await.map_err(|error| CommandError::Usage {
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &ImportArgs, mut output: ResultOutput) -> Result<(), Com
             };
             Ok::<_, io::Error>((!piece.is_empty()).then_some((piece, (None, input))))
         });
-        let taken = HttpPublisher::new(args.hub.address()).import(&conversation, body).await;
+        let taken = HttpPublisher::new(address).import(&conversation, body).await;
         Ok::<_, CommandError>((conversation, taken.map_err(|error| failure(&error))?))
     })?;
     let done = format!("imported {} events; {conversation} stands at {}", taken.events, taken.position);

@@ -32,7 +32,7 @@ const PIECE_BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn run(args: &ReplayArgs, mut output: ResultOutput) -> Result<(), CommandError> {
     let stream = &args.stream;
     let decoder = step_decoder(&stream.dialect, stream.run.as_ref())?;
-    let mut courier = courier(args.hub.address(), &stream.conversation, "replay");
+    let mut courier = courier(args.hub.address()?, &stream.conversation, "replay");
     let broken = Mutex::new(None);
     let mut view = View::default();
     let standing = runtime::one_thread()?.block_on(async {

@@ -323,7 +323,8 @@ fn demo(address: SocketAddr, token: Option<String>) -> Result<JoinSet<()>, Comma
     let hub = format!("http://{address}").parse::<HubAddress>();
     let hub = hub.map_err(|error| CommandError::new(error.to_string(), "leave --demo out"))?;
     let mut tasks = JoinSet::new();
-    tasks.spawn(crate::demo::run(hub.with_token(token)));
+    // It is the hub of this process, whatever address of this machine it listens at.
+    tasks.spawn(crate::demo::run(hub.with_token(token).accepting_plain_token()));
     Ok(tasks)
 }
 

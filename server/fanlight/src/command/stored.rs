@@ -2,33 +2,37 @@
 //!
 //! ```text
 //! scan    CONVERSATION ⇥ SEQ ⇥ RULE ⇥ MARK, one line for each secret
-//! erase   rewrite or remove ──▶ purge the file ──▶ look again: findings, unpacked blocks, every file below the data directory
+//! erase   rewrite or remove ──▶ purge ──▶ look again: findings, unpacked blocks, every row of a database, every file below the data directory
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::Path;
 
-use edge::{LogChoice, Redaction};
-use event_log::{ClosedLog, LogError, Rewrite, SqliteError};
+use edge::Redaction;
+use event_log::{ClosedLog, LogError, Rewrite};
 use model::event::Kind;
 use model::format::counted;
 use model::{ConversationId, Envelope, Json, Seq, View};
 use redact::{Builtin, EventStreams, Finding, Redactor, Wanted, holds_any, spellings};
 
+use self::opened::StoredLog;
 use super::{CommandError, ResultOutput};
 use crate::args::{EraseArgs, ScanArgs, StoredArgs};
+
+mod opened;
 
 /// Fewest and most bytes of a value that can be erased: a shorter one stands in words, a longer one is a document.
 const VALUE_BYTES: std::ops::RangeInclusive<usize> = 6..=16_384;
 
 /// `fanlight scan`: one line for each secret, with the conversation, the event, the rule and the mark that would stand in its place.
 pub(crate) fn scan(args: &ScanArgs, mut output: ResultOutput) -> Result<(), CommandError> {
-    let log = open(&args.stored)?;
+    let opened = StoredLog::open(&args.stored)?;
+    let log = opened.log.as_ref();
     let email = if args.email { Wanted::Yes } else { Wanted::No };
     let redaction =
         Redaction { builtin: Builtin { email, ..Builtin::default() }, patterns: args.patterns.clone() };
-    let redactor = redaction.redactor(&choice(&args.stored));
+    let redactor = redaction.redactor(&opened.choice);
     let redactor = redactor.map_err(|error| CommandError::Usage {
         what: error.to_string(),
         mend: String::from("mend it, or leave it out"),
@@ -36,7 +40,7 @@ pub(crate) fn scan(args: &ScanArgs, mut output: ResultOutput) -> Result<(), Comm
     let (mut found, mut conversations) = (0_usize, 0_usize);
     for id in log.conversations().map_err(|error| unreadable(&error))? {
         conversations += 1;
-        for (seq, finding) in findings(&log, &id, &redactor).map_err(|error| unreadable(&error))? {
+        for (seq, finding) in findings(log, &id, &redactor).map_err(|error| unreadable(&error))? {
             found += 1;
             output.line(&format!("{id}\t{seq}\t{}\t{}", finding.rule, finding.mark))?;
         }
@@ -64,15 +68,10 @@ fn erase_conversation(
     id: &ConversationId,
     output: &mut ResultOutput,
 ) -> Result<(), CommandError> {
-    let mut log = open(stored)?;
-    let there = log.conversations().map_err(|error| unreadable(&error))?;
-    let mut names = edge::access::frozen_copies(&stored.data_dir, id, &there)
-        .map_err(|error| CommandError::new(error.to_string(), "nothing was changed"))?;
+    let mut opened = StoredLog::open(stored)?;
+    let names = with_copies(stored, &opened, id)?;
     let copies = names.iter().filter(|copy| *copy != id).count();
-    // The conversation may be gone while copies of it are there.
-    if !names.contains(id) && (copies == 0 || there.contains(id)) {
-        names.push(id.clone());
-    }
+    let log = opened.log.as_mut();
     let mut epochs = Vec::new();
     for name in &names {
         epochs.push(log.epoch(name).map_err(|error| unreadable(&error))?.as_str().to_owned());
@@ -80,51 +79,80 @@ fn erase_conversation(
     for name in &names {
         log.remove(name).map_err(|error| unreadable(&error))?;
     }
-    log.purge().map_err(|error| unreadable(&error))?;
+    let mut left = log.purge().map_err(|error| unreadable(&error))?;
     let with = match copies {
         0 => String::new(),
         1 => String::from(" with 1 copy behind a frozen link"),
         copies => format!(" with {copies} copies behind frozen links"),
     };
     noted(stored, Some(id.as_str()), &format!("the conversation{with}"))?;
-    drop(log);
-    let left = files_with(&stored.data_dir, &epochs)?;
-    proven(&left, output, &format!("the conversation {id} is erased{with}"))
+    left.extend(log.places(&epochs).map_err(|error| unreadable(&error))?);
+    let done = format!("the conversation {id} is erased{with}");
+    proven(opened, (left, &epochs), output, &done)
+}
+
+/// The conversation and the copies of it behind frozen links, those without a link too. Beside a database the data directory may be another hub's,
+/// so that no copy without a link is taken for one of this conversation there; stderr names those that there are.
+fn with_copies(
+    stored: &StoredArgs,
+    opened: &StoredLog,
+    id: &ConversationId,
+) -> Result<Vec<ConversationId>, CommandError> {
+    let there = opened.log.conversations().map_err(|error| unreadable(&error))?;
+    let shared = opened.log.shares().map_err(|error| unreadable(&error))?;
+    let copies = edge::access::frozen_copies(&stored.data_dir, &shared, id, &there)
+        .map_err(|error| CommandError::new(error.to_string(), "nothing was changed"))?;
+    let mut names = copies.linked;
+    if !opened.is_database() {
+        names.extend(copies.unlinked);
+    } else if !copies.unlinked.is_empty() {
+        let unlinked = copies.unlinked.iter().map(ConversationId::as_str).collect::<Vec<_>>().join(", ");
+        super::output::complain(&format!(
+            "no link says what these frozen copies are of, so they stay: {unlinked}\n  erase them by their names where they are not needed"
+        ));
+    }
+    let has_copies = names.iter().any(|copy| copy != id);
+    // The conversation may be gone while copies of it are there.
+    if !names.contains(id) && (!has_copies || there.contains(id)) {
+        names.push(id.clone());
+    }
+    Ok(names)
 }
 
 /// Puts marks in the place of a value in all conversations, and looks for the value in every spelling
 /// afterwards.
 fn erase_value(stored: &StoredArgs, value: &str, output: &mut ResultOutput) -> Result<(), CommandError> {
-    let mut log = open(stored)?;
+    let mut opened = StoredLog::open(stored)?;
     let key = Redaction::default()
-        .key(&choice(stored))
+        .key(&opened.choice)
         .map_err(|error| CommandError::new(error.to_string(), "nothing was changed"))?;
     let redactor = Redactor::of_value(key, value).map_err(|error| {
         CommandError::new(format!("the value cannot be looked for: {error}"), "nothing was changed")
     })?;
+    let place = opened.place();
+    let log = opened.log.as_mut();
     let (mut changed, ids) = (0_usize, log.conversations().map_err(|error| unreadable(&error))?);
     for id in &ids {
         let with = &mut Eraser { redactor: &redactor };
         changed += usize::from(log.rewrite(id, with).map_err(|error| unreadable(&error))?);
     }
-    log.purge().map_err(|error| unreadable(&error))?;
+    let mut left = log.purge().map_err(|error| unreadable(&error))?;
     noted(stored, None, &format!("a value, from {}", counted(changed, "conversation")))?;
     let spellings = spellings(value);
-    let mut left = BTreeSet::new();
     for id in &ids {
-        if !findings(&log, id, &redactor).map_err(|error| unreadable(&error))?.is_empty() {
+        if !findings(log, id, &redactor).map_err(|error| unreadable(&error))?.is_empty() {
             left.insert(format!("conversation {id}"));
         }
     }
     let mut look = |bytes: &[u8]| {
         if holds_any(bytes, &spellings) {
-            left.insert(format!("blocks of {}", stored.database().display()));
+            left.insert(format!("blocks of {place}"));
         }
     };
     log.unpacked(&mut look).map_err(|error| unreadable(&error))?;
-    drop(log);
-    left.extend(files_with(&stored.data_dir, &spellings)?);
-    proven(&left, output, &format!("the value is erased from {}", counted(changed, "conversation")))
+    left.extend(log.places(&spellings).map_err(|error| unreadable(&error))?);
+    let done = format!("the value is erased from {}", counted(changed, "conversation"));
+    proven(opened, (left, &spellings), output, &done)
 }
 
 /// Notes in the audit log of the hub, if it keeps one, that `what` was erased.
@@ -137,15 +165,29 @@ fn noted(stored: &StoredArgs, conversation: Option<&str>, what: &str) -> Result<
     })
 }
 
-/// Says that nothing is left, or fails with where something is.
-fn proven(left: &BTreeSet<String>, output: &mut ResultOutput, done: &str) -> Result<(), CommandError> {
+/// Closes the log and looks for `texts` in all files. Says that nothing is left, or fails with where something is, there or in the places of
+/// the log that were found before.
+fn proven(
+    opened: StoredLog,
+    (mut left, texts): (BTreeSet<String>, &[String]),
+    output: &mut ResultOutput,
+    done: &str,
+) -> Result<(), CommandError> {
+    let is_database = opened.is_database();
+    left.extend(opened.close_and_look(texts)?);
+    if is_database {
+        super::output::complain(
+            "what PostgreSQL wrote before stays in its write-ahead log, on standbys and in backups until they are gone: `fanlight docs redaction`",
+        );
+    }
     if left.is_empty() {
-        return output.line(&format!("{done}; no file holds it"));
+        let nowhere = if is_database { "no row and no file" } else { "no file" };
+        return output.line(&format!("{done}; {nowhere} holds it"));
     }
     let left = left.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     Err(CommandError::new(
         format!("{done}, and it is left in {left}"),
-        "look at these files, and remove them where they are not needed",
+        "look at these places, and remove it where it is not needed",
     ))
 }
 
@@ -179,7 +221,7 @@ impl Rewrite for Eraser<'_> {
 /// The secrets in one conversation, each with the event in which it begins. What has no events any more is said to be where the state
 /// stands that holds it.
 fn findings(
-    log: &ClosedLog,
+    log: &dyn ClosedLog,
     id: &ConversationId,
     redactor: &Redactor,
 ) -> Result<Vec<(Seq, Finding)>, LogError> {
@@ -233,29 +275,6 @@ fn findings(
     Ok(all)
 }
 
-/// The files below `folder` that hold one of `spellings`. Reads each file as a whole.
-fn files_with(folder: &Path, spellings: &[String]) -> Result<BTreeSet<String>, CommandError> {
-    let mut found = BTreeSet::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        let wrong = |error: std::io::Error| {
-            CommandError::new(
-                format!("{} cannot be read: {error}", folder.display()),
-                "it was not looked at whether anything is left",
-            )
-        };
-        for entry in std::fs::read_dir(&folder).map_err(wrong)? {
-            let path = entry.map_err(wrong)?.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if holds_any(&std::fs::read(&path).map_err(wrong)?, spellings) {
-                found.insert(path.display().to_string());
-            }
-        }
-    }
-    Ok(found)
-}
-
 /// The value to erase, without the end of its line.
 fn value(file: Option<&Path>) -> Result<String, CommandError> {
     let read = if let Some(file) = file {
@@ -277,22 +296,6 @@ fn value(file: Option<&Path>) -> Result<String, CommandError> {
         mend: format!(
             "a value of {first} to {last} bytes can be erased: printf %s \"$VALUE\" | fanlight erase"
         ),
-    })
-}
-
-/// The log in that directory, by which the key of marks is found.
-fn choice(stored: &StoredArgs) -> LogChoice {
-    LogChoice::Sqlite { path: stored.database(), max_bytes: None }
-}
-
-/// Opens the log for this process alone. Fails while a hub uses it.
-fn open(stored: &StoredArgs) -> Result<ClosedLog, CommandError> {
-    ClosedLog::open(&stored.database()).map_err(|error| {
-        let mend = match &error {
-            SqliteError::InUse { .. } => "stop the hub first: what it has in memory would be written again",
-            _ => "name the directory of the hub with --data-dir; nothing was changed",
-        };
-        CommandError::new(format!("{} was not opened: {error}", stored.database().display()), mend)
     })
 }
 

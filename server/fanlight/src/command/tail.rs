@@ -76,7 +76,7 @@ impl<W: Write> TailCommand<W> {
     /// Shows updates until the condition is met. Fails if the session ends for good, for example because the
     /// hub refuses the token.
     async fn follow(&mut self, args: &TailArgs) -> Result<(), CommandError> {
-        let mut session = ViewerSession::new(args.hub.address());
+        let mut session = ViewerSession::new(args.hub.address()?);
         let wish = SubscriptionOptions::of(Lens { level: args.level.into(), ..Lens::default() });
         let sub = match args.from.clone() {
             Some(have) => session.resume_as(args.conversation.clone(), have, View::default(), wish).await,

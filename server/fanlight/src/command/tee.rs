@@ -156,7 +156,7 @@ fn publishing(args: &TeeArgs, spool: Arc<Spool>) -> Result<PublishingThread, Str
     let runtime = runtime::one_thread().map_err(failed)?;
     let decoder = step_decoder(&args.stream.dialect, args.stream.run.as_ref()).map_err(failed)?;
     let host = host(args);
-    let address = args.hub.address();
+    let address = args.hub.address().map_err(failed)?;
     let mut courier = courier(address.clone(), &args.stream.conversation, "tee");
     let watch = Arc::new(HubWatch::default());
     let seen = Arc::clone(&watch);

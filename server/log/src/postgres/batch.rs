@@ -437,7 +437,7 @@ impl Batch {
 }
 
 /// The words of a document for the index, with those of its conversation and its kind, which no text has.
-fn words(key: i64, kind: &str, text: &str) -> String {
+pub(super) fn words(key: i64, kind: &str, text: &str) -> String {
     let mut words = format!("{} {}", of_conversation(key), of_kind(kind));
     lexemes(text, &mut words);
     words

@@ -68,13 +68,7 @@ pub(super) async fn state(
     session: &mut Session,
     found: &ConversationRecord,
 ) -> Result<(View, Vec<PublisherMark>), LogError> {
-    let select =
-        session.prepared("SELECT body FROM checkpoint WHERE conversation = $1").await.map_err(unreadable)?;
-    let row = session.client.query_opt(&select, &[&found.key]).await.map_err(unreadable)?;
-    let mut view = match row {
-        Some(row) => views::unpack(row.try_get(0).map_err(unreadable)?)?,
-        None => View::default(),
-    };
+    let mut view = view(session, found.key).await?;
     let begin = view.seq;
     blocks(session, found.key, begin, &mut |envelope| {
         if envelope.seq != view.seq + 1 {
@@ -88,6 +82,17 @@ pub(super) async fn state(
         return Err(unreadable(format!("after seq {} events are missing up to {}", view.seq, found.head)));
     }
     Ok((view, marks(session, found.key).await?))
+}
+
+/// The newest view of a conversation that was kept; the empty one if none was.
+pub(super) async fn view(session: &mut Session, key: i64) -> Result<View, LogError> {
+    let select =
+        session.prepared("SELECT body FROM checkpoint WHERE conversation = $1").await.map_err(unreadable)?;
+    let row = session.client.query_opt(&select, &[&key]).await.map_err(unreadable)?;
+    match row {
+        Some(row) => views::unpack(row.try_get(0).map_err(unreadable)?),
+        None => Ok(View::default()),
+    }
 }
 
 /// The marks of a conversation, the one that was silent longest first. At most
@@ -146,6 +151,17 @@ async fn blocks(
             return Ok(());
         }
     }
+}
+
+/// All events that there are of a conversation, in order, with whatever holes they have.
+pub(super) async fn all_events(session: &mut Session, key: i64) -> Result<Vec<Envelope>, LogError> {
+    let mut events = Vec::new();
+    blocks(session, key, 0, &mut |envelope| {
+        events.push(envelope);
+        ControlFlow::Continue(())
+    })
+    .await?;
+    Ok(events)
 }
 
 /// Up to `limit` events after `after`, fewer if they weigh more than [`RING_BYTES_MAX`]. Stops before a hole.

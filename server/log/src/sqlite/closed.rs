@@ -1,13 +1,8 @@
-//! The log of a hub that is stopped, opened to look at all that it holds, to change texts in it, and to take a conversation out. What is
-//! gone is gone from the file: freed pages are overwritten, the index is made anew, and the file is written anew.
-//!
-//! ```text
-//! open ──▶ conversations, events, view, attachments   look
-//!          rewrite, remove                            change
-//!          purge                                      once, after all changes: index and file anew
-//! ```
+//! The log on disk of a hub that is stopped. What is gone is gone from the file: freed pages are overwritten, the index is made anew, and
+//! the file is written anew.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use model::{ConversationId, Envelope, Seq, View};
@@ -18,34 +13,20 @@ use super::private::{FileLock, lock};
 use super::schema::integer;
 use super::{SqliteLog, SqliteOptions, load, purge, schema, sweep, views};
 use crate::blocks::{compress, inflate};
-use crate::{EventLog as _, LogError, SqliteError};
+use crate::closed::{ClosedLog, Rewrite};
+use crate::{EventLog as _, LogError, SqliteError, StoredShare};
 
 /// A log that no hub has open. It holds the lock of the file, so no hub can open it before this is dropped.
 /// Dropping it without [`ClosedLog::purge`] may leave what was changed or removed in free parts of the index.
 #[derive(Debug)]
-pub struct ClosedLog {
+pub struct ClosedSqliteLog {
     /// The connection that writes, with `secure_delete` on.
     connection: Connection,
-    path: PathBuf,
     /// Held as long as the file is in use.
     _lock: FileLock,
 }
 
-/// Changes what a conversation says, without making events more or fewer. The caller of
-/// [`ClosedLog::rewrite`] implements it; each method is called for everything of its kind that is stored of
-/// the conversation.
-pub trait Rewrite {
-    /// Changes its events, which are in order and all that there are.
-    fn events(&mut self, events: &mut [Envelope]);
-    /// Changes its folded state.
-    fn view(&mut self, view: &mut View);
-    /// What stands in the place of a text; nothing where it stays.
-    fn text(&mut self, text: &str) -> Option<String>;
-    /// What stands in the place of a text of JSON, which stays JSON; nothing where it stays.
-    fn json(&mut self, json: &str) -> Option<String>;
-}
-
-impl ClosedLog {
+impl ClosedSqliteLog {
     /// Opens the log in the file `path`. What its journal holds becomes rows before. Fails with [`SqliteError`]
     /// if the file does not exist or a hub has it open. Waits for the disk.
     pub fn open(path: &Path) -> Result<Self, SqliteError> {
@@ -64,40 +45,7 @@ impl ClosedLog {
         let connection = schema::open_writer(path)?;
         let broken = |source| SqliteError::Database { path: path.to_path_buf(), source };
         connection.pragma_update(None, "secure_delete", "on").map_err(broken)?;
-        Ok(Self { connection, path: path.to_path_buf(), _lock: held })
-    }
-
-    /// The names of all conversations. Ordered by name.
-    pub fn conversations(&self) -> Result<Vec<ConversationId>, LogError> {
-        let mut select =
-            self.connection.prepare("SELECT id FROM conversation ORDER BY id").map_err(unreadable)?;
-        let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(unreadable)?;
-        let names = names.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-        names.iter().map(|name| ConversationId::parse(name).map_err(unreadable)).collect()
-    }
-
-    /// All events that there are of a conversation, in order. Fails with [`LogError::Unknown`] if there is no
-    /// such conversation, as do all methods that name one.
-    pub fn events(&self, conversation: &ConversationId) -> Result<Vec<Envelope>, LogError> {
-        self.events_of(self.key(conversation)?)
-    }
-
-    /// The newest folded view of the conversation that was kept. It may be older than the newest event; the empty one if none was kept.
-    pub fn view(&self, conversation: &ConversationId) -> Result<View, LogError> {
-        views::read(&self.connection, self.key(conversation)?)
-    }
-
-    /// The results that stand beside its events: the name of each, and its JSON.
-    pub fn attachments(&self, conversation: &ConversationId) -> Result<Vec<(String, String)>, LogError> {
-        let select = "SELECT hash, json FROM attachment WHERE conversation = ?1 ORDER BY id";
-        let mut select = self.connection.prepare_cached(select).map_err(unreadable)?;
-        let rows = select.query_map([self.key(conversation)?], |row| Ok((row.get(0)?, row.get(1)?)));
-        rows.map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)
-    }
-
-    /// The life of a conversation, whose name stands nowhere else.
-    pub fn epoch(&self, conversation: &ConversationId) -> Result<model::Epoch, LogError> {
-        Ok(load::find(&self.connection, conversation)?.ok_or(LogError::Unknown)?.epoch)
+        Ok(Self { connection, _lock: held })
     }
 
     fn key(&self, conversation: &ConversationId) -> Result<i64, LogError> {
@@ -112,14 +60,37 @@ impl ClosedLog {
         })?;
         Ok(events)
     }
+}
 
-    /// Rewrites all that is stored of a conversation, as one transaction. Whether anything changed. On an
-    /// error nothing has changed.
-    pub fn rewrite(
-        &mut self,
-        conversation: &ConversationId,
-        with: &mut dyn Rewrite,
-    ) -> Result<bool, LogError> {
+impl ClosedLog for ClosedSqliteLog {
+    fn conversations(&self) -> Result<Vec<ConversationId>, LogError> {
+        let mut select =
+            self.connection.prepare("SELECT id FROM conversation ORDER BY id").map_err(unreadable)?;
+        let names = select.query_map([], |row| row.get::<_, String>(0)).map_err(unreadable)?;
+        let names = names.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        names.iter().map(|name| ConversationId::parse(name).map_err(unreadable)).collect()
+    }
+
+    fn events(&self, conversation: &ConversationId) -> Result<Vec<Envelope>, LogError> {
+        self.events_of(self.key(conversation)?)
+    }
+
+    fn view(&self, conversation: &ConversationId) -> Result<View, LogError> {
+        views::read(&self.connection, self.key(conversation)?)
+    }
+
+    fn attachments(&self, conversation: &ConversationId) -> Result<Vec<(String, String)>, LogError> {
+        let select = "SELECT hash, json FROM attachment WHERE conversation = ?1 ORDER BY id";
+        let mut select = self.connection.prepare_cached(select).map_err(unreadable)?;
+        let rows = select.query_map([self.key(conversation)?], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.map_err(unreadable)?.collect::<Result<_, _>>().map_err(unreadable)
+    }
+
+    fn epoch(&self, conversation: &ConversationId) -> Result<model::Epoch, LogError> {
+        Ok(load::find(&self.connection, conversation)?.ok_or(LogError::Unknown)?.epoch)
+    }
+
+    fn rewrite(&mut self, conversation: &ConversationId, with: &mut dyn Rewrite) -> Result<bool, LogError> {
         let key = self.key(conversation)?;
         let before = self.events_of(key)?;
         let mut events = before.clone();
@@ -138,26 +109,22 @@ impl ClosedLog {
         Ok(changed)
     }
 
-    /// Takes a conversation out, with all that belongs to it. Its rows are gone when this returns; its sums
-    /// of measurements stay.
-    pub fn remove(&mut self, conversation: &ConversationId) -> Result<(), LogError> {
+    fn remove(&mut self, conversation: &ConversationId) -> Result<(), LogError> {
         let key = self.key(conversation)?;
         sweep::mark_removed(&self.connection, key).map_err(unreadable)?;
         while sweep::step(&mut self.connection).map_err(unreadable)? {}
         Ok(())
     }
 
-    /// Makes the index of texts and the file anew, so that nothing of what was changed or removed is left in
-    /// it. Takes as long as copying the file, and up to twice its size of free disk.
-    pub fn purge(&mut self) -> Result<(), LogError> {
+    fn purge(&mut self) -> Result<BTreeSet<String>, LogError> {
         self.connection.execute_batch("INSERT INTO word (word) VALUES ('rebuild')").map_err(unreadable)?;
         purge::rewrite(&self.connection).map_err(unreadable)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-        self.connection.query_row(checkpoint, [], |_row| Ok(())).map_err(unreadable)
+        self.connection.query_row(checkpoint, [], |_row| Ok(())).map_err(unreadable)?;
+        Ok(BTreeSet::new())
     }
 
-    /// Gives all that is stored, unpacked, to `look`: the plain bytes of each block and state.
-    pub fn unpacked(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), LogError> {
+    fn unpacked(&self, look: &mut dyn FnMut(&[u8])) -> Result<(), LogError> {
         for sql in ["SELECT encoding, body FROM event", "SELECT 1, body FROM checkpoint"] {
             let mut select = self.connection.prepare(sql).map_err(unreadable)?;
             let mut rows = select.query([]).map_err(unreadable)?;
@@ -174,9 +141,13 @@ impl ClosedLog {
         Ok(())
     }
 
-    /// The file that is open.
-    pub fn path(&self) -> &Path {
-        &self.path
+    fn places(&self, _texts: &[String]) -> Result<BTreeSet<String>, LogError> {
+        // All that is not packed stands in its files as it is.
+        Ok(BTreeSet::new())
+    }
+
+    fn shares(&self) -> Result<Vec<StoredShare>, LogError> {
+        Ok(Vec::new())
     }
 }
 
@@ -205,10 +176,11 @@ fn rewrite_view(connection: &Connection, key: i64, with: &mut dyn Rewrite) -> Re
 }
 
 /// Columns with texts: the table, what names a row, the column, and what names its conversation.
-const TEXTS: [(&str, &str, &str, &str); 3] = [
+const TEXTS: [(&str, &str, &str, &str); 4] = [
     ("document", "id", "text", "conversation"),
     ("document", "id", "name", "conversation"),
     ("document", "id", "item", "conversation"),
+    ("conversation", "key", "tags", "key"),
 ];
 
 /// Columns with texts of JSON: the table, what names a row, the column, and what names its conversation.

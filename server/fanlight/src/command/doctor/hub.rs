@@ -12,16 +12,16 @@ use hyper::header::{CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_W
 
 use super::CheckResult;
 use super::environment::There;
-use super::request::{CheckRequest, HttpAnswer};
+use super::request::{CheckedHub, HttpAnswer};
 
 /// The WebSocket subprotocol of hubs.
 const SUBPROTOCOL: &str = "fanlight.v1";
 
-/// All checks of the hub at `base`. The first says whether there is one; without it the others are left out.
+/// All checks of a hub. The first says whether there is one; without it the others are left out.
 /// With a token, each request carries it.
-pub(super) async fn look(base: &str, token: Option<&str>) -> Vec<CheckResult> {
-    let get = |path: &str| CheckRequest::get(format!("{base}{path}")).bearer(token);
-    let found = identity(base, get("/metrics").ask().await);
+pub(super) async fn look(hub: CheckedHub<'_>) -> Vec<CheckResult> {
+    let get = |path: &str| hub.get(path);
+    let found = identity(hub.base, get("/metrics").ask().await);
     if !found.ok {
         return vec![found];
     }
@@ -35,8 +35,7 @@ pub(super) async fn look(base: &str, token: Option<&str>) -> Vec<CheckResult> {
         .header(SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
     findings.push(socket(key.ask_for_upgrade().await));
     // An invalid event: a body is refused as a whole, so the check leaves no trace.
-    let events = format!("{base}/v1/conversations/fanlight-doctor/events");
-    let probe = CheckRequest::post(events, r#"[{"k":1}]"#).bearer(token);
+    let probe = hub.post("/v1/conversations/fanlight-doctor/events", r#"[{"k":1}]"#);
     findings.push(door(probe.ask().await));
     findings.push(page(get("/").ask().await));
     findings

@@ -1,6 +1,7 @@
 //! Requests of the checks: to the hub, and through it or directly to an upstream. They leave through the crate `upstream`
 //! as all requests of a hub do, each over a connection of its own and without a proxy of the environment.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +14,28 @@ use upstream::{Api, Egress, ResponseBody, Upstream, reason};
 /// How long an answer may take, its body included.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The hub that is looked at, and what each request to it carries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CheckedHub<'a> {
+    /// The URL, without a slash at its end.
+    pub(super) base: &'a str,
+    pub(super) token: Option<&'a str>,
+    /// A file with certificates that are trusted for it in addition to the machine's.
+    pub(super) ca: Option<&'a Path>,
+}
+
+impl CheckedHub<'_> {
+    /// A request for what the hub has at `path`.
+    pub(super) fn get(self, path: &str) -> CheckRequest {
+        CheckRequest::get(format!("{}{path}", self.base)).bearer(self.token).trusting(self.ca)
+    }
+
+    /// A request that sends `body` to the hub at `path`.
+    pub(super) fn post(self, path: &str, body: impl Into<Bytes>) -> CheckRequest {
+        CheckRequest::post(format!("{}{path}", self.base), body).bearer(self.token).trusting(self.ca)
+    }
+}
+
 /// A request that is not sent yet.
 #[derive(Debug)]
 pub(super) struct CheckRequest {
@@ -21,6 +44,8 @@ pub(super) struct CheckRequest {
     /// Method and headers; an invalid header is an error when the request is sent.
     head: Builder,
     body: Bytes,
+    /// A file with certificates that are trusted in addition to the machine's.
+    ca: Option<PathBuf>,
 }
 
 /// The answer to a request.
@@ -36,12 +61,12 @@ pub(super) struct HttpAnswer {
 impl CheckRequest {
     /// A request for what is at `url`.
     pub(super) fn get(url: String) -> Self {
-        Self { url, head: Request::builder().method(Method::GET), body: Bytes::new() }
+        Self { url, head: Request::builder().method(Method::GET), body: Bytes::new(), ca: None }
     }
 
     /// A request that sends `body` to `url`.
     pub(super) fn post(url: String, body: impl Into<Bytes>) -> Self {
-        Self { url, head: Request::builder().method(Method::POST), body: body.into() }
+        Self { url, head: Request::builder().method(Method::POST), body: body.into(), ca: None }
     }
 
     /// Adds a header to the request.
@@ -57,6 +82,11 @@ impl CheckRequest {
         }
     }
 
+    /// Trusts the certificates in the file `ca` as well, if there is one.
+    pub(super) fn trusting(self, ca: Option<&Path>) -> Self {
+        Self { ca: ca.map(Path::to_owned), ..self }
+    }
+
     /// The server of the URL, and the request for it.
     fn split(self) -> Result<(Upstream, Request<Full<Bytes>>), String> {
         let uri: hyper::Uri = self.url.parse().map_err(|_not_shown| format!("{} is no URL", self.url))?;
@@ -65,7 +95,9 @@ impl CheckRequest {
             uri.scheme_str().unwrap_or_default(),
             uri.authority().map_or("", |host| host.as_str())
         );
-        let server = Upstream::new("checked", &origin, Api::default()).map_err(|error| error.to_string())?;
+        let server = Upstream::new("checked", &origin, Api::default())
+            .and_then(|server| server.with_ca(self.ca.as_deref()))
+            .map_err(|error| reason(&error))?;
         let request = self.head.uri(uri).body(Full::new(self.body)).map_err(|error| error.to_string())?;
         Ok((server, request))
     }

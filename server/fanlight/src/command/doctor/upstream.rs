@@ -17,7 +17,7 @@ use super::CheckResult;
 use super::environment::misplaced;
 use super::hub::detail;
 use super::model::{ModelEndpoint, UpstreamList};
-use super::request::{CheckRequest, HttpAnswer, in_time, next_piece};
+use super::request::{CheckRequest, CheckedHub, HttpAnswer, in_time, next_piece};
 
 /// An upstream that is to be checked, and how.
 #[derive(Debug)]
@@ -38,23 +38,23 @@ fn key_names(name: &str) -> Vec<String> {
     }
 }
 
-/// The names of the upstreams of the hub at `base`; empty if it does not list them.
-pub(super) async fn names(base: &str, token: Option<&str>) -> Vec<String> {
-    let answer = CheckRequest::get(format!("{base}/v1/upstreams")).bearer(token).ask().await;
+/// The names of the upstreams of the hub; empty if it does not list them.
+pub(super) async fn names(hub: CheckedHub<'_>) -> Vec<String> {
+    let answer = hub.get("/v1/upstreams").ask().await;
     let list: serde_json::Value =
         answer.ok().and_then(|answer| serde_json::from_str(&answer.body).ok()).unwrap_or_default();
     let rows = list.get("upstreams").and_then(serde_json::Value::as_array).into_iter().flatten();
     rows.filter_map(|row| Some(row.get("name")?.as_str()?.to_owned())).collect()
 }
 
-/// All checks of an upstream through the hub at `base`, with the hub's `token`.
+/// All checks of an upstream through the hub.
 pub(super) async fn look(
-    (base, token): (&str, Option<&str>),
+    hub: CheckedHub<'_>,
     asked: &UpstreamProbe<'_>,
     variables: &BTreeMap<String, String>,
 ) -> Vec<CheckResult> {
-    let name = asked.name;
-    let list = CheckRequest::get(format!("{base}/v1/upstreams")).bearer(token).ask().await;
+    let (name, base) = (asked.name, hub.base);
+    let list = hub.get("/v1/upstreams").ask().await;
     let model = UpstreamList::of(list.as_ref().map_or("", |answer| &answer.body)).model(name);
     let right = format!("{base}/proxy/{}", model.place(name));
     let given = asked.base_url.unwrap_or(&right).trim_end_matches('/');
@@ -72,19 +72,21 @@ pub(super) async fn look(
     let model = as_asked;
     let (key, finding) = key(name, model, variables);
     findings.push(finding);
-    let models = model.with_key(model.list(given), key).ask().await;
+    // Another server than the hub has no certificate from there.
+    let ca = hub.ca.filter(|_| given.starts_with(base));
+    let models = model.with_key(model.list(given).trusting(ca), key).ask().await;
     let reached = reached(name, models, key.is_some());
     let is_reached = reached.ok;
     findings.push(reached);
     if let Some(wanted) = asked.model.filter(|_| is_reached) {
-        let request = model.with_key(model.answer(given, wanted), key);
+        let request = model.with_key(model.answer(given, wanted).trusting(ca), key);
         let conversation = format!("doctor-{}", clock::now_ms());
         let request = request.header(CONVERSATION, &conversation);
         let streamed = streams(request, model).await;
         let is_answered = streamed.is_answered;
         findings.push(streamed.result);
         if is_answered {
-            findings.push(recorded((base, token), &conversation).await);
+            findings.push(recorded(hub, &conversation).await);
         }
     }
     findings
@@ -94,12 +96,12 @@ pub(super) async fn look(
 const CONVERSATION: HeaderName = HeaderName::from_static("fanlight-conversation");
 
 /// Whether the call is recorded in its conversation, which is read until its run is there: a call is recorded beside its passage.
-async fn recorded((base, token): (&str, Option<&str>), conversation: &str) -> CheckResult {
+async fn recorded(hub: CheckedHub<'_>, conversation: &str) -> CheckResult {
     let check = "recorded";
-    let url = format!("{base}/v1/conversations/{conversation}");
+    let path = format!("/v1/conversations/{conversation}");
     let read = async {
         loop {
-            let answer = CheckRequest::get(url.clone()).bearer(token).ask().await?;
+            let answer = hub.get(&path).ask().await?;
             if matches!(answer.status, 401 | 403) {
                 return Err(String::from("the token may not see where it is recorded"));
             }
@@ -111,7 +113,7 @@ async fn recorded((base, token): (&str, Option<&str>), conversation: &str) -> Ch
     };
     let late = || Err(String::from("it did not come through the hub"));
     match tokio::time::timeout(RECORDED_WITHIN, read).await.unwrap_or_else(|_elapsed| late()) {
-        Ok(()) => CheckResult::well(check, format!("the call is shown at {base}/c/{conversation}")),
+        Ok(()) => CheckResult::well(check, format!("the call is shown at {}/c/{conversation}", hub.base)),
         Err(why) => CheckResult::wrong(
             check,
             format!("the call was answered, and the hub does not show it: {why}"),

@@ -77,7 +77,7 @@ fn what_is_rewritten_is_in_no_file_any_more() {
     let path = folder.path().join("fanlight.db");
     let id = log(&path);
     assert!(holds(&files(folder.path()), "hunter2"));
-    let mut closed = ClosedLog::open(&path).unwrap();
+    let mut closed = ClosedSqliteLog::open(&path).unwrap();
     assert!(closed.rewrite(&id, &mut Censor).unwrap());
     assert!(!closed.rewrite(&id, &mut Censor).unwrap());
     closed.purge().unwrap();
@@ -95,7 +95,7 @@ fn a_conversation_that_is_removed_is_in_no_file_any_more() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fanlight.db");
     let id = log(&path);
-    let mut closed = ClosedLog::open(&path).unwrap();
+    let mut closed = ClosedSqliteLog::open(&path).unwrap();
     let epoch = closed.epoch(&id).unwrap();
     closed.remove(&id).unwrap();
     closed.purge().unwrap();
@@ -110,9 +110,9 @@ fn a_conversation_that_is_removed_is_in_no_file_any_more() {
 fn a_log_in_use_and_one_that_is_not_there_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fanlight.db");
-    assert!(matches!(ClosedLog::open(&path), Err(SqliteError::File { .. })));
+    assert!(matches!(ClosedSqliteLog::open(&path), Err(SqliteError::File { .. })));
     log(&path);
     let open = SqliteLog::open(&path, &SqliteOptions::default()).unwrap();
-    assert!(matches!(ClosedLog::open(&path), Err(SqliteError::InUse { .. })));
+    assert!(matches!(ClosedSqliteLog::open(&path), Err(SqliteError::InUse { .. })));
     drop(open);
 }
