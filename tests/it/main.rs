@@ -72,6 +72,7 @@ mod proxy_narrow; // few calls on a connection
 mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS
 mod proxy_replayed; // recorded calls of all APIs
 mod proxy_sockets; // WebSockets: bytes, ends, what is said in them
+mod proxy_secrets; // keys of others in bodies
 mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
 mod publish; // acks, duplicates, gaps, older lives

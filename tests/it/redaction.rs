@@ -78,7 +78,7 @@ async fn hub_that_traces(place: &Path) -> (Child, SocketAddr) {
 }
 
 /// The files below `place` that hold `text`, and how many there are.
-fn found_in(place: &Path, text: &str) -> (usize, Vec<String>) {
+pub(super) fn found_in(place: &Path, text: &str) -> (usize, Vec<String>) {
     let (mut files, mut found) = (0, Vec::new());
     for entry in std::fs::read_dir(place).unwrap().flatten() {
         let path = entry.path();
@@ -159,7 +159,7 @@ async fn a_key_in_a_stream_of_any_dialect_is_nowhere_afterwards() {
 }
 
 /// What `fanlight` says of what is stored in `folder`: stdout, and whether all went well.
-async fn stored(folder: &Path, arguments: &[&str], stdin: &str) -> (String, bool) {
+pub(super) async fn stored(folder: &Path, arguments: &[&str], stdin: &str) -> (String, bool) {
     let mut command = Command::new(binary());
     command
         .args(arguments)
