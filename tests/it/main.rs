@@ -8,6 +8,7 @@
 
 mod absent; // what README says is missing
 mod access; // who may see, say and do what
+mod access_asked; // what somebody has set going ends with their token
 mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
 mod access_offers; // what somebody is told that they may do

@@ -330,6 +330,11 @@ impl Gate {
             if let Err(denial) = self.still_holds(admission) {
                 return denial;
             }
+    /// The admission by the token behind a login, see [`Credentials::behind_session`]; `None` while access control is off.
+    pub(crate) fn behind(&self, admission: &Admission) -> Option<Admission> {
+        self.guarded.as_ref()?.credentials.read().behind_session(admission)
+    }
+
             let left = admission.expires.map(|at| Duration::from_millis(at.saturating_sub(clock::now_ms())));
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { return pending().await },

@@ -79,7 +79,7 @@ pub(crate) async fn run(
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
     let certificate = shared.watch_certificate();
-    let access = shared.gate.watch(&shared.egress, || shared.sockets.wake_due(true));
+    let access = shared.gate.watch(&shared.egress, || known_changed(&shared));
     let sessions = {
         // It waits for the database, which must not keep this task from accepting.
         let shared = Arc::clone(&shared);
@@ -141,6 +141,12 @@ pub(crate) async fn run(
         return Err(ServeError::Overtaken);
     }
     closed.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))
+}
+
+/// Ends what somebody has open or has set going who is no longer known: sockets look for themselves, runs of agents are stopped.
+fn known_changed(shared: &Shared) {
+    shared.sockets.wake_due(true);
+    shared.asked.stop_revoked(&shared.agents, &shared.gate);
 }
 
 /// Ready when another hub has taken over the log. What this one has in memory is then a past that the others

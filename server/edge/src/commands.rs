@@ -24,6 +24,7 @@ use model::retry::ModelRetry;
 use model::view::RunView;
 use model::{ConversationId, MessageId, Position, RunId, View};
 
+use crate::asker;
 use crate::fork::{ForkPlace, fork};
 use crate::state::Shared;
 
@@ -90,6 +91,8 @@ async fn done_once(
     let key = (conversation.clone(), id.clone());
     let remembered = &shared.commands;
     let _one_commands = remembered.turn(conversation).await;
+    // It may have waited behind others for longer than its token.
+    asker::still_admitted(&shared.gate)?;
     let known = remembered.get(&key);
     if let Some(known) = known {
         return Ok(known);
@@ -98,6 +101,7 @@ async fn done_once(
     let is_label = matches!(action, CommandAction::Label { .. } | CommandAction::Rate { .. });
     let is_signed = shared.gate.is_on() && !is_label;
     let told = is_signed.then(|| signature::of(who, &action));
+    let begins = RunBeginning::of(&action);
     let came = match action {
         CommandAction::Fork { at, before, into, agent, text } => {
             let target = find(&shared.hub, conversation)?;
@@ -132,11 +136,45 @@ async fn done_once(
             done(id, blocking(|| act(&shared.agents, &shared.hub, conversation, action))?)
         }
     };
+    begins.note(shared, &came);
     remembered.put(key, came.clone());
     if let Some(told) = told {
         blocking(|| signature::leave(shared, &came, &told));
     }
     Ok(came)
+}
+
+/// What a command has to do with the beginning of the run in its answer.
+#[derive(Debug, Clone, Copy)]
+enum RunBeginning {
+    /// The run begins, or begins again.
+    Begins,
+    /// The run may have gone on before.
+    Joins,
+    /// The command begins none.
+    Neither,
+}
+
+impl RunBeginning {
+    /// What `action` begins.
+    fn of(action: &CommandAction) -> Self {
+        match action {
+            CommandAction::Retry { .. } => Self::Begins,
+            CommandAction::Say { .. } | CommandAction::Fork { .. } => Self::Joins,
+            _ => Self::Neither,
+        }
+    }
+
+    /// Notes for whom the run goes on.
+    fn note(self, shared: &Shared, came: &Done) {
+        let Some(run) = came.run.clone() else { return };
+        let place = RunAddress { conversation: came.conversation.clone(), run };
+        match self {
+            Self::Begins => shared.asked.began(&shared.agents, &shared.gate, &place),
+            Self::Joins => shared.asked.joined(&shared.agents, &shared.gate, &place),
+            Self::Neither => {}
+        }
+    }
 }
 
 /// The answer to a command that concerns a run.
@@ -278,3 +316,6 @@ impl Target {
         Ok(self.started)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,6 +23,7 @@ use tokio::net::TcpListener;
 
 pub mod access;
 mod app;
+mod asker;
 mod balance;
 mod commands;
 mod config;

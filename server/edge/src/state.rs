@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use upstream::Egress;
 
 use crate::access::Gate;
+use crate::asker::AskedRuns;
 use crate::balance::Balance;
 use crate::commands::Remembered;
 use crate::config::{Config, LogChoice};
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) tools: Arc<Toolbox>,
     /// The agents that can be asked.
     pub(crate) agents: Arc<Agents>,
+    /// Who asked for the runs of agents that go on.
+    pub(crate) asked: AskedRuns,
     /// The answers to the newest commands.
     pub(crate) commands: Remembered,
     /// What callers of the doors have asked.
@@ -131,6 +134,7 @@ impl Shared {
             traces: Traces::default(),
             tasks,
             agents,
+            asked: AskedRuns::default(),
             commands: Remembered::default(),
             tools,
             threads: Threads::default(),

@@ -38,6 +38,7 @@ use super::hubs::known::FromHub;
 use super::passed::FromUpstream;
 use super::problem::Problem;
 use crate::access::Seat;
+use crate::asker;
 use crate::proxy::{self, KEYS};
 use crate::state::Shared;
 
@@ -323,8 +324,10 @@ async fn served(
     });
     let beginner = counts.as_ref().map(|(counts, whose)| counts.beginner(whose.clone()));
     let rule = beginner.clone().map(|it| -> SharedRule { it });
+    // Another hub knows by itself for whom it asks.
+    let asker = request.extensions().get::<FromHub>().is_none().then(|| admission.clone());
     let mut response = tokio::select! {
-        response = beginning::under(rule, next.run(request)) => cut.get().map_or(response, |&denial| told(denial)),
+        response = beginning::under(rule, asker::by(asker, next.run(request))) => cut.get().map_or(response, |&denial| told(denial)),
         denial = over() => told(denial),
     };
     // Doors say it in their own forms, without the seconds. An upstream's answer stays as it is.
