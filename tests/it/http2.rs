@@ -16,12 +16,12 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-type Tls = tokio_rustls::client::TlsStream<TcpStream>;
-type Body = http_body_util::combinators::BoxBody<Bytes, std::io::Error>;
+pub(crate) type Tls = tokio_rustls::client::TlsStream<TcpStream>;
+pub(crate) type Body = http_body_util::combinators::BoxBody<Bytes, std::io::Error>;
 
 /// A hub that speaks TLS as `localhost`, with access control.
-struct SecureHub {
-    hub: TestHub,
+pub(crate) struct SecureHub {
+    pub(crate) hub: TestHub,
     certificate: rcgen::Certificate,
     _place: tempfile::TempDir,
 }
@@ -42,7 +42,7 @@ impl SecureHub {
     }
 
     /// Starts one with more settings.
-    async fn start_with(settings: &str) -> Self {
+    pub(crate) async fn start_with(settings: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         let certificate = certificate(place.path());
         let file = |name: &str| place.path().join(name).display().to_string();
@@ -54,7 +54,12 @@ impl SecureHub {
     }
 
     /// A connection that offers these protocols.
-    async fn connect(&self, protocols: &[&str]) -> Tls {
+    pub(crate) async fn connect(&self, protocols: &[&str]) -> Tls {
+        self.try_connect(protocols).await.unwrap()
+    }
+
+    /// The same; nothing where the hub closes it at once.
+    pub(crate) async fn try_connect(&self, protocols: &[&str]) -> Option<Tls> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.certificate.der().clone()).unwrap();
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -64,11 +69,11 @@ impl SecureHub {
         config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
         let stream = TcpStream::connect(self.hub.address()).await.unwrap();
         let connector = TlsConnector::from(Arc::new(config));
-        within("TLS", connector.connect("localhost".try_into().unwrap(), stream)).await.unwrap()
+        within("TLS", connector.connect("localhost".try_into().unwrap(), stream)).await.ok()
     }
 
     /// A client with one connection over HTTP/2.
-    async fn client(&self) -> Client {
+    pub(crate) async fn client(&self) -> Client {
         let tls = self.connect(&["h2", "http/1.1"]).await;
         assert_eq!(tls.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
         let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(tls)).await.unwrap();
@@ -78,7 +83,7 @@ impl SecureHub {
     }
 
     /// A token that the hub knows.
-    async fn token(&self, client: &Client, name: &str, grant: &str) -> String {
+    pub(crate) async fn token(&self, client: &Client, name: &str, grant: &str) -> String {
         let token = self.hub.token(&["create", "--name", name, "--grant", grant]).await;
         until("the hub to know the token", async || {
             let asked = client.get("/v1/access", &token).await;
@@ -90,13 +95,13 @@ impl SecureHub {
 }
 
 /// Requests over one connection.
-struct Client {
-    sender: SendRequest<Body>,
+pub(crate) struct Client {
+    pub(crate) sender: SendRequest<Body>,
     origin: String,
 }
 
 impl Client {
-    fn request(&self, method: &str, path: &str) -> http::request::Builder {
+    pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
         Request::builder().method(method).uri(format!("{}{path}", self.origin))
     }
 
@@ -108,7 +113,7 @@ impl Client {
         answer
     }
 
-    async fn get(&self, path: &str, token: &str) -> Response<Incoming> {
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Response<Incoming> {
         let request = self.request("GET", path).header("authorization", format!("Bearer {token}"));
         self.send(request, "").await
     }

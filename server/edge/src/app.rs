@@ -11,6 +11,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -36,6 +37,7 @@ use crate::http::{
     audit, budgets, commands, compat, conversations, delete, events, export, figures, guard, health, help,
     hubs, import, ingest, native, openapi, page, results, schema, search, stream, traces as spans, upstreams,
 };
+use crate::slow;
 use crate::state::Shared;
 use crate::ws;
 use crate::{frozen, peers, proxy, retention, sink, traces};
@@ -44,12 +46,10 @@ use hub::MemoryBounds;
 
 mod entry;
 mod http2;
+mod relay;
 mod unread;
 
 use unread::BodyEnd;
-
-/// How long a connection may take to send the head of a request, or to agree on TLS.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The least time between two rounds of upkeep.
 const ROUND_MIN: Duration = Duration::from_millis(100);
@@ -232,7 +232,10 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
     }
     let stream = Patient::new(stream, shared.config.reader_silent);
     let line = Arc::clone(stream.line());
+    let has_asked = Arc::new(AtomicBool::new(false));
+    let asks = Arc::clone(&has_asked);
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        asks.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(Arc::clone(&line));
         request.extensions_mut().insert(peer);
         let (request, end) = BodyEnd::watch(request);
@@ -240,7 +243,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
         async move { answer.await.map(|response| end.tell(response)) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(shared.gate.head_within());
     // For proxied calls, whose upstreams may depend on the case.
     builder.preserve_header_case(true);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
@@ -252,6 +255,10 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
         }
     };
     if let Err(error) = served {
+        // One that is at rest between two requests ends in the same way, and is no attack.
+        if error.is_timeout() && !has_asked.load(Ordering::Relaxed) {
+            slow::HEADS.one();
+        }
         tracing::debug!(%error, "connection ended");
     }
 }

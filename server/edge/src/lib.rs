@@ -44,6 +44,7 @@ mod shelf;
 #[cfg(test)]
 mod simulation;
 mod sink;
+mod slow;
 mod state;
 mod threads;
 pub mod tls;

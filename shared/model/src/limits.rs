@@ -1,6 +1,10 @@
 //! Every bound of the model and of the wire, in one place. Crossing one has a named [`crate::code::ErrorCode`] or a named
 //! [`crate::anomaly::AnomalyCode`]; nothing is cut in silence (invariant I7).
 
+mod slow;
+
+pub use slow::{BODY_IDLE_MS, HEAD_S, STRANGER_BODY_S};
+
 /// Largest number that is taken from outside, in any field of an event: what JavaScript still counts exactly, and far below
 /// what the log can hold.
 pub const NUMBER_MAX: u64 = 1 << 53;
@@ -265,9 +269,6 @@ pub const BUDGETED_CALLS_MAX: u32 = 64;
 
 /// Most events in one `pub` frame or one body of native events.
 pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
-
-/// How long a request may bring no byte of its body, in milliseconds. Of an endless body that is only asked of the first byte.
-pub const BODY_IDLE_MS: u64 = 30_000;
 
 /// How long a stream of one run waits for that run to begin, in milliseconds.
 pub const RUN_AWAITED_MS: u64 = 10_000;

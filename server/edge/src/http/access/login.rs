@@ -187,7 +187,8 @@ pub(crate) async fn log_in(State(shared): State<Arc<Shared>>, request: Request) 
     }
     let (parts, body) = request.into_parts();
     let channel = channel(&shared, &parts);
-    let bytes = match body::whole(body, FORM_BYTES_MAX).await {
+    let within = shared.gate.stranger_body_within();
+    let bytes = match body::of_stranger(body, FORM_BYTES_MAX, within).await {
         Ok(bytes) => bytes,
         Err(problem) => return problem.into_response(),
     };
