@@ -26,6 +26,7 @@ pub(crate) mod login;
 mod names;
 mod positions;
 mod publishing;
+mod slow;
 mod syntax;
 mod without;
 

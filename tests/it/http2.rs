@@ -18,13 +18,13 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 /// A connection over TLS.
-pub(super) type Tls = tokio_rustls::client::TlsStream<TcpStream>;
+pub(crate) type Tls = tokio_rustls::client::TlsStream<TcpStream>;
 /// The body of a request.
-pub(super) type Body = http_body_util::combinators::BoxBody<Bytes, std::io::Error>;
+pub(crate) type Body = http_body_util::combinators::BoxBody<Bytes, std::io::Error>;
 
 /// A hub that speaks TLS as `localhost`, with access control.
-struct SecureHub {
-    hub: TestHub,
+pub(crate) struct SecureHub {
+    pub(crate) hub: TestHub,
     certificate: rcgen::Certificate,
     _place: tempfile::TempDir,
 }
@@ -54,7 +54,7 @@ impl SecureHub {
     }
 
     /// Starts one with more settings.
-    async fn start_with(settings: &str) -> Self {
+    pub(crate) async fn start_with(settings: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         let certificate = certificate(place.path());
         let file = |name: &str| place.path().join(name).display().to_string();
@@ -66,18 +66,23 @@ impl SecureHub {
     }
 
     /// A connection that offers these protocols.
-    async fn connect(&self, protocols: &[&str]) -> Tls {
-        tls_to(self.hub.address(), "localhost", &self.certificate, protocols).await
+    pub(crate) async fn connect(&self, protocols: &[&str]) -> Tls {
+        self.try_connect(protocols).await.unwrap()
+    }
+
+    /// The same; nothing where the hub closes it at once.
+    pub(crate) async fn try_connect(&self, protocols: &[&str]) -> Option<Tls> {
+        try_tls_to(self.hub.address(), "localhost", &self.certificate, protocols).await
     }
 
     /// A client with one connection over HTTP/2.
-    async fn client(&self) -> Client {
+    pub(crate) async fn client(&self) -> Client {
         let tls = self.connect(&["h2", "http/1.1"]).await;
         Client::over(tls, format!("https://localhost:{}", self.hub.address().port())).await
     }
 
     /// A token that the hub knows.
-    async fn token(&self, client: &Client, name: &str, grant: &str) -> String {
+    pub(crate) async fn token(&self, client: &Client, name: &str, grant: &str) -> String {
         let token = self.hub.token(&["create", "--name", name, "--grant", grant]).await;
         until("the hub to know the token", async || {
             let asked = client.get("/v1/access", &token).await;
@@ -95,6 +100,16 @@ pub(super) async fn tls_to(
     certificate: &rcgen::Certificate,
     protocols: &[&str],
 ) -> Tls {
+    try_tls_to(address, name, certificate, protocols).await.unwrap()
+}
+
+/// The same; nothing where the other end closes it at once.
+async fn try_tls_to(
+    address: SocketAddr,
+    name: &'static str,
+    certificate: &rcgen::Certificate,
+    protocols: &[&str],
+) -> Option<Tls> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(certificate.der().clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -104,18 +119,18 @@ pub(super) async fn tls_to(
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
     let stream = TcpStream::connect(address).await.unwrap();
     let connector = TlsConnector::from(Arc::new(config));
-    within("TLS", connector.connect(name.try_into().unwrap(), stream)).await.unwrap()
+    within("TLS", connector.connect(name.try_into().unwrap(), stream)).await.ok()
 }
 
 /// Requests over one connection.
-pub(super) struct Client {
-    pub(super) sender: SendRequest<Body>,
-    pub(super) origin: String,
+pub(crate) struct Client {
+    pub(crate) sender: SendRequest<Body>,
+    pub(crate) origin: String,
 }
 
 impl Client {
     /// A client of what is at `origin`, over a connection on which HTTP/2 was chosen.
-    pub(super) async fn over(tls: Tls, origin: String) -> Self {
+    pub(crate) async fn over(tls: Tls, origin: String) -> Self {
         assert_eq!(tls.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
         let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(tls)).await.unwrap();
         // Ends with the client.
@@ -123,7 +138,7 @@ impl Client {
         Self { sender, origin }
     }
 
-    pub(super) fn request(&self, method: &str, path: &str) -> http::request::Builder {
+    pub(crate) fn request(&self, method: &str, path: &str) -> http::request::Builder {
         Request::builder().method(method).uri(format!("{}{path}", self.origin))
     }
 
@@ -135,7 +150,7 @@ impl Client {
         answer
     }
 
-    pub(super) async fn get(&self, path: &str, token: &str) -> Response<Incoming> {
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Response<Incoming> {
         let request = self.request("GET", path).header("authorization", format!("Bearer {token}"));
         self.send(request, "").await
     }

@@ -8,6 +8,7 @@
 
 mod absent; // what README says is missing
 mod access; // who may see, say and do what
+mod access_asked; // what somebody has set going ends with their token
 mod access_audit; // who did what, and that nobody changes it unseen
 mod access_ends; // revoked, expired, logged out
 mod access_offers; // what somebody is told that they may do
@@ -74,6 +75,7 @@ mod proxy_many; // many agents with one key
 mod proxy_narrow; // few calls on a connection
 mod proxy_packed; // gzip, br, zstd; HTTP/2 behind TLS
 mod proxy_replayed; // recorded calls of all APIs
+mod proxy_secrets; // keys of others in bodies
 mod proxy_sockets; // WebSockets: bytes, ends, what is said in them
 mod proxy_struck; // headers that no upstream may write
 mod proxy_waits; // between the calls of a loop
@@ -81,6 +83,7 @@ mod publish; // acks, duplicates, gaps, older lives
 mod raw_budget; // a run with endless raw events
 mod read; // snapshots, lists and events over plain HTTP and SSE
 mod redaction; // secrets are stored and shown nowhere, found, erased
+mod redaction_everywhere; // of each rule, in each dialect
 mod remote; // agents elsewhere: stopped, failing, asked again
 mod remote_kinds;
 mod remote_pauses; // each kind of them in its own words

@@ -62,7 +62,7 @@ fn stream_with_key(dialect: &str) -> Option<Vec<u8>> {
 }
 
 /// A hub that traces all that it can into `place`.
-async fn hub_that_traces(place: &Path) -> (Child, SocketAddr) {
+pub(super) async fn hub_that_traces(place: &Path) -> (Child, SocketAddr) {
     let mut child = Command::new(binary())
         .args(["serve", "--listen", "127.0.0.1:0", "--trace", "trace", "--data-dir"])
         .arg(place.join("hub"))
@@ -78,7 +78,7 @@ async fn hub_that_traces(place: &Path) -> (Child, SocketAddr) {
 }
 
 /// The files below `place` that hold `text`, and how many there are.
-fn found_in(place: &Path, text: &str) -> (usize, Vec<String>) {
+pub(super) fn found_in(place: &Path, text: &str) -> (usize, Vec<String>) {
     let (mut files, mut found) = (0, Vec::new());
     for entry in std::fs::read_dir(place).unwrap().flatten() {
         let path = entry.path();
@@ -97,7 +97,7 @@ fn found_in(place: &Path, text: &str) -> (usize, Vec<String>) {
     (files, found)
 }
 
-async fn fetched(address: SocketAddr, path: &str) -> String {
+pub(super) async fn fetched(address: SocketAddr, path: &str) -> String {
     let client = reqwest::Client::new();
     let asked = client.get(format!("http://{address}{path}")).header("accept", "application/x-ndjson, */*");
     let answer = asked.send().await.unwrap();

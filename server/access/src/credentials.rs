@@ -188,6 +188,18 @@ impl Credentials {
         if again.principal == admission.principal { Ok(()) } else { Err(Denial::Unknown) }
     }
 
+    /// The admission by the credential behind a session, which outlives it; any other admission as it is. `None` for a session that is over, and
+    /// for one of a link.
+    pub fn behind_session(&self, admission: &Admission) -> Option<Admission> {
+        let Proof::Session(hash) = &admission.proof else { return Some(admission.clone()) };
+        let (proof, expires) = match self.sessions.find(hash)?.behind {
+            Behind::Token(token) => (Proof::Token(token), self.record_of(&token)?.expires),
+            Behind::Vouched(vouched) => (Proof::Vouched(Arc::clone(&vouched)), Some(vouched.expires)),
+            Behind::Share(_) => return None,
+        };
+        Some(Admission { principal: Arc::clone(&admission.principal), proof, expires })
+    }
+
     /// Begins a session for a caller with the token `text`. `session` is the secret of the new session. Fails
     /// as [`Credentials::by_token`] does.
     pub fn log_in(&mut self, text: &str, session: &Secret, now: u64) -> Result<Admission, Denial> {

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::limits::{HEAD_S, STRANGER_BODY_S};
+
 mod acts;
 mod bytes;
 
@@ -40,6 +42,10 @@ pub struct Quotas {
     pub subscriptions_per_principal: u32,
     /// Most subscriptions of one address at once, whoever has them.
     pub subscriptions_per_address: u32,
+    /// Seconds in which a connection agrees on TLS, and in which it brings the head of a request.
+    pub head_s: u32,
+    /// Seconds in which the body of somebody who is not known yet has come.
+    pub stranger_body_s: u32,
     /// How often one principal and one address may do the rest in a minute.
     pub per_minute: PerAct<MinuteQuota>,
 }
@@ -59,6 +65,8 @@ impl Default for Quotas {
             sent_mib_per_minute_per_address: 32_768,
             subscriptions_per_principal: 20_000,
             subscriptions_per_address: 40_000,
+            head_s: HEAD_S,
+            stranger_body_s: STRANGER_BODY_S,
             per_minute: PerAct::each(RatedAct::usual),
         }
     }

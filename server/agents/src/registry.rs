@@ -226,6 +226,11 @@ impl Agents {
         going.get(place).map(|going| going.stop.cancel()).is_some()
     }
 
+    /// Whether a run goes on in this hub.
+    pub fn goes_on(&self, place: &RunAddress) -> bool {
+        self.going.lock().contains_key(place)
+    }
+
     /// Whether a run goes on that was told to stop.
     pub fn is_stopping(&self, place: &RunAddress) -> bool {
         self.going.lock().get(place).is_some_and(|going| going.stop.is_cancelled())

@@ -206,6 +206,21 @@ impl Gate {
         self.guarded.as_ref().map(|guarded| &guarded.counted)
     }
 
+    /// How long a connection may take to agree on TLS, and to bring the head of a request.
+    pub(crate) fn head_within(&self) -> Duration {
+        Duration::from_secs(self.quotas().head_s.into())
+    }
+
+    /// How long the body of somebody who is not known yet may take.
+    pub(crate) fn stranger_body_within(&self) -> Duration {
+        Duration::from_secs(self.quotas().stranger_body_s.into())
+    }
+
+    /// The bounds of the settings; the usual ones while access control is off.
+    fn quotas(&self) -> Quotas {
+        self.counted().map_or_else(Quotas::default, |counted| counted.quotas)
+    }
+
     /// What tokens with a budget have spent; `None` while access control is off.
     pub(crate) fn ledger(&self) -> Option<&Ledger> {
         self.guarded.as_ref().map(|guarded| &guarded.ledger)
@@ -313,6 +328,11 @@ impl Gate {
             None => Ok(()),
             Some(guarded) => guarded.credentials.read().still_holds(admission, clock::now_ms()),
         }
+    }
+
+    /// The admission by the token behind a login, see [`Credentials::behind_session`]; `None` while access control is off.
+    pub(crate) fn behind(&self, admission: &Admission) -> Option<Admission> {
+        self.guarded.as_ref()?.credentials.read().behind_session(admission)
     }
 
     /// A number that rises with every change of who is known; always 0 while access control is off.

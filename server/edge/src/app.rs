@@ -11,6 +11,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -40,6 +41,7 @@ use crate::inbound::guard;
 use crate::inbound::patience::Patient;
 use crate::inbound::problem::Problem;
 use crate::inbound::request_span;
+use crate::slow;
 use crate::state::Shared;
 use crate::ws;
 use crate::{frozen, peers, proxy, retention, sink, traces};
@@ -48,12 +50,10 @@ use hub::MemoryBounds;
 
 mod entry;
 mod http2;
+mod relay;
 mod unread;
 
 use unread::BodyEnd;
-
-/// How long a connection may take to send the head of a request, or to agree on TLS.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The least time between two rounds of upkeep.
 const ROUND_MIN: Duration = Duration::from_millis(100);
@@ -83,7 +83,7 @@ pub(crate) async fn run(
     let presence = shared.fanout.tell_presence();
     let health = shared.watch_log();
     let certificate = shared.watch_certificate();
-    let access = shared.gate.watch(&shared.egress, || shared.sockets.wake_due(true));
+    let access = shared.gate.watch(&shared.egress, || known_changed(&shared));
     let sessions = {
         // It waits for the database, which must not keep this task from accepting.
         let shared = Arc::clone(&shared);
@@ -145,6 +145,12 @@ pub(crate) async fn run(
         return Err(ServeError::Overtaken);
     }
     closed.map_err(|unwritten| ServeError::Unwritten(Box::new(unwritten)))
+}
+
+/// Ends what somebody has open or has set going who is no longer known: sockets look for themselves, runs of agents are stopped.
+fn known_changed(shared: &Shared) {
+    shared.sockets.wake_due(true);
+    shared.asked.stop_revoked(&shared.agents, &shared.gate);
 }
 
 /// Ready when another hub has taken over the log. What this one has in memory is then a past that the others
@@ -230,7 +236,10 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
     }
     let stream = Patient::new(stream, shared.config.reader_silent);
     let line = Arc::clone(stream.line());
+    let has_asked = Arc::new(AtomicBool::new(false));
+    let asks = Arc::clone(&has_asked);
     let service = hyper::service::service_fn(move |mut request: hyper::Request<Incoming>| {
+        asks.store(true, Ordering::Relaxed);
         request.extensions_mut().insert(Arc::clone(&line));
         request.extensions_mut().insert(peer);
         let (request, end) = BodyEnd::watch(request);
@@ -238,7 +247,7 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
         async move { answer.await.map(|response| end.tell(response)) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
+    builder.max_buf_size(64 << 10).timer(TokioTimer::new()).header_read_timeout(shared.gate.head_within());
     // For proxied calls, whose upstreams may depend on the case.
     builder.preserve_header_case(true);
     let mut serving = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), service).with_upgrades());
@@ -250,6 +259,10 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, peer: Peer, router: 
         }
     };
     if let Err(error) = served {
+        // One that is at rest between two requests ends in the same way, and is no attack.
+        if error.is_timeout() && !has_asked.load(Ordering::Relaxed) {
+            slow::HEADS.one();
+        }
         tracing::debug!(%error, "connection ended");
     }
 }

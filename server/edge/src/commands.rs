@@ -25,6 +25,7 @@ use model::view::RunView;
 use model::{ConversationId, MessageId, Position, RunId, View};
 
 use crate::access::Gate;
+use crate::asker::{self, AskedRuns};
 use crate::fork::{ForkPlace, fork};
 use crate::work::Work;
 
@@ -45,6 +46,8 @@ pub(crate) struct CommandExecutor {
     gate: Arc<Gate>,
     /// The bounds of expensive work, which a fork is.
     work: Arc<Work>,
+    /// Who asked for the runs of agents that go on.
+    asked: Arc<AskedRuns>,
     /// The answers to the newest commands.
     pub(crate) remembered: Remembered,
 }
@@ -56,12 +59,14 @@ impl CommandExecutor {
         agents: &Arc<Agents>,
         gate: &Arc<Gate>,
         work: &Arc<Work>,
+        asked: &Arc<AskedRuns>,
     ) -> Self {
         Self {
             fanout: Arc::clone(fanout),
             agents: Arc::clone(agents),
             gate: Arc::clone(gate),
             work: Arc::clone(work),
+            asked: Arc::clone(asked),
             remembered: Remembered::default(),
         }
     }
@@ -124,6 +129,8 @@ async fn done_once(
     let key = (conversation.clone(), id.clone());
     let remembered = &executor.remembered;
     let _one_commands = remembered.turn(conversation).await;
+    // It may have waited behind others for longer than its token.
+    asker::still_admitted(&executor.gate)?;
     let known = remembered.get(&key);
     if let Some(known) = known {
         return Ok(known);
@@ -132,6 +139,7 @@ async fn done_once(
     let is_label = matches!(action, CommandAction::Label { .. } | CommandAction::Rate { .. });
     let is_signed = executor.gate.is_on() && !is_label;
     let told = is_signed.then(|| signature::of(who, &action));
+    let begins = RunBeginning::of(&action);
     let came = match action {
         CommandAction::Fork { at, before, into, agent, text } => {
             let target = find(executor.fanout.hub(), conversation)?;
@@ -172,11 +180,45 @@ async fn done_once(
             done(id, blocking(|| act(&executor.agents, executor.fanout.hub(), conversation, action))?)
         }
     };
+    begins.note(executor, &came);
     remembered.put(key, came.clone());
     if let Some(told) = told {
         blocking(|| signature::leave(&executor.fanout, &came, &told));
     }
     Ok(came)
+}
+
+/// What a command has to do with the beginning of the run in its answer.
+#[derive(Debug, Clone, Copy)]
+enum RunBeginning {
+    /// The run begins, or begins again.
+    Begins,
+    /// The run may have gone on before.
+    Joins,
+    /// The command begins none.
+    Neither,
+}
+
+impl RunBeginning {
+    /// What `action` begins.
+    fn of(action: &CommandAction) -> Self {
+        match action {
+            CommandAction::Retry { .. } => Self::Begins,
+            CommandAction::Say { .. } | CommandAction::Fork { .. } => Self::Joins,
+            _ => Self::Neither,
+        }
+    }
+
+    /// Notes for whom the run goes on.
+    fn note(self, executor: &CommandExecutor, came: &Done) {
+        let Some(run) = came.run.clone() else { return };
+        let place = RunAddress { conversation: came.conversation.clone(), run };
+        match self {
+            Self::Begins => executor.asked.began(&executor.agents, &executor.gate, &place),
+            Self::Joins => executor.asked.joined(&executor.agents, &executor.gate, &place),
+            Self::Neither => {}
+        }
+    }
 }
 
 /// The answer to a command that concerns a run.
@@ -318,3 +360,6 @@ impl Target {
         Ok(self.started)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,7 @@ use tokio::net::TcpListener;
 
 pub mod access;
 mod app;
+mod asker;
 mod balance;
 mod commands;
 mod config;
@@ -46,6 +47,7 @@ mod shelf;
 #[cfg(test)]
 mod simulation;
 mod sink;
+mod slow;
 mod sockets;
 mod state;
 mod threads;

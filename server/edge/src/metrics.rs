@@ -11,6 +11,7 @@ use access::RatedAct;
 use event_log::{Health, Measured};
 
 use crate::proxy::{COPIES_LOST, PROXIED};
+use crate::slow;
 use crate::state::Shared;
 use hub::TALLY;
 
@@ -100,6 +101,14 @@ fn counting(page: &mut Page, shared: &Shared) {
     });
     for (way, (_, over)) in ways.into_iter().chain(acts) {
         page.line("fanlight_over_quota_total", &format!("{{way=\"{way}\"}}"), over);
+    }
+    page.head(
+        "fanlight_too_slow_total",
+        "Connections and bodies of strangers that were cut since they came too slowly.",
+        "counter",
+    );
+    for (what, count) in slow::ALL {
+        page.line("fanlight_too_slow_total", &format!("{{what=\"{what}\"}}"), count.get());
     }
 }
 

@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 use upstream::Egress;
 
 use crate::access::Gate;
+use crate::asker::AskedRuns;
 use crate::balance::Balance;
 use crate::commands::CommandExecutor;
 use crate::config::Config;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) agents: Arc<Agents>,
     /// Carries out the commands of people.
     pub(crate) commands: Arc<CommandExecutor>,
+    /// Who asked for the runs of agents that go on.
+    pub(crate) asked: Arc<AskedRuns>,
     /// What callers of the doors have asked.
     pub(crate) threads: Threads,
     /// The models that forge-ui shows.
@@ -138,7 +141,8 @@ impl Shared {
             drain: drain.clone(),
         };
         let agents = Agents::new(&config.agents, host);
-        let commands = CommandExecutor::new(&fanout, &agents, &gate, &work);
+        let asked = Arc::<AskedRuns>::default();
+        let commands = CommandExecutor::new(&fanout, &agents, &gate, &work, &asked);
         // The file of links is beside the log.
         let links_folder = config.log.file("shares.json").and_then(|file| Some(file.parent()?.to_owned()));
         let copies = Copies::new(Arc::clone(&ownership), Arc::clone(&gate), Arc::clone(&work), links_folder);
@@ -155,6 +159,7 @@ impl Shared {
             tasks,
             agents,
             commands: Arc::new(commands),
+            asked,
             tools,
             threads: Threads::default(),
             forge,

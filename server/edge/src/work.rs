@@ -136,7 +136,7 @@ impl Places {
         let share = callers::current()
             .map(|caller| seat(&self.shares, caller).ok_or(OpenRefusal::Share))
             .transpose()?;
-        let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_| OpenRefusal::All)?;
+        let place = Arc::clone(&self.all).try_acquire_owned().map_err(|_taken| OpenRefusal::All)?;
         Ok(Open { _place: place, _share: share })
     }
 }

@@ -38,7 +38,7 @@ mod token;
 
 use output::ResultOutput;
 pub(crate) use output::complain;
-pub(crate) use secrets::without_secrets;
+pub(crate) use secrets::{Cleaner, without_secrets};
 
 /// Why a command failed. It is printed on stderr: what happened and where, then how to mend it.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! The program `fanlight`: reads its arguments, runs one command, and reports the result.
 //!
 //! The crate is for people at a terminal: flags, environment variables and the settings file (`args`), the
-//! commands that serve, publish, view and convert (`command`), the output of the trace (`telemetry`), and the
+//! commands that serve, publish, view and convert (`command`), the output of the trace (`telemetry`, and of panics in it, `panics`), and the
 //! publishers of the demo (`demo`). It does not know how the hub stores or distributes events: it fills an
 //! [`edge::Config`] and uses the same public endpoints as every other client.
 //!
@@ -18,6 +18,7 @@ use edge::PageFiles;
 mod args;
 mod command;
 mod demo;
+mod panics;
 mod telemetry;
 
 /// Runs the command that the arguments of the process name. The hub serves the files of `page`. Returns when the command is over: 0

@@ -1,12 +1,16 @@
-//! The output of the hub's trace: stderr, as lines for people or as JSON.
+//! The output of the hub's trace: stderr, as lines for people or as JSON. Secrets in errors and warnings become marks: those may repeat what a
+//! panic, a library or another server said.
 
-use std::io::IsTerminal as _;
+use std::io::{self, IsTerminal as _, Stderr, Write};
 
 use tracing::{Level, Metadata};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::command::Cleaner;
 
 /// The format of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,14 +55,56 @@ fn is_own(target: &str) -> bool {
     OWN.contains(&name)
 }
 
+/// Writes records to stderr, errors and warnings without secrets.
+struct CleanStderr(Cleaner);
+
+/// Where one record is written to, as a whole.
+enum RecordOutput<'a> {
+    /// As it is.
+    Plain(Stderr),
+    /// Without secrets.
+    Clean(&'a Cleaner),
+}
+
+impl<'a> MakeWriter<'a> for CleanStderr {
+    type Writer = RecordOutput<'a>;
+
+    fn make_writer(&'a self) -> RecordOutput<'a> {
+        RecordOutput::Clean(&self.0)
+    }
+
+    fn make_writer_for(&'a self, metadata: &Metadata<'_>) -> RecordOutput<'a> {
+        // What is said more often is the hub's own, and payloads are in none of it but `trace`.
+        if *metadata.level() <= Level::WARN { self.make_writer() } else { RecordOutput::Plain(io::stderr()) }
+    }
+}
+
+impl Write for RecordOutput<'_> {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(stderr) => stderr.write(record),
+            // The formatter hands over whole records.
+            Self::Clean(cleaner) => {
+                let text = String::from_utf8_lossy(record);
+                io::stderr().write_all(cleaner.clean(&text).as_bytes())?;
+                Ok(record.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
 /// Starts the trace of this process. `filter` has the form of `RUST_LOG`; if it cannot be parsed, the level
-/// is `info`. Libraries are limited to [`OTHERS_MAX`]. A second call has no effect.
-pub(crate) fn init(format: TraceLayout, filter: &str) {
+/// is `info`. Libraries are limited to [`OTHERS_MAX`]. `cleaner` takes secrets out of errors and warnings. A second call has no effect.
+pub(crate) fn init(format: TraceLayout, filter: &str, cleaner: Cleaner) {
     // What this library reports about each session with tools is shown only on request.
     let filter = format!("rmcp=warn,{filter}");
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_not_a_filter| EnvFilter::new("rmcp=warn,info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let builder = builder.with_ansi(std::io::stderr().is_terminal());
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(CleanStderr(cleaner));
+    let builder = builder.with_ansi(io::stderr().is_terminal());
     let writable = filter_fn(is_writable);
     let started = match format {
         TraceLayout::Lines => builder.finish().with(writable).try_init(),

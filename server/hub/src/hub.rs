@@ -59,6 +59,7 @@ pub use delete::PendingDeletion;
 pub(crate) use encoded_slice::{EncodedSlice, VIEWERS_PER_PUMP};
 pub use frame_cache::{FrameCache, FrameCaches, Snapshot, SnapshotNeed};
 pub use import::{History, ImportError};
+pub use index::shows_document;
 pub use list::ListPage;
 pub use orphans::{Attendant, OrphanTimeouts, Orphans, PublisherConnection};
 pub use prices::Prices;

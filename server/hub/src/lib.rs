@@ -33,6 +33,6 @@ pub use hub::{
     CopySummary, Cursor, Delivery, Discontinuity, EventOrigin, FrameCache, FrameCaches, FrameNumbering,
     History, Hub, ImportError, ListPage, MemoryBounds, NotGivenUp, Numbers, OpenError, OrphanTimeouts,
     Orphans, PendingDeletion, Prices, Publication, PublishError, PublisherConnection, SeenRows, Slice,
-    Snapshot, SnapshotNeed, ViewerCountChanges, WITHHELD_MS, WithheldTicket, copy,
+    Snapshot, SnapshotNeed, ViewerCountChanges, WITHHELD_MS, WithheldTicket, copy, shows_document,
 };
 pub use tally::{Counter, TALLY, Tally};

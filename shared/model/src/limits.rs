@@ -1,6 +1,10 @@
 //! Every bound of the model and of the wire, in one place. Crossing one has a named [`crate::code::ErrorCode`] or a named
 //! [`crate::anomaly::AnomalyCode`]; nothing is cut in silence (invariant I7).
 
+mod slow;
+
+pub use slow::{BODY_IDLE_MS, HEAD_S, STRANGER_BODY_S};
+
 /// Largest number that is taken from outside, in any field of an event: what JavaScript still counts exactly, and far below
 /// what the log can hold.
 pub const NUMBER_MAX: u64 = 1 << 53;
@@ -178,41 +182,13 @@ pub const SEARCH_QUERY_BYTES_MAX: usize = 1 << 10;
 /// How long a search may take, in milliseconds. What it has found by then is its answer, marked as a part of it.
 pub const SEARCH_MS: u64 = 2_000;
 
-/// Most work that is done at a time for those who ask for much, whatever it is: searches, answers that are made of a conversation
-/// or of a part of it, imports, copies, what streams read back.
-pub const WORK_AT_ONCE_MAX: usize = 16;
+pub use work::{
+    LARGE_ANSWERS_AT_ONCE_MAX, PIECE_BYTES_TARGET, PIECES_AT_ONCE_MAX, REQUESTS_WAITING_MAX,
+    REQUESTS_WAITING_PER_PRINCIPAL_MAX, SEARCHES_AT_ONCE_MAX, STREAMS_OPEN_MAX,
+    STREAMS_OPEN_PER_PRINCIPAL_MAX, TRANSFERS_OPEN_MAX, TRANSFERS_OPEN_PER_PRINCIPAL_MAX, WORK_AT_ONCE_MAX,
+};
 
-/// Most of it that is searches. Another one waits as long as one may take, and is refused then.
-pub const SEARCHES_AT_ONCE_MAX: usize = 2;
-
-/// Most of it with all of a conversation that has more than [`LARGE_VIEW_BYTES`]: states, documents, beginnings of streams in
-/// dialects, imports, copies.
-pub const LARGE_ANSWERS_AT_ONCE_MAX: usize = 2;
-
-/// Most of it that is pieces of answers which are made while they are sent: exports of events, streams that are behind.
-pub const PIECES_AT_ONCE_MAX: usize = 4;
-
-/// About how many bytes such a piece has, unless one event has more.
-pub const PIECE_BYTES_TARGET: usize = 4 << 20;
-
-/// Most requests that wait for their turn, or whose answer is being made.
-pub const REQUESTS_WAITING_MAX: usize = 256;
-
-/// Most of them of one principal, where access control is on.
-pub const REQUESTS_WAITING_PER_PRINCIPAL_MAX: u32 = 128;
-
-/// Most answers and imports whose bytes are on their way to a slow peer or from one, and lie in files meanwhile.
-pub const TRANSFERS_OPEN_MAX: usize = 256;
-
-/// Most of them of one principal, where access control is on.
-pub const TRANSFERS_OPEN_PER_PRINCIPAL_MAX: u32 = 128;
-
-/// Most streams of conversations over HTTP, and requests that wait for something to happen. A process may have 1,024 open
-/// files as a rule: half of them.
-pub const STREAMS_OPEN_MAX: usize = 512;
-
-/// Most of them of one principal, where access control is on.
-pub const STREAMS_OPEN_PER_PRINCIPAL_MAX: u32 = 256;
+mod work;
 
 /// Longest body of `POST /v1/conversations/{c}/events`, in bytes. A longer one is refused (413).
 pub const EVENTS_BODY_BYTES_MAX: usize = 16 << 20;
@@ -274,9 +250,6 @@ pub const BUDGETED_CALLS_MAX: u32 = 64;
 
 /// Most events in one `pub` frame or one body of native events.
 pub const EVENTS_PER_PUBLISH_MAX: usize = 10_000;
-
-/// How long a request may bring no byte of its body, in milliseconds. Of an endless body that is only asked of the first byte.
-pub const BODY_IDLE_MS: u64 = 30_000;
 
 /// How long a stream of one run waits for that run to begin, in milliseconds.
 pub const RUN_AWAITED_MS: u64 = 10_000;
@@ -501,8 +474,4 @@ pub const SNAPSHOT_BYTES_TARGET: usize = 1 << 20;
 pub const FLEET_ROWS_MAX: usize = 500;
 
 const _: () = assert!(BATCH_BYTES_TARGET <= RING_BYTES_MAX);
-const _: () = assert!(
-    SEARCHES_AT_ONCE_MAX + LARGE_ANSWERS_AT_ONCE_MAX + PIECES_AT_ONCE_MAX <= WORK_AT_ONCE_MAX / 2,
-    "small answers have turns whatever else is done"
-);
 const _: () = assert!(ID_BYTES_MAX > 64);

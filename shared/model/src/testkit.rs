@@ -18,6 +18,8 @@ use crate::json::Json;
 use crate::position::Epoch;
 use crate::view::View;
 
+pub mod masked;
+
 /// Any short text, with characters of one to four bytes.
 fn text() -> impl Strategy<Value = CompactString> {
     prop_oneof![

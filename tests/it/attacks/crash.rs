@@ -1,9 +1,14 @@
 //! What a hub says as it fails: at the start for what it is set to, and at a stop in the middle of things. No secret is in it, at any level of the trace.
+//! What it says of a panic is tested where the hook is, in `server/fanlight/src/panics/tests.rs`: nothing that comes in makes a hub panic.
 
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
 use tests::hub::binary;
-use tests::wait::patiently;
+use tests::raw;
+use tests::wait::{patiently, until, within};
+use tests::{ScriptedServer, ServerStep};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
 use super::jwt::{Settings, settings};
@@ -73,4 +78,75 @@ async fn attack_secrets_in_what_a_hub_says_that_does_not_start() {
     // The test of the test: what is no secret is repeated, so that whoever wrote it finds it.
     let said = says(&settings, "listten = \"wrong-word\"\n", &[], &[]).await;
     assert!(said.contains("listten"), "{said}");
+}
+
+/// An upstream whose answers repeat the secret and do not end.
+async fn never_ends() -> ScriptedServer {
+    ScriptedServer::start(|_| {
+        vec![
+            ServerStep::begin("200 OK", &crate::proxy::STREAM),
+            ServerStep::piece(&crate::proxy::piece(&format!("Use {SECRET}"))),
+            ServerStep::Wait,
+        ]
+    })
+    .await
+}
+
+/// What a hub says, all of it, that has the secret in its settings and environment, and is ended by `signal` while a call is in flight that has it
+/// everywhere.
+async fn says_at(signal: Signal) -> String {
+    let (settings, origin) = (settings(), never_ends().await);
+    let key = settings.file("key", SECRET);
+    let url = format!("http://{}", origin.address());
+    let upstream = |name: &str, more: &str| format!("[upstreams.{name}]\nurl = \"{url}\"\n{more}");
+    let lent = upstream("own", &format!("key_file = {key:?}\napi = \"openai\"\n"));
+    let file =
+        settings.file("crash.toml", &format!("[access]\nmode = \"tokens\"\n{lent}{}", upstream("x", "")));
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("hub").display().to_string();
+    let made = ["token", "create", "--name", "ann", "--grant", "publish:*", "--data-dir", &folder];
+    let made = patiently("the token", Command::new(binary()).args(made).output()).await.unwrap();
+    let token = String::from_utf8(made.stdout).unwrap();
+    let mut hub = Command::new(binary())
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--trace",
+            "trace",
+            "--config",
+            &file,
+            "--data-dir",
+            &folder,
+        ])
+        .envs([("RUST_BACKTRACE", "full"), ("RUST_LOG", "trace"), ("VENDOR_KEY", SECRET)])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(place.path().join("stderr")).unwrap())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(hub.stdout.take().unwrap()).lines();
+    let line = within("the first line", lines.next_line()).await.unwrap().unwrap();
+    let mut call = raw::connect(line.strip_prefix("listening on http://").unwrap().parse().unwrap()).await;
+    let key = format!("Bearer {SECRET}");
+    let headers = [("authorization", key.as_str()), ("cookie", SECRET), ("fanlight-token", token.trim())];
+    let body = crate::proxy::ASKS.replace("Hello?", SECRET);
+    call.send(&raw::post(&format!("/proxy/x/v1/chat/completions?key={SECRET}"), &headers, &body)).await;
+    assert_eq!(within("the head of the answer", call.head()).await.unwrap().status(), 200);
+    until("the call to be in flight", async || (!origin.asked().is_empty()).then_some(())).await;
+    let pid = Pid::from_raw(i32::try_from(hub.id().unwrap()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+    patiently("the end of the hub", hub.wait()).await.unwrap();
+    let said = std::fs::read_to_string(place.path().join("stderr")).unwrap();
+    assert!(!said.contains(token.trim()), "{signal:?}: {said}");
+    said
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attack_secrets_in_what_a_hub_says_that_is_ended_in_the_middle_of_a_call() {
+    for signal in [Signal::TERM, Signal::ABORT] {
+        let said = says_at(signal).await;
+        assert!(said.contains("listening") && !said.contains(SECRET), "{signal:?}: {said}");
+    }
 }

@@ -376,6 +376,8 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         ("sent_mib_per_minute_per_address", quotas.sent_mib_per_minute_per_address),
         ("subscriptions_per_principal", quotas.subscriptions_per_principal),
         ("subscriptions_per_address", quotas.subscriptions_per_address),
+        ("head_s", quotas.head_s),
+        ("stranger_body_s", quotas.stranger_body_s),
     ] {
         let row = format!("| `{name}` | {}", grouped(number));
         assert!(table.contains(&row), "{row}");
@@ -391,6 +393,7 @@ fn the_document_has_the_numbers_of_the_settings_and_the_names_of_tests_that_are_
         include_str!("limits.rs"),
         include_str!("by_address.rs"),
         include_str!("by_kind.rs"),
+        include_str!("slow.rs"),
         include_str!("../several_access.rs"),
         include_str!("../../../server/edge/src/access/bounds.rs"),
         include_str!("../../../server/edge/src/http/access/counted.rs"),

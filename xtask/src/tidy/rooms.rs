@@ -47,6 +47,7 @@ const ORDERS: [RoomOrder; 2] = [
             "tls",
             "redaction",
             "shelf",
+            "asker",
             "threads",
             "work",
             "config",

@@ -17,18 +17,17 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 
-use super::{HEAD_TIMEOUT, connection, http2, tune};
+use super::relay::relay;
+use super::{connection, http2, tune};
 use crate::access::Seat;
 use crate::inbound::caller::Peer;
 use crate::inbound::patience::Patient;
+use crate::slow;
 use crate::state::Shared;
 
 /// Most connections at a time whose TLS is not agreed on yet; one more is closed. Each takes some 100 KiB,
 /// and its peer is not known yet.
 const HANDSHAKES_MAX: usize = 1_024;
-
-/// Bytes in each direction that the hub buffers between TLS and HTTP.
-const RELAY_BYTES: usize = 16 << 10;
 
 /// The permits for handshakes, one for each at a time.
 static HANDSHAKES: Semaphore = Semaphore::const_new(HANDSHAKES_MAX);
@@ -60,7 +59,7 @@ async fn seated(seat: Option<Seat<IpAddr>>, connection: impl Future<Output = ()>
     drop(seat);
 }
 
-/// Agrees on TLS within [`HEAD_TIMEOUT`]. HTTP/2 is served as it comes. Otherwise relays between the peer and a TCP
+/// Agrees on TLS within [`Gate::head_within`](crate::access::Gate::head_within). HTTP/2 is served as it comes. Otherwise relays between the peer and a TCP
 /// connection inside this process, because frames are written to bare TCP sockets, and ends when both connections have.
 async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, router: Router) {
     let Some(tls) = &shared.tls else { return };
@@ -72,28 +71,30 @@ async fn over_tls(shared: Arc<Shared>, stream: TcpStream, from: SocketAddr, rout
         tracing::debug!(%error, "the connection stays as the kernel made it");
     }
     let acceptor = TlsAcceptor::from(tls.current());
+    let head_within = shared.gate.head_within();
     // A peer that takes no bytes counts as dead, as it does without TLS.
     let stream = Patient::new(stream, shared.config.reader_silent);
-    let accepted = tokio::time::timeout(HEAD_TIMEOUT, acceptor.accept(stream)).await;
+    let accepted = tokio::time::timeout(head_within, acceptor.accept(stream)).await;
     drop(permit);
-    let mut outside = match accepted {
+    let outside = match accepted {
         Ok(Ok(outside)) => outside,
         Ok(Err(error)) => return tracing::debug!(%from, %error, "no TLS"),
-        Err(_elapsed) => return tracing::debug!(%from, "TLS was not agreed on in time"),
+        Err(_elapsed) => {
+            slow::HANDSHAKES.one();
+            return tracing::debug!(%from, "TLS was not agreed on in time");
+        }
     };
     if outside.get_ref().1.alpn_protocol() == Some(http2::ALPN) {
         let line = Arc::clone(outside.get_ref().0.line());
         return http2::serve(Arc::clone(&shared), outside, (from.ip(), line), router).await;
     }
-    let (inside, mut between) = match pair().await {
+    let (inside, between) = match pair().await {
         Ok(pair) => pair,
         Err(error) => return tracing::warn!(%error, "no connection inside the hub"),
     };
     let peer = Peer { address: from.ip(), is_tls: true };
     let serving = connection(Arc::clone(&shared), inside, peer, router);
-    let relaying =
-        tokio::io::copy_bidirectional_with_sizes(&mut outside, &mut between, RELAY_BYTES, RELAY_BYTES);
-    let ((), relayed) = tokio::join!(serving, relaying);
+    let ((), relayed) = tokio::join!(serving, relay(outside, between, head_within));
     if let Err(error) = relayed {
         tracing::debug!(%from, %error, "a connection over TLS ended");
     }

@@ -27,10 +27,11 @@ use model::code::ErrorCode;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::ServiceExt as _;
 
-use super::{HEAD_TIMEOUT, KEEP_ALIVE};
+use super::KEEP_ALIVE;
 use crate::inbound::caller::Peer;
 use crate::inbound::patience::{ConnectionInfo, PacedBody, Streams};
 use crate::inbound::problem::Problem;
+use crate::slow;
 use crate::state::Shared;
 
 /// The name of HTTP/2 in TLS.
@@ -57,9 +58,9 @@ const RESETS_WAITING_MAX: usize = 20;
 /// Most streams of a connection that the hub may have had to reset; one more ends it.
 const RESETS_OWN_MAX: usize = 1_024;
 
-/// How long a connection may have no open stream, or be no HTTP/2 yet. After that it is asked to end, and after the
-/// same time again it is cut.
-const IDLE: Duration = Duration::from_mins(1);
+/// So many times as long as the head of a request may take a connection may have no open stream, be no HTTP/2 yet, or be in the middle of a head.
+/// After that it is asked to end, and after the same time again it is cut.
+const IDLE_HEADS: u32 = 3;
 
 /// Serves the requests of one connection, whose TLS is agreed on, until it ends or the hub drains. `line` is what is known of
 /// the connection, which is cut as any other when its peer takes no byte; a stream whose reader takes none is reset alone.
@@ -72,7 +73,9 @@ pub(super) async fn serve(
     let peer = Peer { address: from, is_tls: true };
     let streams = Streams::new(shared.tasks.clone(), shared.config.reader_silent, line);
     let service = service_fn(move |request| answer(request, peer, router.clone()));
-    let mut serving = std::pin::pin!(builder(&streams).serve_connection(TokioIo::new(stream), service));
+    let head_within = shared.gate.head_within();
+    let mut serving =
+        std::pin::pin!(builder(&streams, head_within).serve_connection(TokioIo::new(stream), service));
     let mut is_closing = false;
     loop {
         tokio::select! {
@@ -83,7 +86,8 @@ pub(super) async fn serve(
                 return;
             }
             () = shared.drain.cancelled(), if !is_closing => {}
-            () = streams.idle(IDLE) => if is_closing {
+            () = streams.idle(IDLE_HEADS * head_within) => if is_closing {
+                slow::STREAMLESS.one();
                 return tracing::debug!("a connection without a stream was cut");
             },
         }
@@ -92,8 +96,8 @@ pub(super) async fn serve(
     }
 }
 
-/// HTTP/2 with the bounds of this module.
-fn builder(streams: &Streams) -> Builder<Streams> {
+/// HTTP/2 with the bounds of this module. A peer that does not answer a ping within `head_within` is gone.
+fn builder(streams: &Streams, head_within: Duration) -> Builder<Streams> {
     let mut builder = Builder::new(streams.clone());
     builder
         .timer(TokioTimer::new())
@@ -105,7 +109,7 @@ fn builder(streams: &Streams) -> Builder<Streams> {
         .max_pending_accept_reset_streams(RESETS_WAITING_MAX)
         .max_local_error_reset_streams(RESETS_OWN_MAX)
         .keep_alive_interval(KEEP_ALIVE)
-        .keep_alive_timeout(HEAD_TIMEOUT);
+        .keep_alive_timeout(head_within);
     builder
 }
 

@@ -34,6 +34,7 @@ use model::code::ErrorCode;
 
 use super::hubs::known::FromHub;
 use crate::access::{Gate, Seat};
+use crate::asker;
 use crate::inbound::caller::{Caller, Peer, TOKEN};
 use crate::inbound::guard;
 use crate::inbound::passed::FromUpstream;
@@ -42,6 +43,7 @@ use crate::inbound::request_span;
 use crate::proxy::{self, KEYS, Proxy};
 use crate::work::callers;
 
+mod callers_body;
 mod counted;
 mod ending;
 pub(crate) mod fair;
@@ -244,7 +246,10 @@ async fn served(
     let beginner = counts.as_ref().map(|(counts, whose)| counts.beginner(whose.clone()));
     let rule = beginner.clone().map(|it| -> SharedRule { it });
     let caller = counts.as_ref().and_then(|(_, whose)| whose.principal().cloned());
-    let answered = callers::on_behalf(caller.clone(), beginning::under(rule, next.run(request)));
+    // Another hub knows by itself for whom it asks.
+    let asker = request.extensions().get::<FromHub>().is_none().then(|| admission.clone());
+    let answered = asker::by(asker, beginning::under(rule, next.run(request)));
+    let answered = callers::on_behalf(caller.clone(), answered);
     let mut response = tokio::select! {
         response = answered => cut.get().map_or(response, |&denial| told(denial)),
         denial = over() => told(denial),
@@ -261,7 +266,7 @@ async fn served(
     // What is live is as much as others publish, and shared by all who watch it.
     let counts = counts.filter(|_| !is_events);
     fair::sent(counts, response).map(|body| {
-        let (over, body) = (over(), callers::body_for(caller, body));
+        let (over, body) = (over(), callers_body::body_for(caller, body));
         let ending = Ending::wrap(body, async move {
             // The request goes on as long as its answer does.
             let _seat = seat;

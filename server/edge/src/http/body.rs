@@ -3,6 +3,7 @@
 //! | function | keeps the body | for |
 //! |---|---|---|
 //! | [`whole`], [`plain`] | in memory | commands, forms, spans, requests of the doors |
+//! | [`of_stranger`] | in memory | the form of the login |
 //! | [`waiting`] | in memory up to a bound, then in a file | events that are published |
 //! | [`spooled`] | as a [`Spool`], whatever waits for work | imports |
 //!
@@ -24,6 +25,7 @@ use model::limits::BODY_IDLE_MS;
 use super::spool::Spool;
 use crate::inbound::params;
 use crate::inbound::problem::Problem;
+use crate::slow;
 use crate::work::Work;
 
 /// How long a body may bring no byte before it is given up. A slow body that keeps coming is read however
@@ -53,6 +55,19 @@ pub(crate) async fn plain(request: Request, bytes_max: usize) -> Result<Pieces, 
 /// Reads all of `body` into one buffer, at most `bytes_max` bytes.
 pub(crate) async fn whole(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
     Ok(pieces(body, bytes_max).await?.join())
+}
+
+/// Does the same for the body of somebody who is not known yet, which has to be there within `limit`: whoever sends byte after byte would be waited for
+/// without end. Fails with `body_timeout` after that, and is counted.
+pub(crate) async fn of_stranger(body: Body, bytes_max: usize, limit: Duration) -> Result<Bytes, Problem> {
+    match tokio::time::timeout(limit, whole(body, bytes_max)).await {
+        Ok(came) => came,
+        Err(_elapsed) => {
+            slow::BODIES.one();
+            let detail = format!("the body did not come within {} s", limit.as_secs());
+            Err(Problem::new(ErrorCode::BodyTimeout, detail))
+        }
+    }
 }
 
 /// A body in the pieces in which it came. Joining copies it, which takes milliseconds for a large one.

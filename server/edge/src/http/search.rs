@@ -13,11 +13,11 @@ use event_log::{
     CancelOnDrop, EventLog, LogError, QueryCancel, SearchDocumentKind, SearchHit, SearchQuery, SearchResults,
     ToolFigures,
 };
+use hub::shows_document;
+use model::ConversationId;
 use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::limits::{HITS_MAX, NAME_BYTES_MAX, SEARCH_MS, SEARCH_QUERY_BYTES_MAX};
-use model::mask::Hideable;
-use model::{ConversationId, Mask};
 use serde::{Deserialize, Serialize};
 
 use super::conversations::ArchivedRows;
@@ -168,7 +168,7 @@ fn seen(
         let (count, last) = (found.hits.len(), found.hits.last().map(|hit| hit.id));
         let is_seen = |hit: &SearchHit| {
             caller.0.may(Right::View, hit.conversation.as_str())
-                && caller.mask().is_none_or(|mask| shows(mask, hit))
+                && caller.mask().is_none_or(|mask| shows_document(mask, hit.kind, &hit.name))
         };
         hits.extend(found.hits.into_iter().filter(is_seen));
         let is_over = count < query.limit || found.stopped_at.is_some() || last.is_none();
@@ -177,17 +177,6 @@ fn seen(
             return Ok(SearchResults { hits, stopped_at: found.stopped_at });
         }
         query.before = last;
-    }
-}
-
-/// Whether `mask` leaves what was found.
-fn shows(mask: &Mask, hit: &SearchHit) -> bool {
-    match hit.kind {
-        SearchDocumentKind::Text => true,
-        SearchDocumentKind::Thinking => !mask.hides(Hideable::Thinking),
-        SearchDocumentKind::Arguments => !mask.hides_arguments_of(&hit.name),
-        SearchDocumentKind::Result => !mask.hides_results_of(&hit.name),
-        SearchDocumentKind::Message => !mask.hides_message_of(&hit.name),
     }
 }
 

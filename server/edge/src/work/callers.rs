@@ -10,13 +10,9 @@
 //! takes all turns there are.
 
 use std::collections::BTreeMap;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use axum::body::{Body, Bytes, HttpBody};
 use compact_str::CompactString;
-use hyper::body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -28,7 +24,7 @@ tokio::task_local! {
 }
 
 /// The principal for whom this task works now, if it has a share.
-pub(super) fn current() -> Option<CompactString> {
+pub(crate) fn current() -> Option<CompactString> {
     CALLER.try_with(Option::clone).ok().flatten()
 }
 
@@ -37,43 +33,9 @@ pub(crate) async fn on_behalf<F: Future>(caller: Option<CompactString>, work: F)
     CALLER.scope(caller, work).await
 }
 
-/// A body that is made for a principal while it is sent. The connection owns it.
-#[derive(Debug)]
-struct CallersBody {
-    caller: CompactString,
-    body: Body,
-}
-
-/// `body`, which takes turns for `caller` while it is made.
-pub(crate) fn body_for(caller: Option<CompactString>, body: Body) -> Body {
-    match caller {
-        // What is there already takes no turns.
-        Some(caller) if HttpBody::size_hint(&body).exact().is_none() => {
-            Body::new(CallersBody { caller, body })
-        }
-        _ => body,
-    }
-}
-
-impl HttpBody for CallersBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let caller = Some(self.caller.clone());
-        CALLER.sync_scope(caller, || Pin::new(&mut self.body).poll_frame(context))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        HttpBody::size_hint(&self.body)
-    }
+/// Does `work`, which waits for nothing, for `caller`.
+pub(crate) fn on_behalf_now<T>(caller: Option<CompactString>, work: impl FnOnce() -> T) -> T {
+    CALLER.sync_scope(caller, work)
 }
 
 /// Where the requests of one principal wait until they may stand in the queue of all: one at a time for each queue.

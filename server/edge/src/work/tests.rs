@@ -108,12 +108,3 @@ async fn i8_turns_go_round_the_principals_that_wait() {
         assert_eq!(work.callers.count(), 0, "nobody waits any more");
     }
 }
-
-#[tokio::test]
-async fn a_body_takes_turns_for_its_principal_while_it_is_made() {
-    let named =
-        futures_util::stream::once(async { Ok::<_, std::io::Error>(format!("{:?}", callers::current())) });
-    let body = callers::body_for(Some("ann".into()), axum::body::Body::from_stream(named));
-    let bytes = axum::body::to_bytes(body, 1_000).await.unwrap();
-    assert_eq!(bytes, r#"Some("ann")"#);
-}

@@ -14,7 +14,6 @@
 //! A frame that cannot be read is answered with an error that names the place, and the socket stays open.
 //! Before `hello` it closes the socket.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
@@ -71,7 +70,7 @@ impl Connection {
             }
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
             Ok(ClientFrame::Command { conv, command }) => {
-                if let Some(who) = self.admission.as_ref().map(|admission| Arc::clone(&admission.principal)) {
+                if let Some(who) = self.admission.clone() {
                     let who = (who, self.beginner());
                     self.commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
                 }

@@ -1,5 +1,6 @@
 //! Commands of one socket. They are carried out one after another in a task of their own, so that nothing
-//! else on the socket waits for them. If the socket closes, commands that were given are still carried out.
+//! else on the socket waits for them. If the socket closes, commands that were given are still carried out, but those of
+//! somebody who is no longer admitted are not.
 //!
 //! ```text
 //! command ─▶ queue ─▶ is the conversation this hub's? ─▶ carried out here, or passed on to its owner ─▶ done or refused
@@ -7,14 +8,16 @@
 
 use std::sync::Arc;
 
-use access::Principal;
+use access::Admission;
+use agents::Refusal;
 use model::ConversationId;
 use model::code::ErrorCode;
-use model::command::Command;
+use model::command::{Command, Done};
 use model::frame::ServerFrame;
 use model::limits::COMMANDS_WAITING_MAX;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
+use crate::asker;
 use crate::commands::carry_out;
 use crate::http::OwnerRoute;
 use crate::http::hubs::command::{self, CommandRoute};
@@ -36,7 +39,7 @@ pub(super) struct Commands {
 type Given = (Commander, ConversationId, Command);
 
 /// Who gives a command, and the rule under which conversations begin for them.
-pub(super) type Commander = (Arc<Principal>, Option<SharedRule>);
+pub(super) type Commander = (Admission, Option<SharedRule>);
 
 impl Commands {
     /// Queues `command` of `who`; the answer is written to `outbox`. If too many wait, it is refused.
@@ -64,20 +67,33 @@ impl Commands {
 async fn work(shared: Arc<Shared>, outbox: Arc<Outbox>, mut commands: Receiver<Given>) {
     while let Some(((who, rule), conversation, command)) = commands.recv().await {
         let id = command.id.clone();
-        let done = match command::command(&OwnerRoute::of(&shared), &who, &conversation, command).await {
-            CommandRoute::There(done) => done,
-            CommandRoute::Here(command) => {
-                // Without a rule nothing is counted: access control is off.
-                let caller = rule.is_some().then(|| who.name().into());
-                let done = carry_out(&shared.commands, who.name(), &conversation, *command);
-                callers::on_behalf(caller, beginning::under(rule, done)).await
-            }
-        };
+        let carried = commanded(&shared, (who.clone(), rule), &conversation, command);
+        // Boxed, so that a socket whose commands wait does not hold the room that carrying one out takes.
+        let done = Box::pin(asker::by(Some(who), carried)).await;
         let answer = match done {
             Ok(done) => ServerFrame::Done(done),
             Err(refusal) => ServerFrame::Refused { id, code: refusal.code, message: refusal.why },
         };
         outbox.queue([wire::text(&answer)]);
         outbox.wake.notify_one();
+    }
+}
+
+/// Carries out one command, here or at the owner of its conversation. Fails with `unauthenticated` for who is no longer admitted.
+async fn commanded(
+    shared: &Arc<Shared>,
+    (who, rule): Commander,
+    conversation: &ConversationId,
+    command: Command,
+) -> Result<Done, Refusal> {
+    asker::still_admitted(&shared.gate)?;
+    match command::command(&OwnerRoute::of(shared), &who.principal, conversation, command).await {
+        CommandRoute::There(done) => done,
+        CommandRoute::Here(command) => {
+            // Without a rule nothing is counted: access control is off.
+            let caller = rule.is_some().then(|| who.principal.name().into());
+            let done = carry_out(&shared.commands, who.principal.name(), conversation, *command);
+            Box::pin(callers::on_behalf(caller, beginning::under(rule, done))).await
+        }
     }
 }

@@ -69,6 +69,10 @@ pub(crate) struct LimitSettings {
     pub(crate) subscriptions_per_principal: Option<NonZeroU32>,
     /// Most subscriptions of one address at once.
     pub(crate) subscriptions_per_address: Option<NonZeroU32>,
+    /// Seconds in which a connection agrees on TLS, and in which it brings the head of a request.
+    pub(crate) head_s: Option<NonZeroU32>,
+    /// Seconds in which the body of somebody who is not known yet has come.
+    pub(crate) stranger_body_s: Option<NonZeroU32>,
     /// Frames, and requests with events, of one principal in a minute.
     pub(crate) frames_per_minute: Option<NonZeroU32>,
     /// Frames, and requests with events, of one address in a minute.
@@ -126,6 +130,8 @@ impl LimitSettings {
                 self.subscriptions_per_address,
                 usual.subscriptions_per_address.max(subscriptions),
             ),
+            head_s: of(self.head_s, usual.head_s),
+            stranger_body_s: of(self.stranger_body_s, usual.stranger_body_s),
             per_minute: PerAct::each(|act| self.per_minute(act, publishes)),
         }
     }

@@ -5,25 +5,50 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use edge::access::random;
-use redact::{Builtin, MarkKey, Redactor};
+use redact::{Builtin, MarkKey, PatternError, Redactor};
 
 /// What stands in the place of a password.
 const HIDDEN: &str = "***";
 
 /// `text` without passwords in addresses and without keys of the known vendors.
 pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+    match Cleaner::new(Builtin::default(), &[]) {
+        Ok(cleaner) => cleaner.clean(text),
+        Err(_no_pattern) => without_passwords(text),
+    }
+}
+
+/// Takes secrets out of what the program says. One for each process that says much.
+#[derive(Debug)]
+pub(crate) struct Cleaner {
+    redactor: Redactor,
+}
+
+impl Cleaner {
+    /// One for these kinds of secrets and the operator's patterns. Nobody compares its marks: their key is a new one each time. Fails for a pattern
+    /// that cannot be used.
+    pub(crate) fn new(builtin: Builtin, patterns: &[String]) -> Result<Self, PatternError> {
+        Ok(Self { redactor: Redactor::new(MarkKey::new(random()), builtin, patterns)? })
+    }
+
+    /// `text` without passwords in addresses and without secrets.
+    pub(crate) fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let clean = without_passwords(text);
+        match self.redactor.text(&clean) {
+            Some(marked) => Cow::Owned(marked),
+            None => clean,
+        }
+    }
+}
+
+/// `text` without passwords in addresses.
+fn without_passwords(text: &str) -> Cow<'_, str> {
     let mut clean = Cow::Borrowed(text);
     if let Some(hidden) = hide_each(&clean, "://", user_password) {
         clean = Cow::Owned(hidden);
     }
     if let Some(hidden) = hide_each(&clean, "password=", whole_word) {
         clean = Cow::Owned(hidden);
-    }
-    // Nobody compares these marks: their key is a new one each time.
-    if let Ok(redactor) = Redactor::new(MarkKey::new(random()), Builtin::default(), &[])
-        && let Some(marked) = redactor.text(&clean)
-    {
-        clean = Cow::Owned(marked);
     }
     clean
 }

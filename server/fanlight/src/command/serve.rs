@@ -18,9 +18,9 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 use upstream::Upstream;
 
-use super::{CommandError, ResultOutput, runtime};
+use super::{Cleaner, CommandError, ResultOutput, runtime};
 use crate::args::{ServeArgs, ServeSettings, SinkSettings, TraceFormat, described};
-use crate::telemetry;
+use crate::{panics, telemetry};
 use access::{demo_token, reached, tls, wanted as access};
 use dialects::custom::UserDialect;
 use model::dialect::DECODED;
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &ServeArgs, page: PageFiles, mut output: ResultOutput) -
         TraceFormat::Lines => telemetry::TraceLayout::Lines,
         TraceFormat::Json => telemetry::TraceLayout::Json,
     };
-    telemetry::init(format, &settings.trace);
+    telemetry::init(format, &settings.trace, cleaner(config.redaction.as_ref())?);
+    panics::say_in_the_trace();
     runtime::many_threads()?.block_on(serve(&settings, config, &mut output))
 }
 
@@ -147,10 +148,23 @@ fn redaction(settings: &ServeSettings) -> Result<Option<Redaction>, CommandError
     let redaction = settings.redact.redaction();
     // Without the log: nothing is opened for what is refused.
     let checked = redaction.as_ref().map(|redaction| redaction.redactor(&LogChoice::Memory)).transpose();
-    checked.map(|_| redaction).map_err(|error| CommandError::Usage {
+    checked.map(|_| redaction).map_err(|error| pattern_refused(&error))
+}
+
+/// The error for a pattern that cannot be used.
+fn pattern_refused(error: &dyn std::fmt::Display) -> CommandError {
+    CommandError::Usage {
         what: format!("in the settings, at redact.patterns: {error}"),
         mend: String::from("`fanlight docs redaction` says what a pattern looks like"),
-    })
+    }
+}
+
+/// What takes secrets out of errors and warnings of the trace. Where nothing else is redacted the kinds that are built in are, since the trace is
+/// sent to others.
+fn cleaner(redaction: Option<&Redaction>) -> Result<Cleaner, CommandError> {
+    let usual = Redaction::default();
+    let Redaction { builtin, patterns } = redaction.unwrap_or(&usual);
+    Cleaner::new(*builtin, patterns).map_err(|error| pattern_refused(&error))
 }
 
 /// The prices of models.

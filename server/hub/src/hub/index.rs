@@ -14,8 +14,9 @@ use event_log::{EndedToolCall, SearchDocument, SearchDocumentKind, SearchDocumen
 use model::event::{Kind, PartKind, ToolState};
 use model::fold::fold;
 use model::limits::DOCUMENT_BYTES_MAX;
+use model::mask::Hideable;
 use model::view::{Item, RunView};
-use model::{Envelope, PartId, RunId, ToolCallId, View};
+use model::{Envelope, Mask, PartId, RunId, ToolCallId, View};
 
 /// What was collected from a series of events.
 #[derive(Debug, Default)]
@@ -122,10 +123,11 @@ impl<'a> IndexCollector<'a> {
         }
     }
 
-    /// Adds a document, shortened to what is searched, unless it is blank.
+    /// Adds a document, shortened to what is searched, unless it is a blank text that every role sees. What a role may not see is counted even if it
+    /// is blank, because hits have numbers: those of other hits would tell the role whether it is.
     fn document(&mut self, place: SearchDocumentPlace, kind: SearchDocumentKind, name: &str, text: &str) {
         let text = beginning(text);
-        if text.trim().is_empty() {
+        if kind == SearchDocumentKind::Text && text.trim().is_empty() {
             return;
         }
         self.into.documents.push(SearchDocument {
@@ -137,6 +139,17 @@ impl<'a> IndexCollector<'a> {
             at: self.envelope.at,
             text: text.to_owned(),
         });
+    }
+}
+
+/// Whether `mask` leaves a document of this kind, where `name` is that of its tool, or who speaks in its message.
+pub fn shows_document(mask: &Mask, kind: SearchDocumentKind, name: &str) -> bool {
+    match kind {
+        SearchDocumentKind::Text => true,
+        SearchDocumentKind::Thinking => !mask.hides(Hideable::Thinking),
+        SearchDocumentKind::Arguments => !mask.hides_arguments_of(name),
+        SearchDocumentKind::Result => !mask.hides_results_of(name),
+        SearchDocumentKind::Message => !mask.hides_message_of(name),
     }
 }
 

@@ -188,7 +188,8 @@ pub(crate) async fn log_in(State(gate): State<Arc<Gate>>, request: Request) -> R
     }
     let (parts, body) = request.into_parts();
     let channel = channel(&gate, &parts);
-    let bytes = match body::whole(body, FORM_BYTES_MAX).await {
+    let within = gate.stranger_body_within();
+    let bytes = match body::of_stranger(body, FORM_BYTES_MAX, within).await {
         Ok(bytes) => bytes,
         Err(problem) => return problem.into_response(),
     };

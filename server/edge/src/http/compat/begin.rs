@@ -126,6 +126,7 @@ pub(super) async fn begin(shared: &Arc<Shared>, asked: TurnRequest) -> Result<Be
     let note = trace.as_ref().map(Trace::note);
     let turn = Turn { run, tools, note, terms, ..Turn::new(agent, into, news) };
     let started = blocking(|| shared.agents.start(turn))?;
+    shared.asked.began(&shared.agents, &shared.gate, &started.place);
     let attended = Attended::new(shared, door, &started.place, trace.clone());
     if let Some(trace) = trace {
         shared.threads.remember(trace, &started.place.run, clock::now_ms());

@@ -1,6 +1,10 @@
 //! What is gathered for searching and counting.
 
+use std::sync::Arc;
+
 use model::testkit;
+use model::testkit::masked::{altered, any_history, mask};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -68,4 +72,47 @@ fn i7_of_a_long_text_the_beginning_is_found() {
     let line = format!(r#"{{"k":"message","message":"m1","role":"user","text":"x{long}","run":""}}"#);
     let found = entries(&line);
     assert_eq!(found.documents[0].text.len(), DOCUMENT_BYTES_MAX - 1);
+}
+
+#[test]
+fn blank_texts_that_every_role_sees_are_not_found_and_others_are_counted() {
+    let found = entries(
+        r#"
+        {"k":"run.start","run":"r1"}
+        {"k":"part.start","part":"p1","kind":"text","run":"r1"}
+        {"k":"part.end","part":"p1","run":"r1"}
+        {"k":"part.start","part":"p2","kind":"thinking","run":"r1"}
+        {"k":"part.end","part":"p2","run":"r1"}
+    "#,
+    );
+    assert_eq!(texts(&found), [(SearchDocumentKind::Thinking, "", "")]);
+}
+
+/// All that a role can find of `history`, with the numbers of the hits, and what it is told of its calls.
+fn findable(mask: &Mask, history: &[Arc<Envelope>]) -> String {
+    let (mut view, mut all) = (View::default(), IndexEntries::default());
+    for envelope in history {
+        fold_and_index(&mut view, envelope, &mut all);
+    }
+    let documents = all.documents.iter().enumerate();
+    let shown = documents.filter(|(_, it)| shows_document(mask, it.kind, &it.name));
+    let told = all.calls.iter().filter(|call| !mask.hides_tool(&call.name));
+    format!("{:?} {:?}", shown.collect::<Vec<_>>(), told.collect::<Vec<_>>())
+}
+
+proptest! {
+    #![proptest_config(testkit::masked::cases())]
+
+    /// The law of masks for the search and the figures of tools.
+    #[test]
+    fn changing_hidden_contents_changes_nothing_that_a_role_finds(
+        history in any_history(1..30),
+        mask in mask(),
+        salt in 1_u64..1_000_000,
+    ) {
+        let whole = testkit::folded(&history);
+        let other: Vec<_> =
+            history.iter().zip(salt..).map(|(it, salt)| Arc::new(altered(&mask, it, &whole, salt))).collect();
+        prop_assert_eq!(findable(&mask, &history), findable(&mask, &other), "{:?}", mask);
+    }
 }

@@ -1,7 +1,11 @@
 //! What a row of the list says beside numbers.
 
-use model::Envelope;
+use std::sync::Arc;
+
 use model::fold::fold;
+use model::testkit::masked::{altered, any_history, cases, mask};
+use model::{Envelope, Mask, testkit};
+use proptest::prelude::*;
 
 use super::*;
 
@@ -167,4 +171,33 @@ fn the_last_words_are_the_end_of_a_long_text() {
     let said = row.said.unwrap();
     assert!(said.ends_with("word58 word59") && said.chars().count() <= SAID_CHARS_MAX, "{said}");
     assert!(said.starts_with("word4"), "no word is cut: {said}");
+}
+
+/// The rows that a role is told of, one after each event of `history`.
+fn told_rows(mask: &Mask, history: &[Arc<Envelope>]) -> String {
+    let (mut view, mut told) = (View::default(), String::new());
+    for envelope in history {
+        fold(&mut view, envelope, &mut |_| {});
+        let row = row(&ConversationId::parse("c").unwrap(), &Epoch::new("e"), &view, envelope.at, 0);
+        told += &serde_json::to_string(&mask.row(row)).unwrap();
+        told.push('\n');
+    }
+    told
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    /// The law of masks for the list.
+    #[test]
+    fn changing_hidden_contents_changes_no_byte_of_a_row_that_a_role_is_told(
+        history in any_history(1..30),
+        mask in mask(),
+        salt in 1_u64..1_000_000,
+    ) {
+        let whole = testkit::folded(&history);
+        let other: Vec<_> =
+            history.iter().zip(salt..).map(|(it, salt)| Arc::new(altered(&mask, it, &whole, salt))).collect();
+        prop_assert_eq!(told_rows(&mask, &history), told_rows(&mask, &other), "{:?}", mask);
+    }
 }

@@ -83,6 +83,7 @@ pub(super) async fn start(
     let terms = Terms { sampling: ask.sampling, ..Terms::default() };
     let turn = Turn { run, note, terms, ..Turn::new(agent, found.into, found.messages) };
     let started = blocking(|| shared.agents.start(turn))?;
+    shared.asked.began(&shared.agents, &shared.gate, &started.place);
     shared.threads.remember(trace, &started.place.run, clock::now_ms());
     drop(found.turn);
     Ok(Begun { left_out, ..taken(shared, started, false)? })
