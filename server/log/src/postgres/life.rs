@@ -9,6 +9,7 @@
 //! ```
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join3;
@@ -181,7 +182,7 @@ const CLAIMS_LOOKED_FOR: u32 = 3;
 
 /// Says again and again that life `number` goes on, and learns what the settings of the database make true by
 /// now. Ends when the queue does, or when the life is over. A try that fails is made again after a third of
-/// the lease; the writer's transactions renew it too. After each new connection it looks whether the life still has what it claimed: another server may
+/// the lease; the writer's transactions renew it too. It also ends, without a word, once the writer notes that the life has ended well. After each new connection it looks whether the life still has what it claimed: another server may
 /// have become the primary without all of them. Where one is missing, the life counts as over.
 pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duration) {
     let (mut session, mut looks) = (None, 0);
@@ -211,6 +212,7 @@ pub(super) async fn keep_alive(shared: WriterShared, number: i64, lease: Duratio
         };
         match renewed.await {
             Ok(LeaseRenewal::Lives) => {}
+            Ok(LeaseRenewal::StepsDown) if shared.is_ending.load(Ordering::Acquire) => return,
             Ok(LeaseRenewal::StepsDown) => return over(&shared.queue),
             Err(error) => {
                 session = None;

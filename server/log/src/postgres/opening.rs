@@ -48,6 +48,7 @@ impl PostgresLog {
             conversation_count: Arc::new(ConversationCount::new(conversations)),
             promise: Arc::new(Mutex::new(CommitPromise::new(guarantee))),
             commits: Arc::default(),
+            is_ending: Arc::default(),
             own_lease: Arc::new(OwnLease::new(options.lease, sent)),
             claims: options
                 .address

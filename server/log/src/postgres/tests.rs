@@ -63,6 +63,20 @@ fn until(log: &PostgresLog, done: impl Fn(&Progress) -> bool) {
     });
 }
 
+#[test]
+fn a_log_that_notes_its_own_end_is_not_overtaken_by_it() {
+    let log = TestPostgresServer::shared().place().open_log();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let renewed = |is_ending| {
+        log.shared.is_ending.store(is_ending, Ordering::Release);
+        // No life has this number, so whoever renews it finds it over.
+        runtime.block_on(life::keep_alive(log.shared.clone(), -1, Duration::from_millis(30)));
+        log.progress().borrow().health.clone()
+    };
+    assert_eq!(renewed(true), Health::Well);
+    assert_ne!(renewed(false), Health::Well);
+}
+
 /// Four publishers, each with a conversation of its own, append one event after the other and wait for each, until `disturb` is done.
 /// Then all that was appended must be there, once, and before it all that was acked.
 fn under_load(place: &PostgresPlace, disturb: impl FnOnce()) {

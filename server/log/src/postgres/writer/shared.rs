@@ -1,7 +1,7 @@
 //! What the writing thread shares with the log.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Instant;
 
 use model::frame::Durability;
@@ -32,6 +32,8 @@ pub(in crate::postgres) struct WriterShared {
     pub(in crate::postgres) commits: Arc<AtomicI64>,
     /// Whether others can have taken over.
     pub(in crate::postgres) own_lease: Arc<OwnLease>,
+    /// Whether the writer notes, or has noted, that the life has ended well. Whoever finds the life over from then on has not been overtaken.
+    pub(in crate::postgres) is_ending: Arc<AtomicBool>,
     /// What is known where several hubs share the database.
     pub(in crate::postgres) claims: Option<Arc<Claims>>,
 }

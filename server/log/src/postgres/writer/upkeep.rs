@@ -1,5 +1,6 @@
 //! What the writing thread does besides: it deletes rows of conversations that went, and notes how its life ends.
 
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::super::failure::said;
@@ -37,6 +38,8 @@ impl PostgresWriter {
         let certain = if self.count.has_lost() { i64::MAX } else { self.count.certain() };
         let Some(session) = &mut self.session else { return };
         let client = &session.client;
+        // Before the database knows it: the task that renews the lease would find the life over, and say that another hub has taken over.
+        self.shared.is_ending.store(true, Ordering::Release);
         let closed = self.runtime.block_on(async {
             client.execute(life::FORGET_LIFE, &[&holed, &life]).await?;
             client.execute(END_WELL, &[&life, &certain]).await
