@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! peer ◀─ TLS ─▶ relay ◀─▶ inside
-//!                  └ inside has ended: the peer has `linger` to take the rest and to end, then it is cut
+//!                  └ inside has ended, and the peer has taken all: it has `linger` to end, then it is cut
 //! ```
 //!
 //! Without that bound a peer that never ends would keep its place although nobody serves it any more.
@@ -18,17 +18,18 @@ use tokio_util::sync::CancellationToken;
 /// Bytes in each direction that the hub buffers between TLS and HTTP.
 const RELAY_BYTES: usize = 16 << 10;
 
-/// Passes bytes on in both directions. After the end of `inside` the peer `outside` has `linger` to end, too. May be cancelled, which cuts both.
+/// Passes bytes on in both directions. Once the peer `outside` has taken all that `inside` said before it ended, the peer has `linger` to end, too. May be
+/// cancelled, which cuts both.
 pub(super) async fn relay(
-    mut outside: impl AsyncRead + AsyncWrite + Unpin,
-    inside: impl AsyncRead + AsyncWrite + Unpin,
+    outside: impl AsyncRead + AsyncWrite + Unpin,
+    mut inside: impl AsyncRead + AsyncWrite + Unpin,
     linger: Duration,
 ) -> io::Result<()> {
-    let ended = CancellationToken::new();
-    let mut inside = NotedEnd { stream: inside, ended: ended.clone() };
+    let told = CancellationToken::new();
+    let mut outside = NotedShutdown { stream: outside, told: told.clone() };
     let passing = copy_bidirectional_with_sizes(&mut outside, &mut inside, RELAY_BYTES, RELAY_BYTES);
     let lingering = async {
-        ended.cancelled().await;
+        told.cancelled().await;
         tokio::time::sleep(linger).await;
     };
     tokio::select! {
@@ -37,29 +38,24 @@ pub(super) async fn relay(
     }
 }
 
-/// A stream that tells when it was read to its end.
-struct NotedEnd<S> {
+/// A stream that tells when everything was written to it and its end was said. However slowly the peer reads, that comes after the last byte.
+struct NotedShutdown<S> {
     stream: S,
-    /// Cancelled at the end.
-    ended: CancellationToken,
+    /// Cancelled then.
+    told: CancellationToken,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for NotedEnd<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for NotedShutdown<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
-        if read.is_err() || buffer.filled().len() == before {
-            self.ended.cancel();
-        }
-        Poll::Ready(read)
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for NotedEnd<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for NotedShutdown<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -73,7 +69,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for NotedEnd<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let shut = ready!(Pin::new(&mut self.stream).poll_shutdown(context));
+        self.told.cancel();
+        Poll::Ready(shut)
     }
 }
 
@@ -103,6 +101,24 @@ mod tests {
         assert_eq!(peer.read(&mut said).await.unwrap(), 0);
         timeout(2 * LINGER, relaying).await.expect("the peer is cut").unwrap().unwrap();
         assert!(began.elapsed() >= LINGER, "it has had its time");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_reads_slowly_gets_all_that_was_said_before_the_end() {
+        let ((mut peer, outside), (inside, mut served)) = (duplex(4), duplex(64));
+        let relaying = tokio::spawn(relay(outside, inside, LINGER));
+        served.write_all(b"an answer of some length").await.unwrap();
+        drop(served);
+        let (mut heard, mut piece) = (Vec::new(), [0; 4]);
+        loop {
+            tokio::time::sleep(LINGER / 2).await;
+            match peer.read(&mut piece).await.unwrap() {
+                0 => break,
+                bytes => heard.extend_from_slice(&piece[..bytes]),
+            }
+        }
+        assert_eq!(heard, b"an answer of some length");
+        timeout(2 * LINGER, relaying).await.expect("the peer is cut").unwrap().unwrap();
     }
 
     #[tokio::test(start_paused = true)]
