@@ -10,7 +10,8 @@
 //! it for the place where it is put; none lets markup of a text through.
 //!
 //! None of them reads anything but the view: no clock, no network, no files. The same view always becomes the
-//! same document. A document is made in memory as a whole; its size is bounded by that of the view.
+//! same document. Markdown, HTML and JSON are written in pieces, so that an export of any size takes the memory of its largest section;
+//! the content for Open WebUI is made as a whole.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,7 @@ mod markdown;
 pub mod only;
 pub mod open_webui;
 mod outline;
+mod pieces;
 
 /// How a document shows the steps of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +39,13 @@ pub enum StepsLayout {
 
 /// `view` as Markdown. `name` is the name of the conversation, for one without a title.
 pub fn markdown(view: &View, name: &str, steps: StepsLayout) -> String {
-    markdown::document(view, name, steps)
+    pieces::whole(|to| markdown::write(view, name, steps, to))
 }
 
 /// `view` as one HTML file that needs no other file, runs no script and loads nothing. `name` is the name of
 /// the conversation, for one without a title.
 pub fn html(view: &View, name: &str, steps: StepsLayout) -> String {
-    html::document(view, name, steps)
+    pieces::whole(|to| html::write(view, name, steps, to))
 }
 
 #[cfg(test)]

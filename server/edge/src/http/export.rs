@@ -164,7 +164,7 @@ async fn document_of(
         let mut view = reduced(&from.conversation, &part)?;
         hub.make_whole(&from.conversation, &mut view);
         let view = from.masked(view);
-        spool.write_all(format.document(&view, from.conversation.id().as_str(), choice).as_bytes())?;
+        format.write(&view, from.conversation.id().as_str(), choice, spool)?;
         Ok(view.seq)
     };
     let (seq, body) = spooled(&work, source.conversation.read_view(Task::of), make).await?;

@@ -11,9 +11,12 @@
 //!
 //! The table [`FORMATS`] is all that has to be extended for another one.
 
+use std::io::{self, Write};
+
 use serde::{Deserialize, Serialize};
 
 use super::open_webui::{self, OpenWebUiOptions, ResultForm};
+use super::pieces::whole;
 use super::{StepsLayout, html, markdown};
 use crate::reconstruct::{UnfinishedCalls, anthropic, openai};
 use model::view::View;
@@ -39,14 +42,25 @@ pub struct DocumentFormat {
     pub content_type: &'static str,
     /// The extension of file names, without the dot.
     pub extension: &'static str,
-    /// Writes the document from the view, the name of the conversation, and the options.
-    make: fn(&View, &str, DocumentOptions) -> String,
+    /// Writes the document of the view with the name of the conversation and the options.
+    write: fn(&View, &str, DocumentOptions, &mut dyn Write) -> io::Result<()>,
 }
 
 impl DocumentFormat {
     /// `view` as a document of this format. `name` is the name of the conversation.
     pub fn document(&self, view: &View, name: &str, choice: DocumentOptions) -> String {
-        (self.make)(view, name, choice)
+        whole(|to| self.write(view, name, choice, to))
+    }
+
+    /// Writes the same to `to`, in pieces. Fails as `to` does.
+    pub fn write(
+        &self,
+        view: &View,
+        name: &str,
+        choice: DocumentOptions,
+        to: &mut dyn Write,
+    ) -> io::Result<()> {
+        (self.write)(view, name, choice, to)
     }
 }
 
@@ -56,37 +70,39 @@ pub const FORMATS: &[DocumentFormat] = &[
         name: "md",
         content_type: "text/markdown; charset=utf-8",
         extension: "md",
-        make: |view, name, choice| markdown(view, name, choice.steps),
+        write: |view, name, choice, to| markdown::write(view, name, choice.steps, to),
     },
     DocumentFormat {
         name: "html",
         content_type: "text/html; charset=utf-8",
         extension: "html",
-        make: |view, name, choice| html(view, name, choice.steps),
+        write: |view, name, choice, to| html::write(view, name, choice.steps, to),
     },
     DocumentFormat {
         name: "openai",
         content_type: "application/json",
         extension: "json",
-        make: |view, _name, choice| json(&openai::request(view, choice.unfinished)),
+        write: |view, _name, choice, to| json(&openai::request(view, choice.unfinished), to),
     },
     DocumentFormat {
         name: "anthropic",
         content_type: "application/json",
         extension: "json",
-        make: |view, _name, choice| json(&anthropic::request(view, choice.unfinished)),
+        write: |view, _name, choice, to| json(&anthropic::request(view, choice.unfinished), to),
     },
     DocumentFormat {
         name: "open-webui",
         content_type: "text/markdown; charset=utf-8",
         extension: "md",
-        make: |view, _name, choice| open_webui::transcript(view, options(choice)),
+        write: |view, _name, choice, to| {
+            to.write_all(open_webui::transcript(view, options(choice)).as_bytes())
+        },
     },
     DocumentFormat {
         name: "open-webui-chat",
         content_type: "application/json",
         extension: "json",
-        make: |view, name, choice| json(&open_webui::chat(view, name, options(choice))),
+        write: |view, name, choice, to| json(&open_webui::chat(view, name, options(choice)), to),
     },
 ];
 
@@ -100,10 +116,9 @@ fn options(choice: DocumentOptions) -> OpenWebUiOptions {
     OpenWebUiOptions { form: choice.form, ..OpenWebUiOptions::default() }
 }
 
-/// `value` as JSON text with indentation. The values consist of names, texts and parsed JSON, so writing
-/// cannot fail.
-fn json<T: Serialize>(value: &T) -> String {
-    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
-    text.push('\n');
-    text
+/// Writes `value` as JSON text with indentation. Fails as `to` does; the values consist of names, texts and parsed JSON, so nothing else can
+/// fail.
+fn json<T: Serialize>(value: &T, to: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *to, value)?;
+    to.write_all(b"\n")
 }

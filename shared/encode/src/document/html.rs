@@ -21,7 +21,10 @@
 //! markup cannot run or load anything. Classes and names of icons are written without escaping and must be
 //! constants of this crate.
 
+use std::io::{self, Write};
+
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
+use super::pieces::PieceWriter;
 use super::{StepsLayout, facts};
 use model::event::{ErrorFact, MessageFile, PartKind, RunStatus, ToolState};
 use model::format;
@@ -45,11 +48,11 @@ const STYLE_HASH: &str = "fAB28jewkG3QHVfax848Fa5JK8BihvsYLTWazIvtdtA=";
 /// to it.
 const SPRITE: &str = include_str!("html/sprite.svg");
 
-/// Writes the whole file. `name` is the title of a conversation without one.
-pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
+/// Writes the whole file to `to`, in pieces. `name` is the title of a conversation without one. Fails as `to` does.
+pub(super) fn write(view: &View, name: &str, steps: StepsLayout, to: &mut dyn Write) -> io::Result<()> {
     let title = label(&facts::title(view, name));
-    let mut out = String::with_capacity(64 << 10);
-    out.push_str(
+    let mut out = PieceWriter::new(to);
+    out.text.push_str(
         &[
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-",
@@ -71,16 +74,17 @@ pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
         ]
         .concat(),
     );
-    element("span", "meta num", &about(view), &mut out);
-    out.push_str("</header>\n<main>\n");
+    element("span", "meta num", &about(view), &mut out.text);
+    out.text.push_str("</header>\n<main>\n");
     for section in outline(view) {
         match section {
-            OutlineSection::Message(message) => put_message(message, &mut out),
-            OutlineSection::Run(run) => put_run(&run, steps, &mut out),
+            OutlineSection::Message(message) => put_message(message, &mut out.text),
+            OutlineSection::Run(run) => put_run(&run, steps, &mut out.text),
         }
+        out.write_full_piece()?;
     }
-    out.push_str("</main>\n</body>\n</html>\n");
-    out
+    out.text.push_str("</main>\n</body>\n</html>\n");
+    out.finish()
 }
 
 /// When the conversation began, and how many runs and calls it has.

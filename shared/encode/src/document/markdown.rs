@@ -23,7 +23,10 @@
 //! where Markdown has no meaning. The brackets of calls that ran in parallel are not shown here, and with
 //! [`StepsLayout::OneBlock`] [`brief`] says what else is left out.
 
+use std::io::{self, Write};
+
 use super::outline::{AgentBlock, OutlineBlock, OutlineRun, OutlineSection, outline};
+use super::pieces::PieceWriter;
 use super::{StepsLayout, facts};
 use model::event::{ErrorFact, PartKind, ToolState};
 use model::format;
@@ -36,17 +39,19 @@ pub(super) mod tame;
 
 use tame::{code, plain, tame};
 
-/// Writes the whole document: a title, then each section of the outline. `name` is the title of a
-/// conversation without one.
-pub(super) fn document(view: &View, name: &str, steps: StepsLayout) -> String {
-    let mut out = format!("# {}\n", inline(&facts::title(view, name)));
+/// Writes the whole document to `to`, in pieces: a title, then each section of the outline. `name` is the title of a
+/// conversation without one. Fails as `to` does.
+pub(super) fn write(view: &View, name: &str, steps: StepsLayout, to: &mut dyn Write) -> io::Result<()> {
+    let mut out = PieceWriter::new(to);
+    out.text.push_str(&["# ", &inline(&facts::title(view, name)), "\n"].concat());
     for section in outline(view) {
         match section {
-            OutlineSection::Message(message) => put_message(message, &mut out),
-            OutlineSection::Run(run) => put_run(&run, steps, &mut out),
+            OutlineSection::Message(message) => put_message(message, &mut out.text),
+            OutlineSection::Run(run) => put_run(&run, steps, &mut out.text),
         }
+        out.write_full_piece()?;
     }
-    out
+    out.finish()
 }
 
 /// Writes a message of the history: under a heading if a user or the assistant said it, else in a closed

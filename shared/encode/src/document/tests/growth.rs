@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::document::export::{self, DocumentOptions};
 
 /// Most bytes of HTML for each byte of a text. Links to one long address, whose signs are escaped, made 19.7, and a table of empty cells in the
 /// middle of their columns 17.7.
@@ -159,4 +160,54 @@ fn links_and_cells_as_people_write_them_are_all_there() {
     let html = html(&view, "c", StepsLayout::Each);
     assert_eq!(html.matches("href=\"https://example.com/a/rather/long/address\"").count(), 20);
     assert_eq!(html.matches("<td></td>").count(), 4);
+}
+
+#[test]
+fn i7_a_large_document_is_written_in_pieces_of_its_sections() {
+    const TEXT_BYTES: usize = 100_000;
+    let mut lines = String::new();
+    for n in 0..40 {
+        let text = "word ".repeat(TEXT_BYTES / 5);
+        writeln!(lines, "{{\"k\":\"message\",\"message\":\"m{n}\",\"role\":\"user\",\"text\":\"{text}\"}}")
+            .unwrap();
+    }
+    let view = view(&lines);
+    for name in ["md", "html", "openai", "anthropic"] {
+        let format = export::format(name).unwrap();
+        let mut pieces = Pieces::default();
+        format.write(&view, "c", DocumentOptions::default(), &mut pieces).unwrap();
+        assert!(pieces.longest < 5 * TEXT_BYTES, "{name}: a piece of {} bytes", pieces.longest);
+        assert_eq!(
+            String::from_utf8(pieces.all).unwrap(),
+            format.document(&view, "c", DocumentOptions::default())
+        );
+    }
+}
+
+#[test]
+fn a_document_that_cannot_be_written_fails() {
+    let view = view(TURN);
+    for format in export::FORMATS {
+        let written = format.write(&view, "c", DocumentOptions::default(), &mut [].as_mut_slice());
+        assert!(written.is_err(), "{}", format.name);
+    }
+}
+
+/// Keeps what is written, and the length of the longest piece.
+#[derive(Default)]
+struct Pieces {
+    all: Vec<u8>,
+    longest: usize,
+}
+
+impl std::io::Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.longest = self.longest.max(bytes.len());
+        self.all.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
