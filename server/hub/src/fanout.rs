@@ -7,7 +7,7 @@
 //! came meanwhile in as few frames as possible, or with the snapshot) and hands the viewer back. So a slow viewer costs the
 //! others nothing.
 //!
-//! Reading order: [`Fanout`] and [`ViewedConversation`] here, then `outbox` (one socket), `pump` (one group of viewers),
+//! Reading order: [`Fanout`] and [`ViewedConversation`] here, then `outbox` with `task_wake` (one socket), `pump` (one group of viewers),
 //! `ladder` (how well viewers keep up), `fleet` (the list of conversations), `presence` and `orphans` (two
 //! tasks of the hub that wake pumps).
 
@@ -35,10 +35,12 @@ mod orphans;
 mod outbox;
 mod presence;
 mod pump;
+mod task_wake;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
 pub use outbox::{Flushed, Outbox, SendResult, Transport, bounded_slices};
 pub use pump::Pump;
+pub use task_wake::TaskWake;
 
 /// Most viewers to which the task of a publisher writes itself instead of waking a pump. Writing to so many
 /// takes some tens of microseconds and never waits.

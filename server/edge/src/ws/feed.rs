@@ -68,6 +68,16 @@ impl Feed {
             }
         }
         self.behind.retain(|behind| behind.subscription.is_active());
+        let stopped = self.take_turn(outbox, fanout);
+        if self.behind.is_empty() {
+            // An idle socket must not keep the memory of its beginning.
+            self.behind = Vec::new();
+        }
+        stopped
+    }
+
+    /// Writes what waits, and frames of subscriptions that are behind. True if it stopped early.
+    fn take_turn(&mut self, outbox: &Outbox, fanout: &Fanout) -> bool {
         let (mut next, mut turn) = (0, TURN_WRITTEN_BYTES_MAX);
         for _ in 0..STEPS_AT_ONCE {
             match outbox.flush(&mut turn) {

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hub::{Delivery, Subscription, SubscriptionTarget, SubscriptionTerms};
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{SubscriptionId, SubscriptionOptions};
-use model::limits::{CONVERSATIONS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
+use model::limits::{CONVERSATIONS_MAX, RESYNC_EVERY_MS, RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
 use model::{ConversationId, Position, Seq};
 use tokio::time::Instant;
 
@@ -170,7 +171,7 @@ impl Connection {
     /// Begins the subscription anew with the snapshot, since the client has found that its view is wrong. A
     /// client that asks too often is closed with 4410.
     pub(super) fn resync(&mut self, sub: SubscriptionId) {
-        if !self.resyncs.take(Instant::now()) {
+        if !self.resyncs.take(Instant::now(), RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS)) {
             return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
         }
         self.renew(sub, Feed::resync);
