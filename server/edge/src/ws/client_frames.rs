@@ -35,7 +35,7 @@ use event_log::clock;
 use hub::{FrameNumbering, Numbers, Publication, beginning};
 
 /// The features that the hub offers beyond the core of the protocol.
-const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
+const FEATURES: [&str; 5] = ["publish", "watch", "lens", "newest", "commands"];
 
 impl Connection {
     /// Takes one text frame.

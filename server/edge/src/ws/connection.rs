@@ -217,6 +217,7 @@ impl Connection {
             self.enter_waiting();
             self.count_subscriptions();
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
+            self.choose_again();
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }

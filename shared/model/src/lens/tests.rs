@@ -25,7 +25,7 @@ fn lens() -> impl Strategy<Value = Lens> {
     let kinds =
         subsequence(WORDS.to_vec(), 0..=WORDS.len()).prop_map(|words| Kinds::of(words).expect("known words"));
     (level, proptest::option::of(agents), proptest::option::of(kinds))
-        .prop_map(|(level, agents, kinds)| Lens { level, agents, kinds })
+        .prop_map(|(level, agents, kinds)| Lens { level, agents, kinds, window: None })
 }
 
 /// Anything, and what the hub says of a run whose publisher is lost.

@@ -97,6 +97,7 @@ fn subscription(outbox: &Arc<Outbox>) -> Arc<Subscription> {
         active: AtomicBool::new(true),
         standing: crate::fanout::Ladder::default().enter(),
         who: None,
+        keeps: true,
         presence: std::sync::atomic::AtomicUsize::new(0),
         place: SubscriptionTarget::Fleet { rows: 0, seen: None },
     })
