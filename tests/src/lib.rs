@@ -17,6 +17,7 @@ pub mod front_proxy;
 pub mod hub;
 pub mod installed;
 pub mod jwt;
+pub mod load;
 pub mod model;
 pub mod network;
 pub mod origin;

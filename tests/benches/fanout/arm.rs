@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
 use crate::Outcome;
-use crate::event::Event;
-use crate::process::ServerProcess;
-use crate::websocket::Socket;
+use tests::load::event::Event;
+use tests::load::server::ServerProcess;
+use tests::load::websocket::Socket;
 
 mod fanlight;
 mod floor;

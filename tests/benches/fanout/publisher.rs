@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::Outcome;
 use crate::arm::Arm;
-use crate::clock::Clock;
-use crate::event::Event;
 use crate::viewer::Progress;
-use crate::websocket::{PING, PONG, Socket, read_frame, write_frame};
+use tests::load::clock::Clock;
+use tests::load::event::Event;
+use tests::load::websocket::{PING, PONG, Socket, read_frame, write_frame};
 
 /// What to publish.
 #[derive(Debug, Clone, Copy)]

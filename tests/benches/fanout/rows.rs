@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use crate::Outcome;
 use crate::arm::{Arm, Server};
-use crate::clock::Clock;
-use crate::event::{LARGE, SMALL};
 use crate::publisher::{Program, publish};
 use crate::stream::{Plan, Streamed, stream};
 use crate::viewer::{Progress, Seen, connect, join, watch};
+use tests::load::clock::Clock;
+use tests::load::event::{LARGE, SMALL};
 
 /// A question that a row of the table answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::Outcome;
 use crate::arm::{Arm, Coverage, Server};
-use crate::clock::Clock;
-use crate::event::Scan;
-use crate::histogram::Histogram;
-use crate::websocket::{CLOSE, PING, PONG, Socket, read_frame, write_frame};
+use tests::load::clock::Clock;
+use tests::load::event::Scan;
+use tests::load::histogram::Histogram;
+use tests::load::websocket::{CLOSE, PING, PONG, Socket, read_frame, write_frame};
 
 /// What the threads of one row share.
 #[derive(Debug)]
