@@ -1,7 +1,7 @@
 //! What benches put a hub under load with: raw sockets in few threads, so that a small machine is left to the server.
 //!
 //! Reading order: [`clock`], [`histogram`], [`websocket`] → [`event`] (what is published, and how a reader finds it again) → [`native`] (the frames
-//! of this hub) → [`server`], [`hub`] (processes under test) → [`driver`] (publishers with acks and viewers, all in one thread).
+//! of this hub) → [`server`], [`hub`] (processes under test) → [`driver`] (publishers with acks and viewers, all in one thread) → [`plots`].
 
 #![expect(
     clippy::indexing_slicing,
@@ -17,6 +17,7 @@ pub mod event;
 pub mod histogram;
 pub mod hub;
 pub mod native;
+pub mod plots;
 pub mod server;
 pub mod websocket;
 
