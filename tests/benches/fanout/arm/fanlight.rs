@@ -43,6 +43,10 @@ impl Arm for Fanlight {
         true
     }
 
+    fn keeps_all(&self) -> bool {
+        matches!(self, Self::Default)
+    }
+
     fn start(&self, place: &Path) -> Outcome<Server> {
         let program = binary();
         if !program.exists() {

@@ -13,8 +13,8 @@ use tests::load::event::{Event, write_number};
 use tests::load::server::ServerProcess;
 use tests::load::websocket::{BINARY, Socket, write_frame};
 
-const PROGRAM: &str = "/usr/sbin/nats-server";
-const CONNECT: &str = r#"CONNECT {"verbose":false,"pedantic":false,"headers":false}"#;
+pub(super) const PROGRAM: &str = "/usr/sbin/nats-server";
+pub(super) const CONNECT: &str = r#"CONNECT {"verbose":false,"pedantic":false,"headers":false}"#;
 
 /// The arm of nats-server.
 #[derive(Debug)]
