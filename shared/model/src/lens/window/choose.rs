@@ -18,6 +18,9 @@ use crate::view::{Earlier, Item, MessageView, Note, RunView, TopItem, View};
 /// Most open items that one run keeps although they lie before the window.
 const KEPT_MAX: usize = 64;
 
+/// How often a window is chosen anew because what every window has left no room for the rest. Then it gets nothing but that.
+const TRIES: u32 = 4;
+
 /// Room for what a view says of what lies before it.
 const EARLIER_BYTES: usize = 256;
 
@@ -37,17 +40,7 @@ impl Window {
         let scale = Scale { lens, mask };
         let room = usize::try_from(bytes_max).unwrap_or(usize::MAX);
         let room = room.saturating_sub(scale.head(view)).saturating_sub(EARLIER_BYTES);
-        let mut walk = Walk {
-            scale,
-            view,
-            room,
-            messages: view.messages.len(),
-            runs: view.runs.len(),
-            cuts: BTreeMap::new(),
-        };
-        walk.take_running();
-        walk.back();
-        walk.take_newest();
+        let walk = Walk::that_fits(scale, view, room);
         let (messages, runs, cuts) = (walk.messages, walk.runs, walk.cuts);
         let cuts: Vec<_> = cuts.into_iter().filter(|(place, cut)| *place < runs || cut.items > 0).collect();
         if messages == 0 && runs == 0 && cuts.is_empty() {
@@ -80,6 +73,8 @@ struct Walk<'a> {
     view: &'a View,
     /// How many bytes are left.
     room: usize,
+    /// How many bytes were taken although there was no room for them: every window has the newest item, the newest run, and all that go on.
+    excess: usize,
     /// How many messages lie before what was taken.
     messages: usize,
     /// How many runs lie before what was taken.
@@ -88,7 +83,35 @@ struct Walk<'a> {
     cuts: BTreeMap<usize, RunCut>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    /// Takes as much as fits into `room`, and what every window has. If that takes more than the room, others make room for it.
+    fn that_fits(scale: Scale<'a>, view: &'a View, mut room: usize) -> Self {
+        for _ in 0..TRIES {
+            let walk = Self::into_room(scale, view, room);
+            if walk.excess == 0 || room == 0 {
+                return walk;
+            }
+            room = room.saturating_sub(walk.excess);
+        }
+        Self::into_room(scale, view, 0)
+    }
+
+    /// Takes what fits into `room` and what every window has, as it comes.
+    fn into_room(scale: Scale<'a>, view: &'a View, room: usize) -> Self {
+        let (messages, runs) = (view.messages.len(), view.runs.len());
+        let mut walk = Self { scale, view, room, excess: 0, messages, runs, cuts: BTreeMap::new() };
+        walk.take_running();
+        walk.back();
+        walk.take_newest();
+        walk
+    }
+
+    /// Counts `bytes` that were taken.
+    fn count(&mut self, bytes: usize) {
+        self.excess = self.excess.saturating_add(bytes.saturating_sub(self.room));
+        self.room = self.room.saturating_sub(bytes);
+    }
+
     /// Takes the ends of runs that go on beside the newest one, for up to half of the room.
     fn take_running(&mut self) {
         let newest = self.view.runs.len().saturating_sub(1);
@@ -97,7 +120,7 @@ impl Walk<'_> {
         for place in running {
             let Some((id, run)) = self.view.runs.get_index(place) else { continue };
             let (cut, bytes) = self.scale.cut(id, run, each, 0);
-            self.room = self.room.saturating_sub(bytes);
+            self.count(bytes);
             self.cuts.insert(place, cut);
         }
     }
@@ -114,7 +137,7 @@ impl Walk<'_> {
                     if bytes > self.room && !is_first {
                         return;
                     }
-                    self.room = self.room.saturating_sub(bytes);
+                    self.count(bytes);
                     self.messages = self.messages.saturating_sub(1);
                 }
                 TopItem::Run(id) => {
@@ -127,7 +150,7 @@ impl Walk<'_> {
                         if bytes > self.room && place != newest {
                             return;
                         }
-                        self.room = self.room.saturating_sub(bytes);
+                        self.count(bytes);
                         self.runs = place;
                         if !is_whole {
                             self.cuts.insert(place, cut);
@@ -145,9 +168,12 @@ impl Walk<'_> {
     fn take_newest(&mut self) {
         let newest = self.view.runs.len().saturating_sub(1);
         if newest < self.runs
+            && !self.cuts.contains_key(&newest)
             && let Some((id, run)) = self.view.runs.get_index(newest)
         {
-            self.cuts.entry(newest).or_insert_with(|| self.scale.cut(id, run, 0, 0).0);
+            let (cut, bytes) = self.scale.cut(id, run, 0, 0);
+            self.count(bytes);
+            self.cuts.insert(newest, cut);
         }
     }
 }
