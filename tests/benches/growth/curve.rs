@@ -110,6 +110,6 @@ fn verdict(points: &[(f64, f64)]) -> String {
     if times < 1.0 {
         format!("falls to {times:.2} of it")
     } else {
-        format!("{times:.1} times, size^{power:.2}")
+        format!("grows {times:.1} times, as size^{power:.2}")
     }
 }

@@ -90,7 +90,7 @@ impl Watcher {
             } else if is_kind(head, b"batch") && sub + 1 >= newest {
                 scan.take(payload, &mut each);
             } else if is_kind(head, b"error") || is_kind(head, b"bye") {
-                tally.problems.push(String::from_utf8_lossy(payload).into_owned());
+                tally.refused(payload);
             }
             tally.delivered += scan.next - known;
         });
