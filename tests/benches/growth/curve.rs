@@ -104,7 +104,7 @@ fn verdict(points: &[(f64, f64)]) -> String {
         return String::new();
     }
     let (times, power) = (last / first, (last / first).ln() / (to / from).ln());
-    if times <= FLAT && times >= 1.0 / FLAT {
+    if (1.0 / FLAT..=FLAT).contains(&times) {
         return "flat".to_owned();
     }
     if times < 1.0 {

@@ -8,7 +8,7 @@ use crate::load::event::Scan;
 use crate::load::native::{field, head, is_kind};
 use crate::load::websocket::{TEXT, write_frame};
 
-/// A viewer.
+/// A viewer that goes on to the next conversation when one is over.
 #[derive(Debug)]
 pub struct Watcher {
     pub(super) connection: Connection,
