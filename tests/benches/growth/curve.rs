@@ -104,12 +104,12 @@ fn verdict(points: &[(f64, f64)]) -> String {
         return String::new();
     }
     let (times, power) = (last / first, (last / first).ln() / (to / from).ln());
-    if times <= FLAT && times >= 1.0 / FLAT {
+    if (1.0 / FLAT..=FLAT).contains(&times) {
         return "flat".to_owned();
     }
     if times < 1.0 {
         format!("falls to {times:.2} of it")
     } else {
-        format!("{times:.1} times, size^{power:.2}")
+        format!("grows {times:.1} times, as size^{power:.2}")
     }
 }

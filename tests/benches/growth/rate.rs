@@ -54,7 +54,7 @@ fn round(args: &Args, rate: u64, curves: &mut Curves) -> Outcome<()> {
     let events = found.acked.max(1) as f64;
     curves.add("hub CPU µs per event, stored and delivered", rate, spent / events);
     curves.add("ack p99 ms", rate, found.acks.quantile(0.99) as f64 / 1e3);
-    curves.add("delivery p99 ms (rate)", rate, found.deliveries.quantile(0.99) as f64 / 1e3);
+    curves.add("delivery p99 ms", rate, found.deliveries.quantile(0.99) as f64 / 1e3);
     curves.add("reached, of the rate", rate, events / seconds / rate as f64);
     curves.complain(found.problems);
     Ok(())

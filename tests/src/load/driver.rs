@@ -236,7 +236,7 @@ impl Driver {
                     told.acked = told.acked.max(flight.last);
                 }
                 _ if is_kind(head, b"error") || is_kind(head, b"bye") => {
-                    tally.problems.push(String::from_utf8_lossy(payload).into_owned());
+                    tally.refused(payload);
                 }
                 _ => {}
             }

@@ -78,6 +78,19 @@ impl Default for Tally {
     }
 }
 
+impl Tally {
+    /// Notes what the hub refused. Of each code the first is enough.
+    pub(super) fn refused(&mut self, payload: &[u8]) {
+        let text = String::from_utf8_lossy(payload);
+        let code = text
+            .split_once(r#""code":"#)
+            .map_or("", |(_, rest)| rest.split([',', '}']).next().unwrap_or(rest));
+        if !self.problems.iter().any(|known| known.contains(code)) {
+            self.problems.push(text.into_owned());
+        }
+    }
+}
+
 /// What is known of one conversation: deltas that were sent, and those of them that were acked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Told {

@@ -8,7 +8,7 @@ use crate::load::event::Scan;
 use crate::load::native::{field, head, is_kind};
 use crate::load::websocket::{TEXT, write_frame};
 
-/// A viewer.
+/// A viewer that goes on to the next conversation when one is over.
 #[derive(Debug)]
 pub struct Watcher {
     pub(super) connection: Connection,
@@ -90,7 +90,7 @@ impl Watcher {
             } else if is_kind(head, b"batch") && sub + 1 >= newest {
                 scan.take(payload, &mut each);
             } else if is_kind(head, b"error") || is_kind(head, b"bye") {
-                tally.problems.push(String::from_utf8_lossy(payload).into_owned());
+                tally.refused(payload);
             }
             tally.delivered += scan.next - known;
         });
