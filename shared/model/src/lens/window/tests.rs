@@ -196,7 +196,7 @@ proptest! {
             let newcomer = Newcomer { lens: lens.clone(), mask: role.as_ref(), newest };
             snapshot::encode(&newcomer.shown(&newcomer.choose(&view), &view)).len()
         };
-        prop_assert!(of(newest) <= of(0).max(newest as usize), "{} {} {newest}", of(newest), of(0));
+        prop_assert!(of(newest) <= of(0).max(usize::try_from(newest).unwrap()), "{} {} {newest}", of(newest), of(0));
     }
 
     /// Where a window begins says nothing of what a role hides.
@@ -257,12 +257,14 @@ fn of_a_run_that_is_too_large_the_end_is_there_with_what_is_open_before() {
         {"k":"tool.call","run":"r","tool":"waits","arguments":"{}"}
         {"k":"approval.request","run":"r","tool":"waits"}"#,
     );
-    for n in 0..1_000 {
-        lines.push_str(&format!(
-            "\n{{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p{n}\",\"text\":\"text {n}\"}}"
-        ));
-        lines.push_str(&format!("\n{{\"k\":\"part.end\",\"run\":\"r\",\"part\":\"p{n}\"}}"));
-    }
+    let parts = (0..1_000).map(|n| {
+        format!(
+            r#"
+            {{"k":"part.delta","run":"r","part":"p{n}","text":"text {n}"}}
+            {{"k":"part.end","run":"r","part":"p{n}"}}"#
+        )
+    });
+    lines.extend(parts);
     let view = folded(&logged(events(&lines)));
     let lens = Lens::default().with_window(choose(&view, 16 << 10).map(Arc::new));
     let shown = lens.project(&view);
@@ -282,15 +284,16 @@ fn a_run_that_goes_on_beside_the_newest_ones_is_there() {
         r#"{"k":"run.start","run":"main"}
         {"k":"part.delta","run":"main","part":"p","text":"I ask others"}"#,
     );
-    for n in 0..40 {
-        lines.push_str(&format!(
+    let others = (0..40).map(|n| {
+        format!(
             r#"
             {{"k":"run.start","run":"s{n}"}}
             {{"k":"part.delta","run":"s{n}","part":"p","text":"{}"}}
             {{"k":"run.end","run":"s{n}","status":"complete"}}"#,
             "word ".repeat(200)
-        ));
-    }
+        )
+    });
+    lines.extend(others);
     let view = folded(&logged(events(&lines)));
     let shown = Lens::default().with_window(choose(&view, 16 << 10).map(Arc::new)).project(&view);
     assert!(
