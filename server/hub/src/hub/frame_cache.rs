@@ -80,7 +80,7 @@ pub struct FrameCache {
     /// Whether neither hides anything.
     is_clear: bool,
     /// The frame cache of those who see everything, where nothing but a window hides something from these.
-    whole: Option<Arc<FrameCache>>,
+    whole: Option<Arc<Self>>,
     /// The newest snapshot that was encoded. Locked during the encoding.
     snapshot: Mutex<Option<Snapshot>>,
     /// The newest slices that were encoded, at most `FRAMES_KEPT`, the oldest first.
