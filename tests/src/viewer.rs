@@ -83,7 +83,7 @@ impl TestViewer {
     /// When `conversation` is no name of one.
     pub async fn connect_newest(newest: u64, lens: Lens, address: SocketAddr, conversation: &str) -> Self {
         let tracker = Tracker::through(lens);
-        let mut viewer = Self { newest, tracker, ..Self::away(address, conversation) };
+        let mut viewer = Self { tracker, newest, ..Self::away(address, conversation) };
         viewer.resume().await;
         viewer
     }

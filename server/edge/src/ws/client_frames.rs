@@ -73,7 +73,8 @@ impl Connection {
             Ok(ClientFrame::Command { conv, command }) => {
                 if let Some(who) = &self.admission {
                     let who = (Admission::clone(who), self.beginner());
-                    self.publishing.carry_out(&self.shared, &self.outbox, who, (conv, command));
+                    let commands = self.publishing.commands(&self.shared.hub);
+                    commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
                 }
             }
             Err(error) => {

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use event_log::EventLog;
 use hub::{Appended, Attendant, Fanout, Hub, Outbox, PublisherConnection};
 use model::ConversationId;
-use model::command::Command;
 use model::frame::{Ack, Pub, ServerFrame};
 
 use super::acks::Acks;
-use super::commands::{Commander, Commands};
+use super::commands::Commands;
 use super::passing::Passing;
 use crate::peers::Ownership;
-use crate::state::Shared;
 
 /// Most conversations for which a socket keeps room between two turns of reading.
 const KEPT: usize = 64;
@@ -86,15 +84,9 @@ impl Publishing {
         state.to_deliver.shrink_to(KEPT);
     }
 
-    /// Queues a command of `who`; the answer is written to `outbox`.
-    pub(super) fn carry_out(
-        &mut self,
-        shared: &Arc<Shared>,
-        outbox: &Arc<Outbox>,
-        who: Commander,
-        command: (ConversationId, Command),
-    ) {
-        self.open(&shared.hub).commands.carry_out(shared, outbox, who, command);
+    /// The commands that wait for their turn.
+    pub(super) fn commands(&mut self, hub: &Arc<Hub>) -> &mut Commands {
+        &mut self.open(hub).commands
     }
 
     /// Passes a frame on to the hub that has its conversation, behind those that wait.

@@ -81,7 +81,7 @@ fn i7_small_conversations_leave_a_thousand_in_a_round_and_large_ones_by_their_by
     let (hub, hand) = hub(&directory);
     let now = 1_800_000_000_000;
     crate::clock::travel(now);
-    (0..KEPT_AT_ONCE + 1).for_each(|number| says(&hub, &format!("small{number}"), vec![start(), end()]));
+    (0..=KEPT_AT_ONCE).for_each(|number| says(&hub, &format!("small{number}"), vec![start(), end()]));
     hand.write();
     let bounds = MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET);
     rounds(&hub, &hand, now + 600_000, bounds);
