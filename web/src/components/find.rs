@@ -38,6 +38,8 @@ fn searched(store: Store) -> Memo<Searched> {
         store.reading.conversation.track();
         store.reading.recordings.track();
         store.reading.live.track();
+        // More of the conversation may come from the hub in one painting.
+        store.reading.earlier.track();
         store.reading.now.track();
         store.reading.view(|view| view.seq)
     });
