@@ -39,8 +39,7 @@ fn searched(store: Store) -> Memo<Searched> {
         store.reading.recordings.track();
         store.reading.live.track();
         store.reading.now.track();
-        // More of the conversation may come from the hub, with the same head.
-        (store.reading.view(|view| view.seq), store.reading.earlier.get())
+        store.reading.view(|view| view.seq)
     });
     Effect::new(move |_| {
         store.reading.conversation.track();
@@ -49,7 +48,7 @@ fn searched(store: Store) -> Memo<Searched> {
     });
     Memo::new(move |_| {
         // Read, not only tracked: a memo computes only when it is read.
-        grown.with(|_place| ());
+        grown.with(|_seq| ());
         let Some(matcher) = store.matcher()? else { return Ok(None) };
         let typed =
             format!("{}{}", if store.reading.is_pattern.get() { "/" } else { "" }, store.reading.query.get());
