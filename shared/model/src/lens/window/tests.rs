@@ -11,11 +11,11 @@ use crate::conflate::conflate;
 use crate::envelope::Envelope;
 use crate::fold::fold;
 use crate::ids::{MessageId, RunId};
-use crate::lens::{Agents, EventEffects, Kinds, Lens, Level, event_effects};
+use crate::lens::{Agents, EventEffects, Kinds, Lens, Level};
 use crate::mask::{Hideable, Mask};
 use crate::snapshot;
 use crate::testkit::masked::{altered, any_history, mask};
-use crate::testkit::{events, folded, logged};
+use crate::testkit::{events, folded, logged, views};
 
 /// The lens of most viewers, and some others.
 fn lens() -> impl Strategy<Value = Lens> {
@@ -68,18 +68,6 @@ fn histories() -> impl Strategy<Value = Vec<Arc<Envelope>>> {
     let back = proptest::collection::vec(0_usize..60, 1..50);
     (any_history(1..160), 3_usize..20, back)
         .prop_map(|(history, stretch, back)| long(&history, stretch, &back))
-}
-
-/// The view after each of `history`, and the effects.
-fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
-    let mut view = View::default();
-    let (mut views, mut effects) = (vec![view.clone()], Vec::new());
-    for envelope in history {
-        effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
-        fold(&mut view, envelope, &mut |_| {});
-        views.push(view.clone());
-    }
-    (views, effects)
 }
 
 /// Bytes that are the same for views that show the same: what is open is a set, and oddities are those that a viewer knows of.
