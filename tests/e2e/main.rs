@@ -29,6 +29,7 @@ mod look; // light, dark, narrow; what is shown is what came
 mod mathematics; // formulas and footnotes of answers
 mod modules; // parts of the page that are fetched when they are needed
 mod names; // who is here and who decided, with access control
+mod newest; // the newest part of a long conversation, and the rest
 mod offers; // what is offered to whom, and why something is not
 mod operator; // single points of what an operator does with many conversations
 mod order; // titles, pins, archives, tags on the page

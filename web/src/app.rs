@@ -91,6 +91,7 @@ fn App() -> impl IntoView {
         drop::listen(store);
     }
     store.subscribe_when_readable();
+    store.ask_all_when_needed();
     session::start(PageListener { store, with_fleet: !is_bare });
     session::page::measure(store);
     if is_bare { view! { <Bare /> }.into_any() } else { view! { <Full /> }.into_any() }
@@ -161,8 +162,10 @@ fn look(store: Store, navigation: Navigation) {
             wanted.set(None);
             // The painting that is going on makes the rows.
             browser::after(0, move || {
-                store.reveal_place(&place);
-                store.write_address(&route::PLACE);
+                store.with_whole(move || {
+                    store.reveal_place(&place);
+                    store.write_address(&route::PLACE);
+                });
             });
         }
     });

@@ -9,7 +9,7 @@
 use indexmap::{IndexMap, IndexSet};
 use model::event::{Kind, ToolProgress};
 use model::fold::ViewChange;
-use model::frame::{ClientFrame, ConversationRow, ServerFrame, SubMode, SubscriptionId, SubscriptionOptions};
+use model::frame::{ClientFrame, ConversationRow, ServerFrame, SubMode, SubscriptionId};
 use model::limits::EPHEMERA_MAX;
 use model::recording::DecodedRecording;
 use model::tracker::{FrameOutcome, Tracker};
@@ -21,12 +21,15 @@ use crate::wall::Pulse;
 
 mod list;
 mod mark;
+mod part;
 mod recording;
 mod replay;
 mod ticker;
 
 pub use mark::ReconnectionNotice;
 use mark::{Marked, Marks};
+use part::AskedPart;
+pub use part::NEWEST_BYTES;
 use ticker::Tickers;
 
 /// The id of the list's subscription.
@@ -43,6 +46,8 @@ pub struct Touched {
     pub fleet: bool,
     /// Whether the whole conversation was replaced.
     pub replaced: bool,
+    /// Whether it was replaced by more of it, of which the reader has a part on the screen.
+    pub grown: bool,
     /// Changed items of the conversation.
     pub changes: IndexSet<ViewChange>,
     /// Calls with new progress.
@@ -73,6 +78,8 @@ pub struct Model {
     conversation: Option<ConversationId>,
     /// The id of its subscription.
     sub: SubscriptionId,
+    /// How much of the conversation is asked for.
+    part: AskedPart,
     tracker: Tracker,
     /// The open recording, shown in place of a conversation.
     recording: Option<DecodedRecording>,
@@ -319,19 +326,8 @@ impl Model {
         (self.rate, self.event_at, self.problem, self.viewers) = (None, None, None, 0);
         self.viewer_names.clear();
         self.is_resyncing = false;
+        self.forget_part();
         self.touched = Touched { replaced: true, fleet: self.touched.fleet, ..Touched::default() };
-    }
-
-    /// The frame that subscribes to the open conversation from the known position on; `None` while its answer could
-    /// not be read.
-    fn sub_frame(&self) -> Option<ClientFrame> {
-        let conv = self.conversation.clone().filter(|_| self.reader == SnapshotReader::Ready)?;
-        Some(ClientFrame::Sub {
-            sub: self.sub,
-            conv,
-            have: self.tracker.position(),
-            wish: SubscriptionOptions::default(),
-        })
     }
 
     /// The frames to send on a new socket; with that of the list if `with_fleet`.
@@ -409,9 +405,11 @@ impl Model {
                 self.marks.live(self.tracker.view().seq);
             }
             FrameOutcome::Replaced => {
+                let has_grown = self.part_is_here();
                 self.marks.replace(self.is_resyncing);
                 self.is_resyncing = false;
                 if is_shown {
+                    self.touched.grown |= has_grown && self.missed_from > 0;
                     self.touched.replaced = true;
                     self.touched.changes.clear();
                 }

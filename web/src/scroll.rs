@@ -98,12 +98,16 @@ impl Scroller {
             browser::watch(&parts.window, name, move |_: Event| pressed.touched(is_down));
         }
         let moved = Rc::clone(&parts);
-        browser::watch(&parts.window, "touchmove", move |_: Event| moved.touched(true));
+        browser::watch(&parts.window, "touchmove", move |_: Event| {
+            moved.touched(true);
+            moved.load_at_beginning();
+        });
         let turned = Rc::clone(&parts);
         browser::watch(&parts.window, "wheel", move |event: WheelEvent| {
             turned.input_at.set(browser::now_ms());
             if event.delta_y() < 0.0 {
                 turned.set(Follow::release);
+                turned.load_at_beginning();
             }
         });
         let grown = Rc::clone(&parts);
@@ -269,6 +273,13 @@ impl Parts {
         if let Some(button) = near {
             self.loaded_at.set(now);
             button.click();
+        }
+    }
+
+    /// Clicks that button for a reader who wants to go on at the very beginning, where no scroll event follows.
+    fn load_at_beginning(&self) {
+        if self.window.scroll_top() == 0 {
+            self.load_earlier();
         }
     }
 

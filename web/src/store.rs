@@ -35,6 +35,7 @@ mod sharing;
 mod timeline;
 mod voice;
 mod wall;
+mod whole;
 
 pub(crate) use crate::faces::{OpenDialog, Sheet, Tab};
 use attach::AttachStore;
@@ -174,6 +175,7 @@ impl Store {
     pub(crate) fn open(self, conversation: Option<ConversationId>) {
         if self.reading.conversation.with_untracked(|shown| *shown != conversation) {
             self.forget_looks();
+            self.forget_whole();
         }
         if conversation.is_some() {
             self.reading.recording.set(None);

@@ -1,6 +1,7 @@
 //! Totals in the bar at the top: steps, tokens, money, and what fills the context. Drawn by the module of the conversation.
 
 use leptos::prelude::*;
+use model::event::Usage;
 use model::fold::ViewChange;
 
 use super::top_bar::Newest;
@@ -32,7 +33,7 @@ pub(crate) fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         newest.track();
         id.with(|id| id.as_ref().map(|id| store.reading.track(&ViewChange::Run(id.clone()))));
         let steps = steps.get().filter(|n| *n > 0).map(|n| format::counted(n, "step"));
-        let usage = store.reading.view(spent);
+        let usage = usage(store);
         let tokens = usage.input_tokens.saturating_add(usage.output_tokens);
         let tokens = (tokens > 0).then(|| format!("{} tokens", format::count(tokens)));
         let cost = store.reading.view(|view| cost_words(usage.cost.map(format::cost), unpriced(view)));
@@ -63,6 +64,13 @@ pub(crate) fn Counts(newest: Memo<Option<Newest>>) -> impl IntoView {
         </span>
         {move || has_context.get().then(|| view! { <ContextRows fill=fill /> })}
     }
+}
+
+/// What the whole conversation has used: where only a part of it is here, by its row in the list.
+fn usage(store: Store) -> Usage {
+    store.track_fleet();
+    let listed = store.reading.model(|model| model.earlier().and(model.row()).and_then(|row| row.usage));
+    listed.unwrap_or_else(|| store.reading.view(spent))
 }
 
 /// How much is in the context, over a bar of what fills it. It opens the rows of [`ContextRows`].

@@ -39,7 +39,8 @@ fn searched(store: Store) -> Memo<Searched> {
         store.reading.recordings.track();
         store.reading.live.track();
         store.reading.now.track();
-        store.reading.view(|view| view.seq)
+        // More of the conversation may come from the hub, with the same head.
+        (store.reading.view(|view| view.seq), store.reading.earlier.get())
     });
     Effect::new(move |_| {
         store.reading.conversation.track();
@@ -48,7 +49,7 @@ fn searched(store: Store) -> Memo<Searched> {
     });
     Memo::new(move |_| {
         // Read, not only tracked: a memo computes only when it is read.
-        grown.with(|_seq| ());
+        grown.with(|_place| ());
         let Some(matcher) = store.matcher()? else { return Ok(None) };
         let typed =
             format!("{}{}", if store.reading.is_pattern.get() { "/" } else { "" }, store.reading.query.get());

@@ -55,14 +55,14 @@ pub(super) fn Lane(
         })
     });
     let weigh = Weigh { run: StoredValue::new(run.clone()), rows };
-    let newest = Memo::new(move |was: Option<&usize>| {
-        // Rows that the reader is reading must not be removed.
-        let held = was.filter(|_| !store.reading.following.get_untracked());
-        weigh.with(store, |count, weight| window::first_held(count, limit.get(), held.copied(), weight))
-    });
+    let newest = newest(store, weigh, limit);
     let anchor = anchor(run.clone(), weigh, newest, limit);
-    let before = Memo::new(move |_| anchor.get().unwrap_or(usize::MAX).min(newest.get()));
-    let count = Memo::new(move |_| match anchor.get() {
+    // The row's place, wherever it is now: earlier rows may come from the hub.
+    let anchored = Memo::new(move |was: Option<&Option<usize>>| {
+        weigh.place(anchor.get().as_ref()?, was.copied().flatten().unwrap_or(0))
+    });
+    let before = Memo::new(move |_| anchored.get().unwrap_or(usize::MAX).min(newest.get()));
+    let count = Memo::new(move |_| match anchored.get() {
         Some(from) if from < newest.get() => {
             weigh.with(store, |count, weight| window::fitting(count, from, limit.get(), weight))
         }
@@ -97,7 +97,7 @@ pub(super) fn Lane(
                 let wanted = if event.is_trusted() { Some(rows.saturating_mul(4)) } else { window::grown(rows) };
                 match wanted {
                     Some(wanted) => limit.set(wanted),
-                    None => anchor.set(Some(first_before(store, weigh, before, rows / 2))),
+                    None => anchor.set(weigh.row(first_before(store, weigh, before, rows / 2))),
                 }
             };
             view! { <button type="button" class="more" data-earlier="" on:click=more>{label}</button> }
@@ -112,6 +112,18 @@ pub(super) fn Lane(
             view! { <button type="button" class="more" on:click=move |_| anchor.set(None)>{label}</button> }
         })}
     }
+}
+
+/// The index of the first of the newest rows that are shown.
+fn newest(store: Store, weigh: Weigh, limit: RwSignal<usize>) -> Memo<usize> {
+    let newest = Memo::new(move |was: Option<&(usize, Option<Item>)>| {
+        // Rows that the reader is reading must not be removed, wherever they are now: earlier ones may come from the hub.
+        let was = was.filter(|_| !store.reading.following.get_untracked());
+        let held = was.and_then(|(near, row)| weigh.place(row.as_ref()?, *near));
+        let at = weigh.with(store, |count, weight| window::first_held(count, limit.get(), held, weight));
+        (at, weigh.row(at))
+    });
+    Memo::new(move |_| newest.with(|newest| newest.0))
 }
 
 /// The rows in `window`, and those in which the reader writes.
@@ -136,6 +148,19 @@ struct Weigh {
 }
 
 impl Weigh {
+    /// The row at index `at`. Tracks nothing.
+    fn row(self, at: usize) -> Option<Item> {
+        self.rows.with_untracked(|rows| rows.get(at).cloned())
+    }
+
+    /// The index of `row`: `near`, if it is there still. Tracks the rows.
+    fn place(self, row: &Item, near: usize) -> Option<usize> {
+        self.rows.with(|rows| {
+            let is_near = rows.get(near) == Some(row);
+            if is_near { Some(near) } else { rows.iter().position(|it| it == row) }
+        })
+    }
+
     /// Calls `read` with the number of rows and a function that returns the weight of a row. Tracks the rows.
     /// If the run is not in the view, each row weighs 1.
     fn with<T>(self, store: Store, read: impl FnOnce(usize, &dyn Fn(usize) -> usize) -> T) -> T {
@@ -157,9 +182,9 @@ impl Weigh {
 /// The index of the first row that is shown after a jump to a row that is not in the document; `None` while
 /// the newest rows are shown. Following the end clears it. A jump to a row that is there already moves
 /// nothing.
-fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>) -> RwSignal<Option<usize>> {
+fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>) -> RwSignal<Option<Item>> {
     let store = use_store();
-    let anchor = RwSignal::new(None::<usize>);
+    let anchor = RwSignal::new(None::<Item>);
     Effect::new(move |_| {
         let wanted = store.reading.wanted.get();
         let limit = limit.get_untracked();
@@ -169,7 +194,8 @@ fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>)
         let newest = newest.get_untracked();
         let place = untrack(|| {
             weigh.with(store, |count, weight| {
-                let first = anchor.get_untracked().unwrap_or(newest).min(newest);
+                let first = anchor.get_untracked().and_then(|row| weigh.place(&row, 0));
+                let first = first.unwrap_or(newest).min(newest);
                 let shown =
                     if first == newest { count } else { window::fitting(count, first, limit, weight) };
                 let is_shown = (first..first.saturating_add(shown)).contains(&at);
@@ -177,8 +203,8 @@ fn anchor(run: RunId, weigh: Weigh, newest: Memo<usize>, limit: RwSignal<usize>)
                 (!is_shown).then(|| window::first(at.saturating_add(1), limit / 2, weight))
             })
         });
-        if place.is_some() {
-            anchor.set(place);
+        if let Some(row) = place.and_then(|place| weigh.row(place)) {
+            anchor.set(Some(row));
         }
     });
     Effect::new(move |_| {

@@ -113,7 +113,10 @@ pub(crate) fn title(store: Store) -> String {
         None => store.reading.conversation.get().map(|id| id.to_string()),
     };
     let Some(name) = name else { return String::new() };
-    store.reading.view(View::headline).unwrap_or(name)
+    // A part of a conversation does not know the first words, which the row of the list does.
+    let listed =
+        store.reading.model(|model| model.earlier().and(model.row()).and_then(|row| row.title.clone()));
+    listed.or_else(|| store.reading.view(View::headline)).unwrap_or(name)
 }
 
 /// The bar at the top of every screen of the page. What concerns one conversation has the class

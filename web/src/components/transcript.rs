@@ -3,6 +3,7 @@
 //! ```text
 //! view ─▶ pieces (all messages and sections of runs) ─▶ first..end, by weight in rows ─▶ Message, Run
 //!
+//! [ Show earlier turns ]  the hub has more than this part of the conversation, and first = 0
 //! [ Show 120 earlier ]   first > 0           newest items:  first follows the end while the view does
 //!   piece                                    after a jump:  first is the anchor, end what fits the budget
 //!   piece                                    written in:    a section with a draft stays in any case
@@ -103,10 +104,10 @@ pub(crate) fn Content() -> impl IntoView {
     });
     let anchor = anchor(store, items, budget);
     let place = first_shown(store, items, budget, anchor);
-    let first = Memo::new(move |_| place.get().0);
+    let first = Memo::new(move |_| place.with(|place| place.at));
     let end = Memo::new(move |_| {
         let (first, budget) = (first.get(), budget.get());
-        let is_newest = anchor.get().is_none();
+        let is_newest = anchor.with(Option::is_none);
         let count = if is_newest { usize::MAX } else { count_from(store, items, first, budget) };
         first.saturating_add(count).min(items.with(Vec::len))
     });
@@ -126,6 +127,7 @@ pub(crate) fn Content() -> impl IntoView {
     let is_bare_of_words = Memo::new(move |_| items.with(Vec::is_empty) && said.with(Vec::is_empty));
     let rows = move || {
         view! {
+            <EarlierTurns first=first />
             {move || (first.get() > 0).then(|| {
                 let label = format!("Show {} earlier messages and runs", format::grouped(first.get() as u64));
                 let more = move |event| show_earlier(&event, store, items, first, budget, anchor);
@@ -172,7 +174,7 @@ fn show_earlier(
     items: Memo<Vec<Piece>>,
     first: Memo<usize>,
     budget: RwSignal<usize>,
-    anchor: RwSignal<Option<usize>>,
+    anchor: Anchor,
 ) {
     hold_first(event, store);
     let rows = budget.get_untracked();
@@ -187,7 +189,41 @@ fn show_earlier(
                 .reading
                 .view(|view| window::first(before, rows / 2, |at| weight(store, view, items, at, rows)))
         });
-        anchor.set(Some(at));
+        anchor.set(items.with_untracked(|items| items.get(at).cloned()));
+    }
+}
+
+/// The piece that is shown first after a jump; `None` while the newest ones are shown. A piece rather than its index, since earlier pieces may
+/// come from the hub.
+type Anchor = RwSignal<Option<Piece>>;
+
+/// The index of `piece`: `near`, if it is there still. A section of which the beginning came meanwhile is found by its run.
+fn place_of(items: &[Piece], piece: &Piece, near: usize) -> Option<usize> {
+    if items.get(near) == Some(piece) {
+        return Some(near);
+    }
+    let is_same = |it: &Piece| it == piece;
+    items.iter().position(is_same).or_else(|| items.iter().position(|it| it.item() == piece.item()))
+}
+
+/// A button that asks the hub for what lies before the part of the conversation that is here. It is also pressed by scrolling near it.
+#[component]
+fn EarlierTurns(first: Memo<usize>) -> impl IntoView {
+    let store = use_store();
+    let is_more = Memo::new(move |_| {
+        store.reading.track_items();
+        store.reading.earlier.get() && first.get() == 0
+    });
+    let more = move |event| {
+        hold_first(&event, store);
+        store.ask_more();
+    };
+    move || {
+        is_more.get().then(|| {
+            view! {
+                <button type="button" class="more" data-earlier="" data-t="earlier-turns" on:click=more>"Show earlier turns"</button>
+            }
+        })
     }
 }
 
@@ -225,8 +261,8 @@ fn count_from(store: Store, items: Memo<Vec<Piece>>, first: usize, budget: usize
 
 /// The first item that is shown after a jump to one that is older than the newest that fit; `None` while the
 /// newest items are shown.
-fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwSignal<Option<usize>> {
-    let anchor = RwSignal::new(None::<usize>);
+fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> Anchor {
+    let anchor = Anchor::new(None);
     Effect::new(move |_| {
         let Some((run, wanted)) = store.reading.wanted.get() else { return };
         let budget = budget.get_untracked();
@@ -236,9 +272,9 @@ fn anchor(store: Store, items: Memo<Vec<Piece>>, budget: RwSignal<usize>) -> RwS
             let newest = store
                 .reading
                 .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)));
-            Some((at < newest).then_some(at))
+            Some((at < newest).then(|| items.get(at).cloned()).flatten())
         });
-        if let Some(at) = at.filter(|at| anchor.get_untracked() != *at) {
+        if let Some(at) = at.filter(|at| anchor.with_untracked(|anchor| anchor != at)) {
             anchor.set(at);
         }
     });
@@ -257,23 +293,39 @@ fn first_shown(
     store: Store,
     items: Memo<Vec<Piece>>,
     budget: RwSignal<usize>,
-    anchor: RwSignal<Option<usize>>,
-) -> Memo<(usize, bool)> {
-    Memo::new(move |was: Option<&(usize, bool)>| {
+    anchor: Anchor,
+) -> Memo<FirstShown> {
+    Memo::new(move |was: Option<&FirstShown>| {
         let budget = budget.get();
-        if let Some(at) = anchor.get() {
-            return (at, true);
+        let near = was.map_or(0, |was| was.at);
+        let place = |piece: &Piece| items.with(|items| place_of(items, piece, near));
+        let shown = |at: usize, is_target| {
+            let piece = items.with(|items| items.get(at).cloned());
+            FirstShown { at, piece, is_target }
+        };
+        if let Some(at) = anchor.get().as_ref().and_then(place) {
+            return shown(at, true);
         }
         let wanted = items.with(|items| {
             store
                 .reading
                 .view(|view| window::first(items.len(), budget, |at| weight(store, view, items, at, budget)))
         });
-        match was {
-            Some((was, false)) if !store.reading.following.get_untracked() => (wanted.min(*was), false),
-            _ => (wanted, false),
-        }
+        let was = was.filter(|was| !was.is_target && !store.reading.following.get_untracked());
+        let held = was.and_then(|was| was.piece.as_ref()).and_then(place);
+        shown(held.map_or(wanted, |held| wanted.min(held)), false)
     })
+}
+
+/// The first piece that is shown.
+#[derive(Debug, Clone, PartialEq)]
+struct FirstShown {
+    /// Its index.
+    at: usize,
+    /// The piece, by which it is found when its index has changed.
+    piece: Option<Piece>,
+    /// Whether it is the target of a jump.
+    is_target: bool,
 }
 
 /// Stops following the end, and keeps what is visible at its place while items are added above it.

@@ -273,3 +273,54 @@ fn more_conversations_than_the_hub_sends_are_paged_to() {
     take(&mut model, &format!(r#"{{"t":"fleet","sub":1,"full":true,"rows":[{new}],"ts":5,"total":1}}"#));
     assert_eq!((model.total(), model.fleet().unwrap().len()), (1, 1));
 }
+
+/// A snapshot for `sub` at seq 9 with one message, and with more before it if `earlier`.
+fn part_of(sub: u32, earlier: bool) -> String {
+    let earlier = if earlier { r#""earlier":{"window":"w1","messages":7,"runs":7,"items":0},"# } else { "" };
+    format!(
+        r#"{{"t":"snap","sub":{sub},"epoch":"e","seq":9,"state":{{"seq":9,"title":null,{earlier}"items":[{{"message":"m"}}],"messages":{{"m":{{"role":"user","text":"x","at":1}}}},"runs":{{}},"anomalies":{{"total":0,"first":[]}},"full":false}}}}"#
+    )
+}
+
+/// The number, the bytes and the position of the subscription that is asked for.
+fn asked(frames: &[ClientFrame]) -> (u32, u64, Option<String>, Option<String>) {
+    let Some(ClientFrame::Sub { sub, have, wish, .. }) = frames.last() else { panic!("{frames:?}") };
+    (*sub, wish.newest, have.as_ref().map(ToString::to_string), wish.window.as_ref().map(ToString::to_string))
+}
+
+#[test]
+fn the_newest_part_comes_first_and_more_replaces_it_without_a_notice() {
+    let mut model = Model::default();
+    let frames = model.open(ConversationId::parse("demo").ok());
+    assert_eq!(asked(&frames), (2, NEWEST_BYTES, None, None));
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"snapshot","head":9}"#);
+    take(&mut model, &part_of(2, true));
+    assert_eq!(model.earlier().map(|earlier| earlier.messages), Some(7));
+    assert!(!model.take_touched().grown);
+    // Who comes back says which part it has.
+    let frames = model.subscriptions(false);
+    assert_eq!(asked(&frames), (2, NEWEST_BYTES, Some("e:9".to_owned()), Some("w1".to_owned())));
+    let frames = model.ask_more();
+    assert!(matches!(frames.first(), Some(ClientFrame::Unsub { sub: 2 })));
+    assert_eq!(asked(&frames), (3, 1 << 20, None, None));
+    assert!(model.ask_more().is_empty(), "it is under way");
+    assert_eq!(asked(&model.ask_all()), (4, 0, None, None));
+    assert!(model.ask_all().is_empty());
+    // What is shown stays until all is here, also over another connection.
+    assert_eq!(asked(&model.subscriptions(false)), (4, 0, None, None));
+    assert_eq!(model.view().items.len(), 1);
+    take(&mut model, r#"{"t":"subbed","sub":4,"epoch":"e","mode":"snapshot","head":9}"#);
+    take(&mut model, &part_of(4, false));
+    assert!(model.take_touched().grown && model.earlier().is_none());
+    take(&mut model, r#"{"t":"live","sub":4,"seq":9}"#);
+    assert!(model.ask_more().is_empty() && model.ask_all().is_empty());
+    assert_eq!(asked(&model.subscriptions(false)), (4, 0, Some("e:9".to_owned()), None));
+}
+
+#[test]
+fn another_conversation_begins_with_its_newest_part_again() {
+    let mut model = opened();
+    assert_eq!(asked(&model.ask_all()), (3, 0, None, None));
+    let frames = model.open(ConversationId::parse("other").ok());
+    assert_eq!(asked(&frames), (4, NEWEST_BYTES, None, None));
+}

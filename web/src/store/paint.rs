@@ -151,6 +151,10 @@ impl Store {
             self.reading.conversation.set(conversation);
             self.reading.follow();
         }
+        if touched.grown {
+            // What the reader looks at stays where it is while earlier rows are added above it.
+            self.reading.scroller.with_value(Scroller::hold_first);
+        }
         let due =
             self.reading.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
         for signal in &due.signals {
@@ -257,6 +261,8 @@ impl Store {
     /// Sets the signals that hold values of the model; the seq last, so that who reads it finds the others
     /// set.
     fn tell_words(self) {
+        set(self.reading.earlier, self.reading.model(|model| model.earlier().is_some()));
+        self.go_on_with_whole();
         let (seq, is_live, is_running, viewers, names) = self.reading.model(|model| {
             let view = model.view();
             // Active runs are among the newest. Checking all of ten thousand at each painting would be

@@ -16,6 +16,7 @@ use model::{ConversationId, RunId, View};
 
 use super::paint::Painter;
 use super::recording::RecordingInfo;
+use super::whole::WhenWhole;
 use super::{AgentKey, card_id, seen};
 use crate::browser;
 use crate::find::Sought;
@@ -39,6 +40,8 @@ pub(crate) struct ReadingStore {
     choices: StoredValue<Choices, LocalStorage>,
     /// The signals of single items, which `Store::paint` notifies.
     pub(super) painter: StoredValue<Painter, LocalStorage>,
+    /// What is done once all of the conversation is here.
+    pub(super) when_whole: StoredValue<Vec<WhenWhole>, LocalStorage>,
     /// The scrolling of the conversation.
     pub(crate) scroller: StoredValue<Scroller, LocalStorage>,
     /// The conversation that is drawn. Components below it are rebuilt when it changes.
@@ -47,6 +50,8 @@ pub(crate) struct ReadingStore {
     pub(crate) seq: RwSignal<u64>,
     /// Whether everything that the hub has is here.
     pub(crate) live: RwSignal<bool>,
+    /// Whether the hub has more of the conversation than the part that is here.
+    pub(crate) earlier: RwSignal<bool>,
     /// Whether a run is active.
     pub(crate) running: RwSignal<bool>,
     /// How many rows were added while the view did not follow the end.
@@ -122,10 +127,12 @@ impl ReadingStore {
             model: StoredValue::new_local(Model::awaiting_reader()),
             choices: StoredValue::new_local(Choices::at(level)),
             painter: StoredValue::new_local(Painter::default()),
+            when_whole: StoredValue::new_local(Vec::new()),
             scroller: StoredValue::new_local(Scroller::default()),
             conversation: RwSignal::new(None),
             seq: RwSignal::new(0),
             live: RwSignal::new(false),
+            earlier: RwSignal::new(false),
             running: RwSignal::new(false),
             unseen: RwSignal::new(0),
             following: RwSignal::new(true),

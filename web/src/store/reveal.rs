@@ -98,6 +98,11 @@ impl Store {
 
     /// Scrolls to the first message or run.
     pub(crate) fn reveal_start(self) {
+        self.with_whole(move || self.reveal_first());
+    }
+
+    /// Scrolls to the first message or run that is here.
+    fn reveal_first(self) {
         let first = self.reading.view(|view| view.items.first().cloned());
         match first {
             Some(TopItem::Message(message)) => self.reveal_text(&Place::Message(message)),

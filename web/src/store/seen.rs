@@ -45,11 +45,18 @@ impl Store {
             });
             if is_back {
                 let before = seen.place(&conversation).filter(|(before, _)| before.epoch == position.epoch);
-                let since = before
-                    .and_then(|(before, at)| self.reading.view(|view| since::since(view, before.seq, at)));
-                if since.is_some() || !is_open {
-                    self.reading.since.set(since);
-                }
+                let is_known =
+                    before.as_ref().is_some_and(|(before, at)| self.is_before_part(before.seq, *at));
+                let tell = move || {
+                    let since = before.and_then(|(before, at)| {
+                        self.reading.view(|view| since::since(view, before.seq, at))
+                    });
+                    if since.is_some() || !is_open {
+                        self.reading.since.set(since);
+                    }
+                };
+                // What is new may lie before the part that is here.
+                if is_known { self.with_whole(tell) } else { tell() }
             }
             noted.set_value(Some((conversation.clone(), now)));
             if seen.see(&conversation, &position, at) {

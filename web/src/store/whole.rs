@@ -1,0 +1,102 @@
+//! The part of the conversation that is here, and when the page asks the hub for more of it.
+//!
+//! ```text
+//! the reader reaches the beginning of the part       ─▶ ask_more
+//! Agents, Outline, Find, Details, a query, timeline, ─▶ ask_all
+//! replay, comparison, one sub-agent, the bare page
+//! a place that may lie before the part               ─▶ with_whole: ask_all, and then go there
+//! ```
+
+use leptos::prelude::*;
+use model::Seq;
+use model::view::TopItem;
+
+use super::{Sheet, Store, Tab};
+use crate::browser;
+use crate::faces::has_room_beside;
+use crate::model::Model;
+use crate::since::MUCH_EVENTS;
+use crate::timeline::Drawer;
+
+/// What is done once all of the conversation is here.
+pub(super) type WhenWhole = Box<dyn FnOnce()>;
+
+impl Store {
+    /// Asks the hub for more of the conversation than is here.
+    pub(crate) fn ask_more(self) {
+        let frames = self.reading.model.try_update_value(Model::ask_more).unwrap_or_default();
+        self.link.send(frames);
+    }
+
+    /// Asks the hub for all of the conversation, if that is not here.
+    pub(crate) fn ask_all(self) {
+        let frames = self.reading.model.try_update_value(Model::ask_all).unwrap_or_default();
+        self.link.send(frames);
+    }
+
+    /// Does something once all of the conversation is here: at once, if it is. It is not done if the reader opens another conversation
+    /// before.
+    pub(crate) fn with_whole(self, then: impl FnOnce() + 'static) {
+        if self.reading.model(|model| model.earlier().is_none()) {
+            return then();
+        }
+        self.reading.when_whole.update_value(|waiting| waiting.push(Box::new(then)));
+        self.ask_all();
+    }
+
+    /// Does what waited for all of the conversation, if that is here now.
+    pub(super) fn go_on_with_whole(self) {
+        let is_waiting = self.reading.when_whole.with_value(|waiting| !waiting.is_empty());
+        if !is_waiting || self.reading.model(|model| model.earlier().is_some()) {
+            return;
+        }
+        let waiting = self.reading.when_whole.try_update_value(std::mem::take).unwrap_or_default();
+        // The painting that is going on makes the rows.
+        browser::after(0, move || waiting.into_iter().for_each(|then| then()));
+    }
+
+    /// Whether what came after the event `seq`, which came at `at`, is much and may lie before the part that is here.
+    pub(super) fn is_before_part(self, seq: Seq, at: u64) -> bool {
+        self.reading.view(|view| {
+            let first = view.items.first().and_then(|item| match item {
+                TopItem::Message(id) => view.messages.get(id).map(|message| message.at),
+                TopItem::Run(id) => {
+                    let run = view.runs.get(id)?;
+                    let part = run.parts.first().map(|(_, part)| part.started_at);
+                    let tool = run.tools.first().map(|(_, tool)| tool.started_at);
+                    part.into_iter().chain(tool).min()
+                }
+            });
+            view.seq.saturating_sub(seq) >= MUCH_EVENTS && first.is_none_or(|first| first > at)
+        })
+    }
+
+    /// Forgets what waits: another conversation is opened.
+    pub(super) fn forget_whole(self) {
+        self.reading.when_whole.update_value(Vec::clear);
+    }
+
+    /// Asks for all of the conversation as soon as something is shown that is about all of it, for as long as the page is open.
+    pub(crate) fn ask_all_when_needed(self) {
+        let needs_all = Memo::new(move |_| {
+            let is_panel_seen = self.panel.sheet.get() == Sheet::Tools
+                || self.panel.is_beside.get() && has_room_beside(browser::width());
+            let is_about_all = is_panel_seen && self.panel.tab.get() != Tab::Tools;
+            self.reading.is_bare
+                || is_about_all
+                || self.reading.query.with(|query| !query.is_empty())
+                || self.panel.drawer.get() != Drawer::Closed
+                || self.panel.compared.with(Option::is_some)
+                || self.reading.only.with(Option::is_some)
+                || self.replay.is_on()
+        });
+        Effect::new(move |_| {
+            // Each conversation begins with its newest part.
+            self.reading.conversation.track();
+            self.reading.earlier.track();
+            if needs_all.get() {
+                self.ask_all();
+            }
+        });
+    }
+}
