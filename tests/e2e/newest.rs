@@ -1,7 +1,7 @@
 //! A long conversation: its newest part comes first, the rest when the reader scrolls up or asks for something of it.
 
 use serde_json::json;
-use tests::browser::DESKTOP;
+use tests::browser::{DESKTOP, Screen};
 use tests::{BrowserPage, TestHub};
 
 use crate::scene::hub_and_publisher;
@@ -15,9 +15,11 @@ async fn long() -> (TestHub, u64) {
     let turn = |n: usize| {
         let odd = if n == 3 { "pineapple" } else { "apple" };
         format!(
-            "{}\n{}\n{}\n{}\n",
+            "{}\n{}\n{}\n{}\n{}\n{}\n",
             json!({"k": "message", "message": format!("m{n}"), "role": "user", "text": format!("question {n}")}),
             json!({"k": "run.start", "run": format!("r{n}")}),
+            json!({"k": "tool.call", "run": format!("r{n}"), "tool": "t", "name": "look", "arguments": "{}"}),
+            json!({"k": "tool.result", "run": format!("r{n}"), "tool": "t", "output": "seen"}),
             json!({"k": "part.delta", "run": format!("r{n}"), "part": "p",
                 "text": format!("answer {n}: {odd} {}", "and more words ".repeat(120))}),
             json!({"k": "run.end", "run": format!("r{n}"), "status": "complete"}),
@@ -30,8 +32,11 @@ async fn long() -> (TestHub, u64) {
     (hub, head)
 }
 
-async fn opened(hub: &TestHub, path: &str, head: u64) -> BrowserPage {
-    let page = BrowserPage::open(DESKTOP).await;
+/// A screen without room for the panel beside the conversation.
+const WITHOUT_PANEL: Screen = Screen { width: 1_100, ..DESKTOP };
+
+async fn opened(screen: Screen, hub: &TestHub, path: &str, head: u64) -> BrowserPage {
+    let page = BrowserPage::open(screen).await;
     page.goto(&hub.url(path)).await;
     page.painted(head).await;
     page
@@ -64,9 +69,8 @@ const NOTE_JUMPS: &str = "window.jumped = 0;
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_turn_is_there_first_and_scrolling_up_gets_all_without_a_jump() {
     let (hub, head) = long().await;
-    let page = opened(&hub, "/c/c", head).await;
+    let page = opened(WITHOUT_PANEL, &hub, "/c/c", head).await;
     page.holds(&has(TURNS - 1)).await;
-    page.holds("return !!document.querySelector('[data-t=part-of-calls]')").await;
     page.run(NOTE_JUMPS).await;
     let came = async {
         while page.run(&has(0)).await != true {
@@ -74,7 +78,7 @@ async fn the_newest_turn_is_there_first_and_scrolling_up_gets_all_without_a_jump
         }
     };
     tests::wait::patiently("the first turn", came).await;
-    page.holds("return !document.querySelector('[data-t=earlier-turns], [data-t=part-of-calls]')").await;
+    page.holds("return !document.querySelector('[data-t=earlier-turns]')").await;
     let jumped = page.run("return window.jumped").await.as_f64().unwrap();
     assert!(jumped < 6_000.0, "something moved by {jumped} pixels");
     assert_eq!(page.console_errors().await, Vec::<String>::new());
@@ -84,7 +88,7 @@ async fn the_newest_turn_is_there_first_and_scrolling_up_gets_all_without_a_jump
 #[tokio::test(flavor = "multi_thread")]
 async fn find_and_links_reach_what_lies_before_the_newest_part() {
     let (hub, head) = long().await;
-    let page = opened(&hub, "/c/c", head).await;
+    let page = opened(WITHOUT_PANEL, &hub, "/c/c", head).await;
     page.holds(&has(TURNS - 1)).await;
     page.press("/").await;
     page.holds("return document.activeElement?.id === 'find-word'").await;
@@ -95,8 +99,21 @@ async fn find_and_links_reach_what_lies_before_the_newest_part() {
         return !!it && it.top < innerHeight && it.bottom > 44";
     page.holds(in_view).await;
     page.close().await;
-    let linked = opened(&hub, "/c/c?run=r3&part=p", head).await;
+    let linked = opened(WITHOUT_PANEL, &hub, "/c/c?run=r3&part=p", head).await;
     linked.holds(in_view).await;
     assert_eq!(linked.console_errors().await, Vec::<String>::new());
     linked.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panel_beside_the_conversation_counts_all_of_it() {
+    let (hub, head) = long().await;
+    let page = opened(DESKTOP, &hub, "/c/c", head).await;
+    page.holds("return document.querySelector('.grp .num').textContent.startsWith('250 ')").await;
+    page.holds("return !document.querySelector('[data-t=part-of-calls]')").await;
+    // The conversation is as it was: at its end.
+    page.holds(&has(TURNS - 1)).await;
+    page.holds("return !document.querySelector('.jump')").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
 }

@@ -163,18 +163,22 @@ impl Scroller {
     /// Keeps the first visible row at its place during the next change; if it is removed, its run. Does
     /// nothing while the view follows the end.
     pub(crate) fn hold_first(&self) {
-        let Some(parts) = self.0.clone().filter(|parts| !parts.follow.get().is_on()) else { return };
+        if let Some(held) = self.first_held() {
+            browser::before_paint(move || held.put_back());
+        }
+    }
+
+    /// The first visible row, to be put back where it is now after a change; `None` while the view follows
+    /// the end.
+    pub(crate) fn first_held(&self) -> Option<HeldRow> {
+        let parts = self.0.clone().filter(|parts| !parts.follow.get().is_on())?;
         let top = parts.window.get_bounding_client_rect().top();
-        let Some((row, y)) = parts.first() else { return };
-        let turn = row.closest(".turn").ok().flatten();
-        let turn_y = turn.as_ref().map_or(0.0, |turn| turn.get_bounding_client_rect().top());
-        browser::before_paint(move || {
-            if row.is_connected() {
-                parts.correct(&row, y);
-            } else if let Some(turn) = turn {
-                parts.correct(&turn, turn_y.max(top));
-            }
+        let (row, row_y) = parts.first()?;
+        let turn = row.closest(".turn").ok().flatten().map(|turn| {
+            let y = turn.get_bounding_client_rect().top();
+            (turn, y.max(top))
         });
+        Some(HeldRow { parts, row, row_y, turn })
     }
 
     /// Scrolls the element with the id `id` to [`REVEAL_AT`] of the window's height, and marks it for a
@@ -188,6 +192,26 @@ impl Scroller {
         // Only the card itself gets the class, so that the browser restyles nothing above it.
         drop(card.class_list().add_1("flash"));
         browser::after(FLASH_MS, move || drop(card.class_list().remove_1("flash")));
+    }
+}
+
+/// A row that the reader looks at, and where on the screen.
+pub(crate) struct HeldRow {
+    parts: Rc<Parts>,
+    row: Element,
+    row_y: f64,
+    /// Its turn, should the change remove the row, and where that then belongs.
+    turn: Option<(Element, f64)>,
+}
+
+impl HeldRow {
+    /// Scrolls so that it is where it was. Does nothing once it and its turn are gone.
+    pub(crate) fn put_back(self) {
+        if self.row.is_connected() {
+            self.parts.correct(&self.row, self.row_y);
+        } else if let Some((turn, y)) = self.turn.filter(|(turn, _)| turn.is_connected()) {
+            self.parts.correct(&turn, y);
+        }
     }
 }
 

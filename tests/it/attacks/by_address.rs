@@ -184,8 +184,12 @@ async fn i7_bytes_of_strangers_count_for_their_address() {
     })
     .await;
     assert!(said.contains("this address has sent more than 1 MiB within a minute"), "{said}");
-    let barred = tell(&hub, &ann, "c", "x").await;
-    assert!(too_many(&barred), "whoever else is there");
+    // The bound comes free again with time: on a busy machine there may be room for one small request by now.
+    until("whoever else is there to be refused", async || {
+        hub.request("POST", "/login").body(form.clone()).send().await.ok()?;
+        too_many(&tell(&hub, &ann, "c", "x").await).then_some(())
+    })
+    .await;
     let events = events_of(1);
     let elsewhere = from_other(&hub, "POST", "/v1/conversations/c/events", &ann).body(events).send();
     assert!(elsewhere.await.unwrap().status().is_success(), "another address");

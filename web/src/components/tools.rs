@@ -96,9 +96,7 @@ pub(crate) fn Tools() -> impl IntoView {
     };
     view! {
         {move || store.reading.earlier.get().then(|| view! {
-            <p class="meta pad" data-t="part-of-calls">"Calls of the newest part. "
-                <button type="button" class="link" on:click=move |_| store.ask_all()>"Show all"</button>
-            </p>
+            <p class="meta pad" data-t="part-of-calls">"Loading earlier calls…"</p>
         })}
         <Chips calls=calls wanted=wanted />
         <div class="rows" data-t="tool-rows" on:scroll=move |event| look(&event)

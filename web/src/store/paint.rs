@@ -25,7 +25,7 @@ use super::Store;
 use crate::browser::{self, OncePerFrame};
 use crate::failed::States;
 use crate::model::{Model, Touched};
-use crate::scroll::Scroller;
+use crate::scroll::{HeldRow, Scroller};
 use crate::speech;
 use crate::spinners;
 
@@ -47,6 +47,8 @@ pub(super) struct Painter {
     frame: Option<OncePerFrame>,
     /// Scrolls to the end after a painting.
     end: Option<OncePerFrame>,
+    /// What the reader looked at before the last painting added rows above it.
+    held: Option<HeldRow>,
     /// When the last painting was, in milliseconds since 1970.
     painted_at: u64,
     /// Whether a delayed painting is already requested.
@@ -153,7 +155,8 @@ impl Store {
         }
         if touched.grown {
             // What the reader looks at stays where it is while earlier rows are added above it.
-            self.reading.scroller.with_value(Scroller::hold_first);
+            let held = self.reading.scroller.with_value(Scroller::first_held);
+            self.reading.painter.update_value(|painter| painter.held = held);
         }
         let due =
             self.reading.painter.try_update_value(|painter| self.look(painter, &touched)).unwrap_or_default();
@@ -177,8 +180,11 @@ impl Store {
         self.tell_mark();
     }
 
-    /// Scrolls to the end of what was painted, if the view follows it.
+    /// Scrolls to the end of what was painted, if the view follows it; otherwise puts back what the reader looks at, if rows were added above it.
     fn stay_at_end(self) {
+        if let Some(held) = self.reading.painter.try_update_value(|painter| painter.held.take()).flatten() {
+            held.put_back();
+        }
         self.reading.scroller.with_value(Scroller::stick);
     }
 

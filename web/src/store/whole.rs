@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! the reader reaches the beginning of the part       ─▶ ask_more
-//! Agents, Outline, Find, Details, a query, timeline, ─▶ ask_all
-//! replay, comparison, one sub-agent, the bare page
+//! the panel, a query, timeline, replay, comparison,  ─▶ ask_all
+//! one sub-agent, the bare page
 //! a place that may lie before the part               ─▶ with_whole: ask_all, and then go there
 //! ```
 
@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use model::Seq;
 use model::view::TopItem;
 
-use super::{Sheet, Store, Tab};
+use super::{Sheet, Store};
 use crate::browser;
 use crate::faces::has_room_beside;
 use crate::model::Model;
@@ -81,9 +81,8 @@ impl Store {
         let needs_all = Memo::new(move |_| {
             let is_panel_seen = self.panel.sheet.get() == Sheet::Tools
                 || self.panel.is_beside.get() && has_room_beside(browser::width());
-            let is_about_all = is_panel_seen && self.panel.tab.get() != Tab::Tools;
             self.reading.is_bare
-                || is_about_all
+                || is_panel_seen
                 || self.reading.query.with(|query| !query.is_empty())
                 || self.panel.drawer.get() != Drawer::Closed
                 || self.panel.compared.with(Option::is_some)

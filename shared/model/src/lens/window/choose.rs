@@ -147,7 +147,9 @@ impl<'a> Walk<'a> {
                         let least = usize::from(place == newest);
                         let (cut, bytes) = self.scale.cut(id, run, self.room, least);
                         let is_whole = cut.items == 0;
-                        if bytes > self.room && place != newest {
+                        // A run without any of its items tells nothing.
+                        let is_bare = !is_whole && cut.items == run.items.len() && cut.kept.is_empty();
+                        if (bytes > self.room || is_bare) && place != newest {
                             return;
                         }
                         self.count(bytes);

@@ -328,3 +328,19 @@ fn only_the_newest_messages_fit_where_there_is_no_run() {
     assert_eq!(shown.messages.len(), shown.items.len());
     assert!(snapshot::encode(&shown).len() <= 16 << 10);
 }
+
+#[test]
+fn a_run_of_which_no_item_fits_is_not_there() {
+    let run = |n: usize, words: usize| {
+        format!(
+            r#"{{"k":"run.start","run":"r{n}"}}
+            {{"k":"part.delta","run":"r{n}","part":"p","text":"{}"}}
+            {{"k":"run.end","run":"r{n}","status":"complete"}}"#,
+            "word ".repeat(words)
+        )
+    };
+    let view = folded(&logged(events(&[run(0, 10), run(1, 10_000), run(2, 10)].join("\n"))));
+    let shown = Lens::default().with_window(choose(&view, 16 << 10).map(Arc::new)).project(&view);
+    assert_eq!(shown.runs.keys().map(ToString::to_string).collect::<Vec<_>>(), ["r2"]);
+    assert_eq!(shown.earlier.map(|earlier| earlier.runs), Some(2));
+}
