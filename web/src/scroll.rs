@@ -23,20 +23,17 @@ use crate::browser;
 use crate::follow::{Follow, Place};
 use crate::number::decimal;
 
+mod earlier;
+mod held;
 mod row;
+
+pub(crate) use held::HeldRow;
 
 /// Where the top of a revealed card is placed, as a part of the window's height.
 const REVEAL_AT: f64 = 0.3;
 
 /// How long scrolling after an input counts as its effect, in milliseconds: browsers scroll smoothly.
 const INPUT_MS: u64 = 500;
-
-/// How close the reader comes to the button of earlier rows before they are loaded, in CSS pixels.
-const LOAD_PX: f64 = 200.0;
-
-/// The shortest time between two loads of earlier rows, in milliseconds: the first ones must be on the page
-/// before more are wanted.
-const LOAD_MS: u64 = 400;
 
 /// How long a revealed card is marked, in milliseconds.
 const FLASH_MS: i32 = 1_200;
@@ -61,6 +58,10 @@ struct Parts {
     held: RefCell<Option<(Element, f64)>>,
     /// When earlier rows were loaded last, by the browser's clock, in milliseconds since 1970.
     loaded_at: Cell<u64>,
+    /// When the reader scrolled last, by the same clock.
+    scrolled_at: Cell<u64>,
+    /// Whether earlier rows are loaded once nothing moves.
+    is_waiting: Cell<bool>,
     /// Called with whether the view follows the end, at each change.
     told: RefCell<Box<dyn Fn(bool)>>,
 }
@@ -89,6 +90,8 @@ impl Scroller {
             is_own: Cell::new(false),
             held: RefCell::default(),
             loaded_at: Cell::new(0),
+            scrolled_at: Cell::new(0),
+            is_waiting: Cell::new(false),
             told: RefCell::new(Box::new(told)),
         });
         let seen = Rc::clone(&parts);
@@ -160,27 +163,6 @@ impl Scroller {
         browser::before_paint(move || parts.correct(&element, before));
     }
 
-    /// Keeps the first visible row at its place during the next change; if it is removed, its run. Does
-    /// nothing while the view follows the end.
-    pub(crate) fn hold_first(&self) {
-        if let Some(held) = self.first_held() {
-            browser::before_paint(move || held.put_back());
-        }
-    }
-
-    /// The first visible row, to be put back where it is now after a change; `None` while the view follows
-    /// the end.
-    pub(crate) fn first_held(&self) -> Option<HeldRow> {
-        let parts = self.0.clone().filter(|parts| !parts.follow.get().is_on())?;
-        let top = parts.window.get_bounding_client_rect().top();
-        let (row, row_y) = parts.first()?;
-        let turn = row.closest(".turn").ok().flatten().map(|turn| {
-            let y = turn.get_bounding_client_rect().top();
-            (turn, y.max(top))
-        });
-        Some(HeldRow { parts, row, row_y, turn })
-    }
-
     /// Scrolls the element with the id `id` to [`REVEAL_AT`] of the window's height, and marks it for a
     /// moment. Nothing if it is not in the document.
     pub(crate) fn reveal(&self, id: &str) {
@@ -192,26 +174,6 @@ impl Scroller {
         // Only the card itself gets the class, so that the browser restyles nothing above it.
         drop(card.class_list().add_1("flash"));
         browser::after(FLASH_MS, move || drop(card.class_list().remove_1("flash")));
-    }
-}
-
-/// A row that the reader looks at, and where on the screen.
-pub(crate) struct HeldRow {
-    parts: Rc<Parts>,
-    row: Element,
-    row_y: f64,
-    /// Its turn, should the change remove the row, and where that then belongs.
-    turn: Option<(Element, f64)>,
-}
-
-impl HeldRow {
-    /// Scrolls so that it is where it was. Does nothing once it and its turn are gone.
-    pub(crate) fn put_back(self) {
-        if self.row.is_connected() {
-            self.parts.correct(&self.row, self.row_y);
-        } else if let Some((turn, y)) = self.turn.filter(|(turn, _)| turn.is_connected()) {
-            self.parts.correct(&turn, y);
-        }
     }
 }
 
@@ -263,7 +225,7 @@ impl Parts {
     }
 
     /// Handles a scroll event.
-    fn scrolled(&self) {
+    fn scrolled(self: &Rc<Self>) {
         // While a text streams, each frame causes such an event before the new content is laid out. Reading
         // the position would make the browser lay it out twice. A move by the reader is noticed by the next
         // `stick`.
@@ -278,33 +240,8 @@ impl Parts {
             self.space(0.0);
         }
         self.keep();
-        self.load_earlier();
-    }
-
-    /// Clicks the button of earlier rows when the reader comes close to it.
-    fn load_earlier(&self) {
-        let now = browser::now_ms();
-        if self.follow.get().is_on() || now.saturating_sub(self.loaded_at.get()) < LOAD_MS {
-            return;
-        }
-        let window = self.window.get_bounding_client_rect();
-        let Ok(found) = self.content.query_selector_all("[data-earlier]") else { return };
-        let near =
-            (0..found.length()).filter_map(|at| found.get(at)?.dyn_into::<HtmlElement>().ok()).find(|it| {
-                let place = it.get_bounding_client_rect();
-                place.bottom() > window.top() - LOAD_PX && place.top() < window.bottom()
-            });
-        if let Some(button) = near {
-            self.loaded_at.set(now);
-            button.click();
-        }
-    }
-
-    /// Clicks that button for a reader who wants to go on at the very beginning, where no scroll event follows.
-    fn load_at_beginning(&self) {
-        if self.window.scroll_top() == 0 {
-            self.load_earlier();
-        }
+        self.scrolled_at.set(browser::now_ms());
+        self.load_once_still();
     }
 
     /// Handles a change of the size of the content or the window.
