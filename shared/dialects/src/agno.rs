@@ -133,7 +133,7 @@ impl ObjectMeaning for AgnoMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let it: AgnoEvent<'_> = match serde_json::from_str(text) {
+        let it: AgnoEvent<'_> = match crate::field::read(text) {
             Ok(it) => it,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));

@@ -85,7 +85,7 @@ impl ObjectMeaning for AnthropicMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: AnthropicStreamEvent<'_> = match serde_json::from_str(text) {
+        let event: AnthropicStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             // Keep-alives need no content.
             Err(_) if name == "ping" => return,
@@ -94,7 +94,7 @@ impl ObjectMeaning for AnthropicMeaning {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         match &*kind {
             "ping" => {}

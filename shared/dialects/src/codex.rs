@@ -101,7 +101,7 @@ impl ObjectMeaning for CodexMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let said: CodexLine<'_> = match serde_json::from_str(text) {
+        let said: CodexLine<'_> = match crate::field::read(text) {
             Ok(said) => said,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));

@@ -64,7 +64,7 @@ impl ObjectMeaning for CohereMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: CohereStreamEvent<'_> = match serde_json::from_str(text) {
+        let event: CohereStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));

@@ -80,7 +80,7 @@ impl ObjectMeaning for InteractionsMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: InteractionsStreamEvent<'_> = match serde_json::from_str(text) {
+        let event: InteractionsStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));

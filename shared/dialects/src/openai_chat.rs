@@ -79,7 +79,7 @@ impl ObjectMeaning for OpenAiChatMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let chunk: ChatObject<'_> = match serde_json::from_str(text) {
+        let chunk: ChatObject<'_> = match crate::field::read(text) {
             Ok(chunk) => chunk,
             Err(_) if name == "error" => return self.fail_with(text, out),
             Err(error) => {

@@ -132,7 +132,7 @@ impl ObjectMeaning for SweAgentMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let document: SweAgentFile<'_> = match serde_json::from_str(text) {
+        let document: SweAgentFile<'_> = match crate::field::read(text) {
             Ok(document) => document,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));

@@ -248,7 +248,9 @@ impl ValueSplitter {
         if self.dropped > 0 {
             take(StreamPiece { line: self.began, body: FramedItem::TooLarge(self.dropped) });
         } else {
-            take(StreamPiece { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
+            let text = std::str::from_utf8(&self.held)
+                .map_or_else(|_| String::from_utf8_lossy(&self.held), std::borrow::Cow::Borrowed);
+            take(StreamPiece { line: self.began, body: body(&text) });
         }
         self.state = ValueState::Between;
         self.dropped = 0;
