@@ -6,7 +6,6 @@
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    clippy::cast_sign_loss,
     reason = "a test that cannot go on fails right there, and what it prints is for people"
 )]
 #![expect(clippy::print_stdout, reason = "the figures are what a full run is for")]
@@ -27,8 +26,4 @@ mod storm; // all viewers cut at once
 mod story; // what is published
 mod stream; // one measured stream
 
-#[path = "../benches/fanout/event.rs"]
-#[expect(dead_code, reason = "the bench needs more of it")]
-mod event;
-#[path = "../benches/fanout/histogram.rs"]
-mod histogram;
+use tests::load::{event, histogram};

@@ -48,7 +48,7 @@ fn lenses() -> Vec<Lens> {
     for level in levels {
         for agents in &agents {
             for kinds in kinds {
-                lenses.push(Lens { level, agents: agents.clone(), kinds });
+                lenses.push(Lens { level, agents: agents.clone(), kinds, window: None });
             }
         }
     }

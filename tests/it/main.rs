@@ -58,6 +58,7 @@ mod links_opened; // what a link says once it is over, and who stays logged in
 mod main_job; // recordings at their pace, several viewers, a terminal among them
 mod memory; // what a burst took is given back
 mod money; // what runs cost
+mod newest; // the newest part of a long conversation
 mod numbers; // metrics and readiness
 mod openapi; // the document of the interface, and that it is true
 mod orphans; // publishers that vanish, and come back

@@ -7,7 +7,8 @@
 //! Reading order: [`wait`] (the only place that lets time pass) → [`hub`], [`process`] (the hub and what the system says of it) → [`wire`], [`raw`]
 //! (one socket, one connection) → [`publisher`], [`bulk`] → [`viewer`], [`watcher`] → [`relay`], [`network`], [`tampering_proxy`], [`front_proxy`] (what lies
 //! between) → [`stand_in`], [`origin`], [`upstream`], [`secure`], [`model`], [`actor`], [`replayer`] (servers in place of a model's) → [`jwt`] (tokens
-//! of others) → [`browser`], `firefox` → [`recordings`], [`installed`] (streams and packages of others) → [`scale`] (how far several hubs go).
+//! of others) → [`browser`], `firefox` → [`recordings`], [`installed`] (streams and packages of others) → [`load`] (what
+//! benches publish and read with) → [`scale`] (how far several hubs go).
 
 pub mod actor;
 pub mod browser;
@@ -17,6 +18,7 @@ pub mod front_proxy;
 pub mod hub;
 pub mod installed;
 pub mod jwt;
+pub mod load;
 pub mod model;
 pub mod network;
 pub mod origin;

@@ -20,6 +20,8 @@ pub struct TestViewer {
     conversation: ConversationId,
     wire: Option<WebSocketWire>,
     tracker: Tracker,
+    /// How many bytes of the newest part it asks for; 0 for all of the conversation.
+    newest: u64,
     /// What came so far.
     pub seen: ViewerLog,
 }
@@ -75,6 +77,24 @@ impl TestViewer {
         viewer
     }
 
+    /// Connects and subscribes to the newest part of a conversation, of at most `newest` bytes.
+    ///
+    /// # Panics
+    /// When `conversation` is no name of one.
+    pub async fn connect_newest(newest: u64, lens: Lens, address: SocketAddr, conversation: &str) -> Self {
+        let tracker = Tracker::through(lens);
+        let mut viewer = Self { tracker, newest, ..Self::away(address, conversation) };
+        viewer.resume().await;
+        viewer
+    }
+
+    /// Asks over a new socket for another part than it has, of at most `newest` bytes.
+    pub async fn ask_for(&mut self, newest: u64) {
+        self.newest = newest;
+        self.tracker = Tracker::through(self.tracker.lens().clone());
+        self.resume().await;
+    }
+
     /// One that has not connected yet.
     ///
     /// # Panics
@@ -82,7 +102,7 @@ impl TestViewer {
     pub fn away(address: SocketAddr, conversation: &str) -> Self {
         let conversation = ConversationId::parse(conversation).expect("a name");
         let tracker = Tracker::default();
-        Self { address, conversation, wire: None, tracker, seen: ViewerLog::default() }
+        Self { address, conversation, wire: None, tracker, newest: 0, seen: ViewerLog::default() }
     }
 
     /// Cuts the viewer off from the network.
@@ -99,7 +119,12 @@ impl TestViewer {
     /// Comes back over `wire` with the position that it has.
     pub async fn resume_over(&mut self, mut wire: WebSocketWire) {
         let (conv, have) = (self.conversation.clone(), self.tracker.position());
-        let wish = SubscriptionOptions::of(self.tracker.lens().clone());
+        let window = self.tracker.window().cloned();
+        let wish = SubscriptionOptions {
+            newest: self.newest,
+            window,
+            ..SubscriptionOptions::of(self.tracker.lens().clone())
+        };
         // Where the socket has ended meanwhile, that is what comes next.
         wire.offer(&ClientFrame::Sub { sub: SUB, conv, have, wish }).await;
         self.wire = Some(wire);

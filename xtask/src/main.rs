@@ -54,7 +54,8 @@ cargo xtask COMMAND
   schema          rewrites schema/*.json and the types of the client packages that are made of them
   bounds          rewrites docs/limits.md, the table of all fields and their bounds, from schema/*.json and
                   schema/bounds.txt
-  bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`)
+  bench [ARGS]    release build, then the benchmarks (ARGS go to `cargo bench -p tests`); FANLIGHT_BIN names another
+                  binary to measure, and then nothing is built but the benchmarks
   chaos [NAME...] [--full]
                   the scenarios of tests/chaos against the release binary, one after the other, with their figures;
                   --full takes the sizes of docs/chaos.md, FANLIGHT_BIN another binary, FANLIGHT_SEED a seed

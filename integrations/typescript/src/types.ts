@@ -118,8 +118,12 @@ export interface SubFrame {
   level?: Level;
   /** The shortest time between two frames with events, in milliseconds: for who shows less often than that. */
   min_interval_ms?: number;
+  /** Of a long conversation the newest part alone, of at most so many bytes; 0 for all of it. */
+  newest?: number;
   /** The number that the client chooses for the subscription. */
   sub: number;
+  /** With a position: the name of the part that the client has; absent if it has all of the conversation. */
+  window?: string;
 }
 
 /** Subscribes to the list of conversations. */
@@ -1303,6 +1307,20 @@ export interface ConversationRow {
   written?: number;
 }
 
+/** What lies before a view that has only the newest part of its conversation. */
+export interface Earlier {
+  /** About how many bytes all of that has. Roles from whom something is hidden are not told. */
+  bytes?: number;
+  /** The number of items that are left out of the runs of which something is there. */
+  items: number;
+  /** The number of messages that are left out. */
+  messages: number;
+  /** The number of runs of which nothing is there. */
+  runs: number;
+  /** The name of the part that the view has: a viewer that comes back with a position says it. */
+  window: string;
+}
+
 /** What went wrong with one request, frame or subscription. Never closes the socket by itself. */
 export type ErrorCode = "bad_request" | "bad_conversation" | "bad_position" | "bad_event" | "unknown_dialect" | "unknown_conversation" | "unknown_subscription" | "subscription_in_use" | "conversation_exists" | "not_found" | "method_not_allowed" | "unauthenticated" | "forbidden" | "publish_not_granted" | "forbidden_origin" | "too_large" | "too_many" | "publisher_gap" | "publisher_fenced" | "gone" | "shutting_down" | "body_timeout" | "unsupported_encoding" | "durability_unavailable" | "elsewhere" | "log_failed" | "log_unavailable" | "disk_full" | "disk_failing" | "unknown_upstream" | "upgrade_refused" | "over_budget" | "unknown_agent" | "agent_unavailable" | "not_resumable" | "not_running" | "still_running" | "consent_mismatch" | "run_of_hub" | "upstream_unreachable" | "upstream_failed" | "internal";
 
@@ -1654,6 +1672,8 @@ export type TopItem = TopItemMessage | TopItemRun;
 export interface View {
   /** The anomalies: what the streams did that they should not have done. */
   anomalies: Anomalies;
+  /** What lies before this view, where it has only the newest part of the conversation. */
+  earlier?: Earlier;
   /** Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there. */
   forked_from?: Origin;
   /** Whether more runs or messages came than a view holds. */

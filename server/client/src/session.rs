@@ -53,7 +53,10 @@ impl SubscriptionState {
                 sub,
                 conv: conversation.clone(),
                 have: tracker.position(),
-                wish: SubscriptionOptions { lens: tracker.lens().clone(), min_interval_ms: *min_interval_ms },
+                wish: SubscriptionOptions {
+                    min_interval_ms: *min_interval_ms,
+                    ..SubscriptionOptions::of(tracker.lens().clone())
+                },
             },
             Self::Fleet => ClientFrame::Watch { sub, limit: None },
         }

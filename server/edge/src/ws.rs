@@ -2,7 +2,7 @@
 //! because pumps write encoded frames to it directly.
 //!
 //! Reading order: `connection` (the task of a socket), `inlet` (reading), `client_frames` (what each frame does),
-//! `subscriptions` and `waiting` (what it follows), `feed` and `catch_up` (viewers that are behind), `acks`, `passing`, `commands`, then `admission`, `undelivered` and
+//! `subscriptions` and `waiting` (what it follows), `feed` and `catch_up` (viewers that are behind), `publishing` with `acks`, `passing` and `commands`, then `admission`, `undelivered` and
 //! `allowance`.
 
 use std::net::IpAddr;
@@ -35,6 +35,7 @@ mod connection;
 mod feed;
 mod inlet;
 mod passing;
+mod publishing;
 mod subscriptions;
 mod undelivered;
 mod waiting;

@@ -7,7 +7,7 @@
 //! came meanwhile in as few frames as possible, or with the snapshot) and hands the viewer back. So a slow viewer costs the
 //! others nothing.
 //!
-//! Reading order: [`Fanout`] and [`ViewedConversation`] here, then `outbox` (one socket), `pump` (one group of viewers),
+//! Reading order: [`Fanout`] and [`ViewedConversation`] here, then `outbox` with `task_wake` (one socket), `pump` (one group of viewers),
 //! `ladder` (how well viewers keep up), `fleet` (the list of conversations), `presence` and `orphans` (two
 //! tasks of the hub that wake pumps).
 
@@ -21,7 +21,7 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use event_log::Ticket;
 use model::frame::{SubscriptionId, SubscriptionOptions};
-use model::{ConversationId, Epoch, Mask};
+use model::{ConversationId, Epoch, Lens, Mask, Position};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
@@ -35,10 +35,12 @@ mod orphans;
 mod outbox;
 mod presence;
 mod pump;
+mod task_wake;
 
 pub use ladder::{BEHIND_AFTER, CurrentRung, Ladder};
 pub use outbox::{Flushed, Outbox, SendResult, Transport, bounded_slices};
 pub use pump::Pump;
+pub use task_wake::TaskWake;
 
 /// Most viewers to which the task of a publisher writes itself instead of waking a pump. Writing to so many
 /// takes some tens of microseconds and never waits.
@@ -67,6 +69,8 @@ pub struct Subscription {
     ///
     /// [`AnnouncedViewers::for_role`]: crate::hub::AnnouncedViewers::for_role
     pub(crate) presence: AtomicUsize,
+    /// Whether its client may go on with what it says that it has.
+    pub(crate) keeps: bool,
     /// What it subscribes to.
     pub place: SubscriptionTarget,
 }
@@ -103,6 +107,11 @@ impl Subscription {
     /// The name by which the other viewers know its viewer, if there is one.
     pub fn who(&self) -> Option<&str> {
         self.who.as_deref()
+    }
+
+    /// Whether its client may go on with what it says that it has: that is what the subscription sees of the conversation.
+    pub fn keeps(&self) -> bool {
+        self.keeps
     }
 
     /// Whether the subscription has not ended.
@@ -151,6 +160,7 @@ impl Fanout {
         terms: SubscriptionTerms<'_>,
     ) -> Result<Arc<Subscription>, OpenError> {
         let conversation = self.hub.enter_as(id, terms.who)?;
+        let chosen = conversation.lens_for(terms.wish, terms.have, terms.mask);
         let (viewed, pump) = match self.viewed_conversations.entry(id.clone()) {
             Entry::Occupied(mut found) => {
                 // The conversation left memory and was read back: its viewers belong to the new object.
@@ -158,13 +168,13 @@ impl Fanout {
                     found.insert(Arc::new(ViewedConversation::new(conversation, self.coverage)));
                 }
                 let viewed = Arc::clone(found.get());
-                let pump = viewed.join(terms, &self.tasks);
+                let pump = viewed.join(terms, &chosen.lens, &self.tasks);
                 (viewed, pump)
             }
             Entry::Vacant(place) => {
                 let viewed =
                     Arc::clone(&place.insert(Arc::new(ViewedConversation::new(conversation, self.coverage))));
-                let pump = viewed.join(terms, &self.tasks);
+                let pump = viewed.join(terms, &chosen.lens, &self.tasks);
                 (viewed, pump)
             }
         };
@@ -175,6 +185,7 @@ impl Fanout {
             standing: self.ladder.enter(),
             who: terms.who.map(CompactString::new),
             presence: AtomicUsize::new(0),
+            keeps: chosen.keeps,
             place: SubscriptionTarget::Conversation(viewed, pump),
         }))
     }
@@ -250,6 +261,8 @@ impl Fanout {
 pub struct SubscriptionTerms<'a> {
     /// What its client asks for.
     pub wish: &'a SubscriptionOptions,
+    /// The position of its client, if that has something. What it may go on with depends on it.
+    pub have: Option<&'a Position>,
     /// What is hidden from the client, where something is.
     pub mask: Option<&'a Arc<Mask>>,
     /// The name by which the other viewers know it, where they may know one.
@@ -275,22 +288,28 @@ impl ViewedConversation {
         Self { conversation, pumps: Mutex::default(), coverage }
     }
 
-    /// Returns a group for one more viewer, and counts it there. Starts a group with its pump if no group has
+    /// Returns a group for one more viewer, who looks through `lens`, and counts it there. Starts a group with its pump if no group has
     /// these options and this mask, or all of those are full. The group has room for the viewer until it
     /// calls `ViewedConversation::remove_viewer`.
-    fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, tasks: &TaskTracker) -> Arc<Pump> {
+    fn join(self: &Arc<Self>, terms: SubscriptionTerms<'_>, lens: &Lens, tasks: &TaskTracker) -> Arc<Pump> {
         let mut pumps = self.pumps.lock();
-        let SubscriptionTerms { wish, mask, delivery, who: _ } = terms;
+        let SubscriptionTerms { wish, mask, delivery, .. } = terms;
+        // Whatever each of them had before.
+        let wish = SubscriptionOptions { window: None, ..wish.clone() };
         let is_like = |pump: &Pump| {
-            pump.wish == *wish && pump.frame_cache.mask() == mask && pump.frame_cache.delivery() == delivery
+            let frame_cache = &pump.frame_cache;
+            pump.wish == wish
+                && frame_cache.asked() == lens
+                && frame_cache.mask() == mask
+                && frame_cache.delivery() == delivery
         };
         let has_room = |pump: &&Arc<Pump>| is_like(pump) && pump.viewers() < VIEWERS_PER_PUMP;
         let roomy = pumps.iter().find(has_room).map(Arc::clone);
         let pump = if let Some(pump) = roomy {
             pump
         } else {
-            let frame_cache = self.conversation.frame_caches.delivered(&wish.lens, mask, delivery);
-            let pump = Arc::new(Pump::new(wish.clone(), frame_cache));
+            let frame_cache = self.conversation.frame_caches.delivered(lens, mask, delivery);
+            let pump = Arc::new(Pump::new(wish, frame_cache));
             tasks.spawn(pump::run(Arc::clone(self), Arc::clone(&pump), self.coverage));
             pumps.push(Arc::clone(&pump));
             pump

@@ -23,7 +23,7 @@ pub mod wire;
 
 pub use fanout::{
     BEHIND_AFTER, CurrentRung, Fanout, Flushed, Ladder, Outbox, Pump, SendResult, Subscription,
-    SubscriptionTarget, SubscriptionTerms, Transport, ViewedConversation, bounded_slices,
+    SubscriptionTarget, SubscriptionTerms, TaskWake, Transport, ViewedConversation, bounded_slices,
 };
 pub use hub::beginning;
 #[cfg(any(test, feature = "testkit"))]

@@ -41,6 +41,8 @@ pub struct Slice {
     pub head: Seq,
     /// Effects of some of the events that their own fields do not show, by seq. Lenses need them.
     pub effects: Vec<(Seq, EventEffects)>,
+    /// Whether a window that could have left something out of it did not.
+    pub is_whole: bool,
 }
 
 impl Slice {
@@ -48,7 +50,8 @@ impl Slice {
     /// none of those events.
     pub fn nothing(told: Seq, cursor: Cursor) -> Self {
         let (events, ephemera, effects) = (Vec::new(), Vec::new(), Vec::new());
-        Self { from: told + 1, to: cursor.seq, events, ephemera, cursor, head: cursor.seq, effects }
+        let (from, to, head) = (told + 1, cursor.seq, cursor.seq);
+        Self { from, to, events, ephemera, cursor, head, effects, is_whole: false }
     }
 
     /// How many events and ephemeral events it has.

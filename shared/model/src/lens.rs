@@ -1,5 +1,5 @@
-//! What a viewer wants of a conversation: how deep, of which agents, what kinds of events. The hub lets only that pass
-//! ([`Lens::pass`]), and its snapshots hold only that ([`Lens::project`]).
+//! What a viewer wants of a conversation: how deep, of which agents, what kinds of events, and whether all of it or its
+//! newest part. The hub lets only that pass ([`Lens::pass`]), and its snapshots hold only that ([`Lens::project`]).
 //!
 //! # The law
 //! A viewer that has caught up has the projection of the hub's view: folding what passed gives what projecting the
@@ -7,9 +7,12 @@
 //! other. What it takes:
 //! * Events that make something which a text depends on pass even where their text does not; [`EventEffects`] says which.
 //! * A text that is told as a whole is told as it stands *now*, so telling it again changes nothing.
-//! * Oddities are those of the whole stream: a reduced view holds none ([`Lens::tidy`]).
+//! * Oddities are those of the whole stream: a reduced view holds none ([`Lens::tidy`]). One that is only a window keeps
+//!   those that it knows of.
 //!
 //! The law ends where a view is full: a reduced one has room for what the whole one had to leave out.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,10 +23,12 @@ mod kinds;
 mod members;
 mod pass;
 mod project;
+mod window;
 
 pub(crate) use effects::{AGENT, HEARD, LATE};
 pub use effects::{EventEffects, event_effects};
 pub use kinds::{Kinds, UnknownKind};
+pub use window::{Window, window_bytes};
 
 /// The level of detail that a viewer gets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -89,12 +94,26 @@ pub struct Lens {
     /// The kinds of events that are sent; `None` for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kinds: Option<Kinds>,
+    /// The newest part of the conversation that is sent; `None` for all of it. The hub chooses it.
+    #[serde(skip)]
+    pub window: Option<Arc<Window>>,
 }
 
 impl Lens {
     /// Whether everything passes as it is.
     pub fn is_clear(&self) -> bool {
-        self.level == Level::Deltas && self.agents.is_none() && self.kinds.is_none()
+        !self.is_reduced() && self.window.is_none()
+    }
+
+    /// Whether it leaves out some of what is in the window.
+    fn is_reduced(&self) -> bool {
+        self.level != Level::Deltas || self.agents.is_some() || self.kinds.is_some()
+    }
+
+    /// The lens with this window, or with none.
+    #[must_use]
+    pub fn with_window(&self, window: Option<Arc<Window>>) -> Self {
+        Self { window, ..self.clone() }
     }
 
     /// Whether texts pass piece by piece, so that what is told at their end can be held against them.

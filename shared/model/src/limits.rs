@@ -155,6 +155,16 @@ pub const ACKS_OWED_MAX: usize = 1_024;
 /// Most subscriptions on one socket.
 pub const SUBSCRIPTIONS_PER_SOCKET_MAX: usize = 256;
 
+/// Fewest bytes for which a viewer may ask of the newest part of a conversation; who asks for fewer gets as many.
+pub const NEWEST_BYTES_MIN: u64 = 16 << 10;
+
+/// A viewer that asks for so many bytes of the newest part of a conversation, or more, gets all of it: choosing a part takes some
+/// milliseconds for each megabyte, in which nobody can append.
+pub const NEWEST_BYTES_MAX: u64 = 2 << 20;
+
+/// How many windows of a conversation are known by name, so that a viewer that comes back goes on with the one that it has.
+pub const WINDOWS_KNOWN_MAX: usize = 32;
+
 /// Most names of viewers in one presence frame; of more the first are told, and the number says how many there are.
 pub const PRESENCE_NAMES_MAX: usize = 50;
 

@@ -45,19 +45,20 @@ pub fn pieces(view: &View, max: usize) -> Vec<Vec<u8>> {
 }
 
 /// What of `view` is no message and no run.
-fn head(view: &View) -> View {
+pub(crate) fn head(view: &View) -> View {
     View {
         seq: view.seq,
         title: view.title.clone(),
         forked_from: view.forked_from.clone(),
         label: view.label.clone(),
+        earlier: view.earlier.clone(),
         anomalies: view.anomalies.clone(),
         full: view.full,
         ..View::default()
     }
 }
 
-fn size_of_json(value: &impl serde::Serialize) -> usize {
+pub(crate) fn size_of_json(value: &impl serde::Serialize) -> usize {
     let mut count = CountingWriter(0);
     drop(serde_json::to_writer(&mut count, value));
     count.0

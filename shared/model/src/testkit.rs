@@ -13,8 +13,10 @@ use crate::event::{
     PartEnd, PartKind, Rating, ResultRef, RunEnd, RunStart, RunStatus, RunUpdate, ToolResult, ToolStart,
     ToolState, ToolStateChange, Usage,
 };
+use crate::fold::fold;
 use crate::ids::{AgentId, ConversationId, MessageId, PartId, RunId, ToolCallId};
 use crate::json::Json;
+use crate::lens::{EventEffects, event_effects};
 use crate::position::Epoch;
 use crate::view::View;
 
@@ -271,7 +273,7 @@ pub fn logged(events: Vec<Event>) -> Vec<Arc<Envelope>> {
         at += seq % 7;
         let mut envelope = Envelope { event, seq, at, producer_at: None, publisher: None, by_hub: false };
         crate::fold::complete(view, &mut envelope.event);
-        crate::fold::fold(view, &envelope, &mut |_| {});
+        fold(view, &envelope, &mut |_| {});
         envelopes.push(Arc::new(envelope));
     };
     for event in events {
@@ -287,7 +289,19 @@ pub fn logged(events: Vec<Event>) -> Vec<Arc<Envelope>> {
 pub fn folded(envelopes: &[Arc<Envelope>]) -> View {
     let mut view = View::default();
     for envelope in envelopes {
-        crate::fold::fold(&mut view, envelope, &mut |_| {});
+        fold(&mut view, envelope, &mut |_| {});
     }
     view
+}
+
+/// The view before the first and after each of `history`, and the effects of its events by their seqs.
+pub fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
+    let mut view = View::default();
+    let (mut views, mut effects) = (vec![view.clone()], Vec::new());
+    for envelope in history {
+        effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
+        fold(&mut view, envelope, &mut |_| {});
+        views.push(view.clone());
+    }
+    (views, effects)
 }

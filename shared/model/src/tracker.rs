@@ -1,6 +1,8 @@
 //! The viewer's side of one subscription: where it stands, what a frame means to it, what to ask for next. The same
 //! machine in the page, in the command line and in the tests.
 
+use compact_str::CompactString;
+
 use crate::envelope::Envelope;
 use crate::event::{Kind, PartEnd};
 use crate::fold::{ViewChange, fold};
@@ -102,6 +104,11 @@ impl Tracker {
     pub fn position(&self) -> Option<Position> {
         let epoch = self.epoch.clone()?;
         Some(Position { epoch, seq: self.view.seq })
+    }
+
+    /// What to send with `have` as `window`: the name of the part of the conversation that it has; nothing if it has all of it.
+    pub fn window(&self) -> Option<&CompactString> {
+        self.view.earlier.as_ref().map(|earlier| &earlier.window)
     }
 
     /// Starts from a view that is known already, at a position, as it is seen through `lens`.

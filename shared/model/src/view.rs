@@ -36,6 +36,9 @@ pub struct View {
     /// What people made of it: a title, a pin, tags.
     #[serde(default, skip_serializing_if = "ConversationLabels::is_clear")]
     pub label: ConversationLabels,
+    /// What lies before this view, where it has only the newest part of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<Earlier>,
     /// Messages and runs, in order.
     pub items: Vec<TopItem>,
     /// The messages, by id, in order.
@@ -46,6 +49,24 @@ pub struct View {
     pub anomalies: Anomalies,
     /// Whether more runs or messages came than a view holds.
     pub full: bool,
+}
+
+/// What lies before a view that has only the newest part of its conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Earlier {
+    /// The name of the part that the view has: a viewer that comes back with a position says it.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub window: CompactString,
+    /// The number of messages that are left out.
+    pub messages: u64,
+    /// The number of runs of which nothing is there.
+    pub runs: u64,
+    /// The number of items that are left out of the runs of which something is there.
+    pub items: u64,
+    /// About how many bytes all of that has. Roles from whom something is hidden are not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
 }
 
 /// Longest title that is made of a question, in characters.

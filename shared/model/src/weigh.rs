@@ -78,24 +78,29 @@ fn files(files: &[MessageFile]) -> usize {
 
 /// About the memory that `view` holds, in bytes. Costs a walk over all runs, calls and parts.
 pub fn held(view: &View) -> u64 {
-    let messages: usize =
-        view.messages.values().map(|it| size_of::<MessageView>() + it.text.len() + files(&it.files)).sum();
-    let runs: usize = view.runs.values().map(run_held).sum();
+    let messages: usize = view.messages.values().map(message_held).sum();
+    let runs: usize = view.runs.values().map(|run| run_held_from(run, &[0; 3])).sum();
     (size_of::<View>() + messages + runs) as u64
 }
 
-/// About the memory that a run of a view holds.
-fn run_held(run: &RunView) -> usize {
+/// About the memory that a message of a view holds.
+pub(crate) fn message_held(message: &MessageView) -> usize {
+    size_of::<MessageView>() + message.text.len() + files(&message.files)
+}
+
+/// About the memory that a run of a view holds, without the first so many of its parts, calls and notes.
+pub(crate) fn run_held_from(run: &RunView, [parts, tools, notes]: &[usize; 3]) -> usize {
     let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
     let value = |value: &Option<Json>| value.as_ref().map_or(0, json);
-    let parts =
-        run.parts.values().map(|it| SLOT + size_of::<PartView>() + it.body.text.len() + text(&it.signature));
-    let tools = run.tools.values().map(|it| {
+    let parts = run.parts.get_range(*parts..).into_iter().flat_map(indexmap::map::Slice::values);
+    let parts = parts.map(|it| SLOT + size_of::<PartView>() + it.body.text.len() + text(&it.signature));
+    let tools = run.tools.get_range(*tools..).into_iter().flat_map(indexmap::map::Slice::values);
+    let tools = tools.map(|it| {
         let streamed = it.arguments.text.len() + it.output.text.len() + text(&it.question);
         SLOT + size_of::<ToolView>() + streamed + value(&it.result) + value(&it.files) + value(&it.embeds)
     });
     let agents = run.agents.values().map(|it| SLOT + size_of::<AgentView>() + text(&it.task));
-    let notes = run.notes.iter().map(|note| {
+    let notes = run.notes.iter().skip(*notes).map(|note| {
         let body = match &note.body {
             NoteBody::Error(fact) => fact.message.len(),
             NoteBody::Custom { value, .. } | NoteBody::Raw { value, .. } => json(value),

@@ -6,7 +6,7 @@ use crate::rows::Row;
 
 const USAGE: &str = "cargo bench -p tests --bench fanout -- [--rows hot,many,saturate,idle,late,slow] \
     [--arms floor,fanlight,fanlight-memory,fanlight-unredacted,\
-    fanlight-known,fanlight-one-role,fanlight-five-roles,nats,nchan,mosquitto,ws,socketio] [--rounds 3] [--seconds 10]";
+    fanlight-known,fanlight-one-role,fanlight-five-roles,nats,jetstream,jetstream-always,nchan,mosquitto,ws,socketio] [--rounds 5] [--seconds 10]";
 
 /// The choices for one run.
 pub(crate) struct Args {
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 impl Args {
     /// Reads the arguments after the program's name.
     pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> Outcome<Self> {
-        let mut chosen = Self { rows: Row::ALL.to_vec(), arms: arm::all(), rounds: 3, seconds: 10 };
+        let mut chosen = Self { rows: Row::ALL.to_vec(), arms: arm::all(), rounds: 5, seconds: 10 };
         while let Some(name) = args.next() {
             // cargo adds this one.
             if name == "--bench" {

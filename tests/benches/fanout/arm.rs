@@ -5,12 +5,13 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 
 use crate::Outcome;
-use crate::event::Event;
-use crate::process::ServerProcess;
-use crate::websocket::Socket;
+use tests::load::event::Event;
+use tests::load::server::ServerProcess;
+use tests::load::websocket::Socket;
 
 mod fanlight;
 mod floor;
+mod jetstream;
 mod mosquitto;
 mod nats;
 mod nchan;
@@ -39,6 +40,17 @@ pub(crate) enum Coverage {
     Snapshot(u64),
 }
 
+/// What acks of a server look like to the publisher.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AckMark {
+    /// Stands once in each ack.
+    pub(crate) ack: &'static [u8],
+    /// Stands in an answer that is none.
+    pub(crate) refusal: &'static [u8],
+    /// Events that may be without an ack at a time.
+    pub(crate) ahead: u64,
+}
+
 /// How to drive one server.
 pub(crate) trait Arm: Sync {
     /// Its name in arguments and tables.
@@ -46,6 +58,11 @@ pub(crate) trait Arm: Sync {
 
     /// Whether a viewer that joins late can have the events that it missed.
     fn keeps_past(&self) -> bool {
+        false
+    }
+
+    /// Whether what it keeps has no bound but the disk.
+    fn keeps_all(&self) -> bool {
         false
     }
 
@@ -57,6 +74,11 @@ pub(crate) trait Arm: Sync {
 
     /// The frames that subscribe a viewer.
     fn subscribe(&self, conversation: u64) -> Vec<(u8, Vec<u8>)>;
+
+    /// The frames that subscribe a viewer who wants what was before as well.
+    fn subscribe_late(&self, conversation: u64) -> Vec<(u8, Vec<u8>)> {
+        self.subscribe(conversation)
+    }
 
     /// Whether this payload tells a viewer that it is subscribed; nothing when the server says no such thing.
     fn is_subscribed(&self) -> Option<fn(&[u8]) -> bool>;
@@ -71,6 +93,11 @@ pub(crate) trait Arm: Sync {
 
     /// Whether what the publisher gets comes in WebSocket frames.
     fn publishes_in_frames(&self) -> bool;
+
+    /// How the publisher recognises acks that do not come in frames of ours and that it must wait for; nothing where there are none.
+    fn acks(&self) -> Option<AckMark> {
+        None
+    }
 
     /// Appends what publishes one event. `scratch` is empty and may be used.
     fn publish(&self, event: &Event, scratch: &mut Vec<u8>, out: &mut Vec<u8>);
@@ -103,6 +130,8 @@ pub(crate) fn all() -> Vec<Box<dyn Arm>> {
         Box::new(roles::Guarded::with_one_role()),
         Box::new(roles::Guarded::with_five_roles()),
         Box::new(nats::Nats),
+        Box::new(jetstream::JetStream::by_default()),
+        Box::new(jetstream::JetStream::always_synced()),
         Box::new(nchan::Nchan),
         Box::new(mosquitto::Mosquitto),
         Box::new(node::Node::Ws),

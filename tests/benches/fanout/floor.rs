@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use mio::{Events, Interest, Poll, Token};
 
 use crate::Outcome;
-use crate::websocket::write_server_frame;
+use tests::load::websocket::write_server_frame;
 
 const VIEWERS: Token = Token(0);
 const PUBLISHERS: Token = Token(1);

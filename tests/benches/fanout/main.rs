@@ -13,28 +13,20 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 
 mod args;
 mod arm;
-mod clock;
-mod event;
 mod floor;
-mod histogram;
-mod process;
 mod publisher;
 mod report;
 mod rows;
 mod stream;
 mod viewer;
-mod websocket;
 
 use args::Args;
 use report::{Finding, Report};
-
-/// Why something could not be measured.
-type Failure = Box<dyn std::error::Error + Send + Sync>;
-type Outcome<T> = Result<T, Failure>;
+use tests::load::{Failure, Outcome, raise_open_files};
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1).peekable();
@@ -88,11 +80,6 @@ fn target_folder() -> PathBuf {
     // …/target/release/deps/fanout-0123456789abcdef
     let program = std::env::current_exe().unwrap_or_default();
     program.ancestors().nth(3).map_or_else(|| PathBuf::from("target"), PathBuf::from)
-}
-
-fn raise_open_files() -> Outcome<()> {
-    let maximum = getrlimit(Resource::Nofile).maximum;
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?)
 }
 
 fn open_files_max() -> u64 {

@@ -3,15 +3,17 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::Outcome;
-use crate::arm::Arm;
-use crate::clock::Clock;
-use crate::event::Event;
+use memchr::memmem;
+
+use crate::arm::{AckMark, Arm};
 use crate::viewer::Progress;
-use crate::websocket::{PING, PONG, Socket, read_frame, write_frame};
+use tests::load::clock::Clock;
+use tests::load::event::Event;
+use tests::load::websocket::{PING, PONG, Socket, read_frame, write_frame};
 
 /// What to publish.
 #[derive(Debug, Clone, Copy)]
@@ -43,11 +45,21 @@ pub(crate) fn publish(
     stream.set_write_timeout(Some(Duration::from_secs(10)))?;
     stream.set_read_timeout(Some(Duration::from_millis(100)))?;
     let reading = stream.try_clone()?;
-    let drain =
-        Drain { answers: Mutex::new(Vec::new()), complaint: Mutex::new(None), is_over: &progress.is_over };
+    let drain = Drain {
+        answers: Mutex::new(Vec::new()),
+        complaint: Mutex::new(None),
+        acked: AtomicU64::new(0),
+        is_over: &progress.is_over,
+    };
     std::thread::scope(|scope| {
         scope.spawn(|| drain.run(arm, reading, unread));
         send(arm, &mut stream, program, start, &drain)?;
+        let total = program.events * program.conversations;
+        let is_acked = || drain.acked.load(Ordering::Relaxed) >= total;
+        if arm.acks().is_some() && !start.0.wait_for(10, is_acked) {
+            let acked = drain.acked.load(Ordering::Relaxed);
+            drain.complain(|| format!("{} events without an ack", total - acked));
+        }
         progress.events.store(program.events, Ordering::Relaxed);
         Ok::<_, crate::Failure>(())
     })?;
@@ -64,13 +76,15 @@ fn send(
     let total = program.events * program.conversations;
     let per_second = program.rate * program.conversations;
     let (mut out, mut scratch) = (Vec::new(), Vec::new());
+    let ahead = arm.acks().map_or(u64::MAX, |acks| acks.ahead);
     let mut sent = 0;
     clock.wait_until(start);
     while sent < total {
         let micros = clock.micros();
         let due = if per_second == 0 { total } else { (micros - start) * per_second / 1_000_000 + 1 };
         drain.take_answers(&mut out);
-        while sent < due.min(total) && out.len() < WRITE_BYTES {
+        let may = drain.acked.load(Ordering::Relaxed).saturating_add(ahead);
+        while sent < due.min(total).min(may) && out.len() < WRITE_BYTES {
             let (conversation, number) = (sent % program.conversations, sent / program.conversations);
             let event = Event { conversation, number, micros, text_bytes: program.text_bytes };
             scratch.clear();
@@ -79,7 +93,9 @@ fn send(
         }
         stream.write_all(&out)?;
         out.clear();
-        if sent >= due {
+        if sent >= may {
+            clock.wait_until(micros + TICK / 10);
+        } else if sent >= due {
             let next = start + (sent * 1_000_000).checked_div(per_second).unwrap_or(0);
             clock.wait_until(next.max(micros + TICK));
         }
@@ -92,6 +108,8 @@ struct Drain<'a> {
     /// Answers to heartbeats, to be written between two events.
     answers: Mutex<Vec<u8>>,
     complaint: Mutex<Option<String>>,
+    /// Acks, of servers whose acks are awaited.
+    acked: AtomicU64,
     is_over: &'a AtomicBool,
 }
 
@@ -105,6 +123,11 @@ impl Drain<'_> {
                 // The time limit: look whether it is over.
                 Err(_) => continue,
             };
+            if let Some(mark) = arm.acks() {
+                unread.extend_from_slice(&bytes[..count]);
+                self.count(&mark, &mut unread);
+                continue;
+            }
             if !arm.publishes_in_frames() {
                 continue;
             }
@@ -115,6 +138,24 @@ impl Drain<'_> {
                 at += length;
             }
             unread.drain(..at);
+        }
+    }
+
+    /// Counts acks in whole lines.
+    fn count(&self, mark: &AckMark, unread: &mut Vec<u8>) {
+        let Some(end) = memmem::rfind(unread, b"\r\n") else { return };
+        let lines = &unread[..end];
+        let acked = memmem::find_iter(lines, mark.ack).count() as u64;
+        self.acked.fetch_add(acked, Ordering::Relaxed);
+        if memmem::find(lines, mark.refusal).is_some() {
+            self.complain(|| String::from_utf8_lossy(lines).chars().take(300).collect());
+        }
+        unread.drain(..end);
+    }
+
+    fn complain(&self, text: impl FnOnce() -> String) {
+        if let Ok(mut complaint) = self.complaint.lock() {
+            complaint.get_or_insert_with(text);
         }
     }
 
@@ -132,8 +173,8 @@ impl Drain<'_> {
         if let (false, Ok(mut answers)) = (answer.is_empty(), self.answers.lock()) {
             answers.extend_from_slice(&answer);
         }
-        if let (true, Ok(mut complaint)) = (arm.complaint(payload), self.complaint.lock()) {
-            complaint.get_or_insert_with(|| String::from_utf8_lossy(payload).into_owned());
+        if arm.complaint(payload) {
+            self.complain(|| String::from_utf8_lossy(payload).into_owned());
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::json;
+use tests::load::spread;
 
 use crate::rows::{Row, RowAnswer, median};
 
@@ -89,7 +90,7 @@ impl Report {
             let numbers = answers.iter().flat_map(|answer| &answer.numbers);
             let values: Vec<f64> =
                 numbers.filter(|(known, _)| *known == name).map(|(_, value)| *value).collect();
-            if values.is_empty() { "–".to_owned() } else { readable(median(values)) }
+            spread_cell(values)
         };
         let ratio = match (self.headline(row, arm), self.headline(row, "floor")) {
             (Some(mine), Some(floor)) if floor > 0.0 => format!("{:.2}", mine / floor),
@@ -121,5 +122,17 @@ fn readable(value: f64) -> String {
         large if large >= 100.0 => format!("{value:.0}"),
         middle if middle >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
+    }
+}
+
+/// The median, and with several values the least and the most.
+fn spread_cell(values: Vec<f64>) -> String {
+    let few = values.len() < 2;
+    match (values.is_empty(), spread(values)) {
+        (true, _) => "–".to_owned(),
+        (false, [_, middle, _]) if few => readable(middle),
+        (false, [least, middle, most]) => {
+            format!("{} ({} to {})", readable(middle), readable(least), readable(most))
+        }
     }
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use crate::arm::{Arm, Server};
-use crate::clock::Clock;
-use crate::histogram::Histogram;
-use crate::process::{machine_cpu_micros, own_cpu_micros};
 use crate::publisher::{Program, publish};
 use crate::viewer::{Progress, Viewer, connect, watch};
 use crate::{Failure, Outcome};
+use tests::load::clock::Clock;
+use tests::load::histogram::Histogram;
+use tests::load::server::{machine_cpu_micros, own_cpu_micros};
 
 /// What to run.
 #[derive(Debug, Clone, Copy)]

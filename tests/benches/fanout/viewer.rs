@@ -9,10 +9,10 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::Outcome;
 use crate::arm::{Arm, Coverage, Server};
-use crate::clock::Clock;
-use crate::event::Scan;
-use crate::histogram::Histogram;
-use crate::websocket::{CLOSE, PING, PONG, Socket, read_frame, write_frame};
+use tests::load::clock::Clock;
+use tests::load::event::Scan;
+use tests::load::histogram::Histogram;
+use tests::load::websocket::{CLOSE, PING, PONG, Socket, read_frame, write_frame};
 
 /// What the threads of one row share.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ pub(crate) fn connect(
 
 /// One viewer that is subscribed, as far as the server tells.
 fn subscribe(arm: &dyn Arm, server: &Server, conversation: u64, text_bytes: usize) -> Outcome<Viewer> {
-    let mut socket = join(arm, server, conversation)?;
+    let mut socket = join(arm, server, arm.subscribe(conversation), conversation)?;
     let mut seen = Seen::new(text_bytes);
     if let Some(is_subscribed) = arm.is_subscribed() {
         // What comes before may hold the position.
@@ -166,12 +166,17 @@ fn subscribe(arm: &dyn Arm, server: &Server, conversation: u64, text_bytes: usiz
     Ok(Viewer { stream, unread: socket.unread, seen, is_closed: false })
 }
 
-/// Connects one viewer and asks for a conversation, without waiting for the answer.
-pub(crate) fn join(arm: &dyn Arm, server: &Server, conversation: u64) -> Outcome<Socket> {
+/// Connects one viewer and asks with these frames for a conversation, without waiting for the answer.
+pub(crate) fn join(
+    arm: &dyn Arm,
+    server: &Server,
+    frames: Vec<(u8, Vec<u8>)>,
+    conversation: u64,
+) -> Outcome<Socket> {
     let (path, subprotocol) = arm.view_path(conversation);
     let mut socket = Socket::open(server.view, &path, subprotocol)?;
     let mut request = Vec::new();
-    for (opcode, payload) in arm.subscribe(conversation) {
+    for (opcode, payload) in frames {
         write_frame(&mut request, opcode, &payload);
     }
     socket.stream.write_all(&request)?;

@@ -6,7 +6,7 @@ use crate::Outcome;
 use crate::arm::Arm;
 
 const USAGE: &str = "cargo xtask bench --bench page -- [--rows steady,calls,fleet,wall,resume,first,runs,soak] \
-    [--arms fanlight,react-markdown,streamdown] [--rounds 3] [--rate 1000] [--seconds 20] [--throttle 1] [--minutes 60] \
+    [--arms fanlight,react-markdown,streamdown] [--rounds 5] [--rate 1000] [--seconds 20] [--throttle 1] [--minutes 60] \
     [--conversations 100000] [--json FILE]";
 
 /// See the usage.
@@ -32,7 +32,7 @@ impl Args {
         let mut chosen = Self {
             rows: ["steady", "calls", "fleet", "resume", "first"].map(String::from).to_vec(),
             arms: Arm::ALL.to_vec(),
-            rounds: 3,
+            rounds: 5,
             rate: 1_000,
             seconds: 20,
             throttle: 1,

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::browser::BrowserPage;
+use tests::process::cpu;
 
 use crate::histogram::quantiles;
 
@@ -26,6 +27,8 @@ pub(crate) struct Gauge<'a> {
     page: &'a BrowserPage,
     /// CPU of its processes, in seconds, once a second.
     looks: Vec<f64>,
+    /// The process of the hub, and its CPU when the count began.
+    hub: (u32, Duration),
     /// Whether it showed all that was said, and how long after the load that was.
     ended_after: Option<Duration>,
 }
@@ -38,10 +41,10 @@ impl<'a> Gauge<'a> {
         page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": MEASURE})).await;
     }
 
-    /// Begins to count.
-    pub(crate) async fn begin(page: &'a BrowserPage) -> Self {
+    /// Begins to count, of the page and of the hub, whose process this is.
+    pub(crate) async fn begin(page: &'a BrowserPage, hub: u32) -> Self {
         page.run("measured.on = true").await;
-        Self { page, looks: vec![page.renderer_cpu_s()], ended_after: None }
+        Self { page, looks: vec![page.renderer_cpu_s()], hub: (hub, cpu(hub)), ended_after: None }
     }
 
     /// Looks once a second for as long as `load` takes, and then until the page shows the end. Does not ask the page
@@ -80,6 +83,8 @@ impl<'a> Gauge<'a> {
         let [lag_50, lag_95, lag_99, lag_max] = quantiles(numbers("lags"));
         let tasks = numbers("tasks");
         let cpu_s = self.looks.last().map_or(0.0, |last| last - self.looks[0]);
+        let (hub, before) = self.hub;
+        let hub_s = cpu(hub).saturating_sub(before).as_secs_f64();
         Found(vec![
             ("frame gap p50, ms", gap_50),
             ("frame gap p95, ms", gap_95),
@@ -93,6 +98,7 @@ impl<'a> Gauge<'a> {
             ("event to paint max, ms", lag_max),
             ("marks seen", numbers("lags").len() as f64),
             ("renderer CPU, s", cpu_s),
+            ("hub CPU, s", hub_s),
             (
                 "the end after the load, s",
                 self.ended_after.map_or(f64::INFINITY, |after| after.as_secs_f64()),

@@ -37,11 +37,12 @@ impl Report {
                 let cells = arms.iter().map(|arm| {
                     let values = by_arm.get(arm).cloned().unwrap_or_default();
                     let most = values.iter().copied().fold(f64::NAN, f64::max);
+                    let least = values.iter().copied().fold(f64::NAN, f64::min);
                     // A page that was too busy to be asked.
                     if most.is_nan() {
                         String::from("–")
                     } else {
-                        format!("{:.2} (to {most:.2})", median(values))
+                        format!("{:.2} ({least:.2} to {most:.2})", median(values))
                     }
                 });
                 writeln!(out, "| {what} | {} |", cells.collect::<Vec<_>>().join(" | "))?;

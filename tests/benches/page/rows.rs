@@ -32,7 +32,7 @@ const SOAK_RATE: u64 = 50;
 pub(crate) async fn run(args: &Args) -> Outcome<()> {
     let hub = TestHub::start_with(&["--trace", "warn"]).await;
     let peers = if args.arms == [Arm::Fanlight] { None } else { Some(arm::peers().await?) };
-    let place = Place { hub: hub.address(), peers: peers.unwrap_or(hub.address()) };
+    let place = Place { hub: hub.address(), hub_pid: hub.pid(), peers: peers.unwrap_or(hub.address()) };
     let mut report = Report::default();
     let table =
         if args.rows.iter().any(|row| row == "runs") { Some(table::filled(args).await?) } else { None };
@@ -76,6 +76,7 @@ pub(crate) async fn run(args: &Args) -> Outcome<()> {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     hub: SocketAddr,
+    hub_pid: u32,
     peers: SocketAddr,
 }
 
@@ -98,7 +99,7 @@ async fn stream(args: &Args, arm: Arm, place: Place, load: &Load) -> Outcome<Fou
     let page = open(args).await;
     page.goto(&arm.url(place.hub, place.peers, &load.conversation, speaker.address)).await;
     page.holds(arm.is_ready()).await;
-    let mut gauge = Gauge::begin(&page).await;
+    let mut gauge = Gauge::begin(&page, place.hub_pid).await;
     speaker.go().await?;
     gauge.follow(async { speaker.done().await.expect("the load ends") }).await;
     // A browser whose page is still busy would not end by itself: it is ended with the page object.
@@ -118,7 +119,7 @@ async fn wall(args: &Args, place: Place, load: &Load) -> Outcome<Found> {
     let middle = page.run(&middle).await;
     page.devtools("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": middle[0], "y": middle[1]}))
         .await;
-    let mut gauge = Gauge::begin(&page).await;
+    let mut gauge = Gauge::begin(&page, place.hub_pid).await;
     speaker.go().await?;
     gauge.follow(async { speaker.done().await.expect("the load ends") }).await;
     Ok(gauge.end().await)

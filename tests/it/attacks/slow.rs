@@ -46,7 +46,8 @@ fn number(page: &str, what: &str) -> u64 {
     page.lines().find_map(|it| it.strip_prefix(&line)?.parse().ok()).unwrap()
 }
 
-/// How many were too slow at a hub without TLS.
+/// How many were too slow at a hub without TLS. Its own client can be among those without a head: it opens a connection that it then does
+/// not need, since another one became free meanwhile.
 async fn slow(hub: &TestHub, token: &str, what: &str) -> u64 {
     number(&get(hub, token, "/metrics").await.text().await.unwrap(), what)
 }
@@ -87,7 +88,7 @@ async fn attack_heads_that_come_byte_after_byte() {
     });
     assert!(get(&hub, &token, "/healthz").await.status().is_success(), "others are served meanwhile");
     assert!(ended.await.iter().all(Vec::is_empty), "they are cut");
-    assert_eq!(slow(&hub, &token, "head").await, ATTACKERS as u64);
+    assert!(slow(&hub, &token, "head").await >= ATTACKERS as u64);
     assert!(!waits.is_finished());
     waits.abort();
     // Silence is no better, and the places of all are free again.
@@ -98,7 +99,7 @@ async fn attack_heads_that_come_byte_after_byte() {
         })
     })
     .await;
-    assert_eq!(slow(&hub, &token, "head").await, 2 * ATTACKERS as u64);
+    assert!(slow(&hub, &token, "head").await >= 2 * ATTACKERS as u64);
 }
 
 #[tokio::test(flavor = "multi_thread")]

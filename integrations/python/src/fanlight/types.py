@@ -147,6 +147,10 @@ class SubFrame(_SubFrame, total=False):
     """The level of detail."""
     min_interval_ms: int
     """The shortest time between two frames with events, in milliseconds: for who shows less often than that."""
+    newest: int
+    """Of a long conversation the newest part alone, of at most so many bytes; 0 for all of it."""
+    window: str
+    """With a position: the name of the part that the client has; absent if it has all of the conversation."""
 
 
 class _WatchFrame(TypedDict):
@@ -1472,6 +1476,24 @@ class ConversationRow(_ConversationRow, total=False):
     written: int
     """Bytes of texts, thinking and arguments that the models of the newest run have written; 0 for roles that do not see all of it."""
 
+
+class _Earlier(TypedDict):
+    items: int
+    """The number of items that are left out of the runs of which something is there."""
+    messages: int
+    """The number of messages that are left out."""
+    runs: int
+    """The number of runs of which nothing is there."""
+    window: str
+    """The name of the part that the view has: a viewer that comes back with a position says it."""
+
+
+class Earlier(_Earlier, total=False):
+    """What lies before a view that has only the newest part of its conversation."""
+
+    bytes: int
+    """About how many bytes all of that has. Roles from whom something is hidden are not told."""
+
 ErrorCode = Literal["bad_request", "bad_conversation", "bad_position", "bad_event", "unknown_dialect", "unknown_conversation", "unknown_subscription", "subscription_in_use", "conversation_exists", "not_found", "method_not_allowed", "unauthenticated", "forbidden", "publish_not_granted", "forbidden_origin", "too_large", "too_many", "publisher_gap", "publisher_fenced", "gone", "shutting_down", "body_timeout", "unsupported_encoding", "durability_unavailable", "elsewhere", "log_failed", "log_unavailable", "disk_full", "disk_failing", "unknown_upstream", "upgrade_refused", "over_budget", "unknown_agent", "agent_unavailable", "not_resumable", "not_running", "still_running", "consent_mismatch", "run_of_hub", "upstream_unreachable", "upstream_failed", "internal"]
 """What went wrong with one request, frame or subscription. Never closes the socket by itself."""
 
@@ -1874,6 +1896,8 @@ class _View(TypedDict):
 class View(_View, total=False):
     """A conversation as it stands after the event `View::seq`."""
 
+    earlier: Earlier
+    """What lies before this view, where it has only the newest part of the conversation."""
     forked_from: Origin
     """Where the conversation was taken from, when it is a fork: all up to `Origin::seq` was said there."""
     label: Label

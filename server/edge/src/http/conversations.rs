@@ -16,6 +16,7 @@ use event_log::blocking;
 use model::code::ErrorCode;
 use model::event::RunStatus;
 use model::frame::ConversationRow;
+use model::lens::{Lens, Window, window_bytes};
 use model::until::{Until, UntilWatch};
 use model::{ConversationId, Mask, Position, RunId, View, summary};
 use serde::{Deserialize, Serialize};
@@ -146,9 +147,11 @@ fn after(text: &str) -> Result<After, Problem> {
 pub(crate) struct OneQuery {
     /// Present, with any value, for the short form.
     summary: Option<String>,
+    /// Of a long conversation the newest part alone, of at most so many bytes; all of it without, and for 0.
+    newest: Option<u64>,
 }
 
-/// `GET /v1/conversations/{c}`: the view as JSON, or with `?summary` its short form. 304 if `If-None-Match`
+/// `GET /v1/conversations/{c}`: the view as JSON, with `?newest` of a long one the newest part, or with `?summary` its short form. 304 if `If-None-Match`
 /// has the tag of the head, 404 if the conversation does not exist. The answer waits for its reader in a
 /// file, not in memory.
 pub(crate) async fn one(
@@ -163,8 +166,14 @@ pub(crate) async fn one(
         return Ok(unchanged);
     }
     let (whose, mask) = (Arc::clone(&conversation), caller.mask().cloned());
+    let newest = query.newest.filter(|_| query.summary.is_none()).and_then(window_bytes);
+    let window = newest.and_then(|newest| conversation.window(&Lens::default(), mask.as_ref(), newest));
+    let task = if window.is_some() { Task::Small } else { conversation.read_view(Task::of) };
     let make = move |spool: &mut Spool| {
-        let view = masked(mask.as_deref(), whose.view());
+        let view = match window {
+            Some(window) => windowed(&whose, mask.as_deref(), window),
+            None => masked(mask.as_deref(), whose.view()),
+        };
         let written = match query.summary {
             Some(_) => serde_json::to_writer(spool, &summary::summary(&view)),
             None => serde_json::to_writer(spool, &view),
@@ -173,7 +182,7 @@ pub(crate) async fn one(
         written.map_err(|error| Problem::from(std::io::Error::from(error)))?;
         Ok(view.seq)
     };
-    let (seq, body) = spooled(&reading.work, conversation.read_view(Task::of), make).await?;
+    let (seq, body) = spooled(&reading.work, task, make).await?;
     let headers = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CACHE_CONTROL, "no-cache".to_owned()),
@@ -224,6 +233,17 @@ pub(crate) fn masked(mask: Option<&Mask>, view: View) -> View {
         None => view,
         Some(mask) => mask.view(&view),
     }
+}
+
+/// The part of a conversation that is in `window`, as it is told to those from whom `mask` hides something.
+fn windowed(conversation: &Conversation, mask: Option<&Mask>, window: Arc<Window>) -> View {
+    let lens = mask.map_or_else(Lens::default, |mask| mask.narrowed(&Lens::default()));
+    let lens = lens.with_window(Some(window));
+    let mut view = conversation.read_view(|view| lens.project(view));
+    if let Some(mask) = mask {
+        mask.hide_in(&mut view);
+    }
+    view
 }
 
 /// The query parameters of a wait.

@@ -34,6 +34,7 @@ impl LensQuery {
             level: level.unwrap_or_default(),
             agents,
             kinds: kinds.transpose().map_err(|error| wrong(&error))?,
+            window: None,
         })
     }
 }

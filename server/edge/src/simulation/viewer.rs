@@ -52,6 +52,7 @@ impl Viewer {
                 SUB,
                 hub::SubscriptionTerms {
                     wish: &SubscriptionOptions::default(),
+                    have: None,
                     mask: None,
                     who: None,
                     delivery: hub::Delivery::Joined,

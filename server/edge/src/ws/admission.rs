@@ -3,11 +3,11 @@
 //! A frame that is forbidden is answered with an error and leaves the socket open. A socket is closed with
 //! 4401 if its client is not or no longer known, with 4403 if it has no right that a socket has a use for.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use access::audit::{Audited, AuditedAction};
-use access::{Denial, RatedAct, Right, frames};
+use access::{Admission, Denial, Proof, RatedAct, Right, frames};
 use compact_str::CompactString;
 use hub::SeenRows;
 use hub::beginning::SharedRule;
@@ -27,6 +27,12 @@ const COUNTED_FRAMES: u16 = 16;
 
 /// Rights that can be used over a socket; a client without any of them is closed.
 const OVER_SOCKETS: [Right; 3] = [Right::View, Right::Publish, Right::Control];
+
+/// The admission as sockets hold it. That of everyone, where access control is off, is one for all of them.
+pub(super) fn shared_by_sockets(admission: Admission) -> Arc<Admission> {
+    static EVERYONE: LazyLock<Arc<Admission>> = LazyLock::new(|| Arc::new(Admission::everyone()));
+    if admission.proof == Proof::None { Arc::clone(&EVERYONE) } else { Arc::new(admission) }
+}
 
 /// The entry of the audit log that says that `frame` of `who` was refused.
 fn refused(who: &str, frame: &ClientFrame) -> Audited {
@@ -57,7 +63,7 @@ impl Connection {
     pub(super) fn let_in(&mut self, token: Option<&BearerToken>) -> Greeted {
         if let Some(token) = token.filter(|_| self.shared.gate.is_on()) {
             match self.shared.gate.by_token(token.reveal()) {
-                Ok(admission) => self.admission = Some(admission),
+                Ok(admission) => self.admission = Some(Arc::new(admission)),
                 Err(Denial::UnknownKey) if self.shared.gate.asks_for_keys() => return Greeted::Later,
                 Err(denial) => return self.turned_away(denial),
             }
@@ -101,7 +107,7 @@ impl Connection {
         };
         let Some(before) = &self.admission else { return self.turned_away(Denial::Missing) };
         if fresh.principal == before.principal {
-            self.admission = Some(fresh);
+            self.admission = Some(Arc::new(fresh));
             return Greeted::Yes;
         }
         let refused = Audited::new(AuditedAction::Refused, before.principal.name());

@@ -5,27 +5,24 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A token bucket: at most `max` uses at once, and one more after each `every`.
+/// A token bucket: at most `max` uses at once, and one more after each `every`. Both are told with each use, so that the bucket of an idle
+/// socket takes no room for them.
 #[derive(Debug)]
 pub(super) struct TokenBucket {
-    /// Most uses that are saved up.
-    max: u32,
-    /// One more use comes after each of these spans.
-    every: Duration,
     /// When all uses that can be saved up were, or will be, available.
     full_at: Instant,
 }
 
 impl TokenBucket {
-    /// Begins at `now` with all `max` uses available.
-    pub(super) fn new(max: u32, every: Duration, now: Instant) -> Self {
-        Self { max, every, full_at: now }
+    /// Begins at `now` with all uses available.
+    pub(super) fn new(now: Instant) -> Self {
+        Self { full_at: now }
     }
 
     /// Takes one use. False if none is available at `now`.
-    pub(super) fn take(&mut self, now: Instant) -> bool {
-        let full_at = self.full_at.max(now) + self.every;
-        let is_left = full_at.duration_since(now) <= self.every * self.max;
+    pub(super) fn take(&mut self, now: Instant, max: u32, every: Duration) -> bool {
+        let full_at = self.full_at.max(now) + every;
+        let is_left = full_at.duration_since(now) <= every * max;
         if is_left {
             self.full_at = full_at;
         }
@@ -42,14 +39,14 @@ mod tests {
     #[test]
     fn some_times_at_once_and_then_one_for_each_span_of_time() {
         let (now, second) = (Instant::now(), Duration::from_secs(1));
-        let mut allowance = TokenBucket::new(3, second, now);
-        assert_eq!([now; 4].map(|now| allowance.take(now)), [true, true, true, false]);
-        assert!(!allowance.take(now + second / 2));
-        assert!(allowance.take(now + second));
+        let mut allowance = TokenBucket::new(now);
+        assert_eq!([now; 4].map(|now| allowance.take(now, 3, second)), [true, true, true, false]);
+        assert!(!allowance.take(now + second / 2, 3, second));
+        assert!(allowance.take(now + second, 3, second));
         // A thousand of them, each in its time, are fine.
         for n in 2..1_000 {
-            assert!(allowance.take(now + second * n));
+            assert!(allowance.take(now + second * n, 3, second));
         }
-        assert!(!allowance.take(now + second * 999));
+        assert!(!allowance.take(now + second * 999, 3, second));
     }
 }

@@ -55,12 +55,17 @@ pub(super) enum Step {
     More,
     /// Nothing is left, and the pump serves the subscription.
     Done,
+    /// The subscription must begin anew, with another window.
+    Anew,
 }
 
 impl CatchUp {
     /// Begins a new subscription. `have` is the position of the client, if it has one.
     pub(super) fn start(subscription: Arc<Subscription>, have: Option<&Position>) -> Self {
         let (why, tail) = match (&subscription.place, have) {
+            (SubscriptionTarget::Conversation(..), Some(_)) if !subscription.keeps() => {
+                (Some(SnapshotReason::TooOld), None)
+            }
             (SubscriptionTarget::Conversation(viewed, pump), Some(have)) => {
                 match unfit(viewed, &pump.frame_cache, have) {
                     Some(why) => (Some(why), None),
@@ -90,6 +95,11 @@ impl CatchUp {
     /// Begins a subscription whose conversation was replaced by one in another epoch.
     pub(super) fn replaced(subscription: Arc<Subscription>) -> Self {
         Self { why: Some(SnapshotReason::EpochChanged), ..Self::start(subscription, None) }
+    }
+
+    /// Begins a subscription whose client gets another window, since a run before the one that it had goes on.
+    pub(super) fn other_window(subscription: Arc<Subscription>) -> Self {
+        Self { why: Some(SnapshotReason::Lagging), ..Self::start(subscription, None) }
     }
 
     /// Takes over a subscription that its pump parked at `cursor`.
@@ -135,13 +145,16 @@ impl CatchUp {
             fanout.fleet.start(&subscription);
             return Step::Done;
         };
+        let (conversation, frame_cache) = (&viewed.conversation, &pump.frame_cache);
+        let ladder = &fanout.ladder;
+        if self.snapshot && frame_cache.hides_running(conversation) {
+            return self.anew(viewed, ladder);
+        }
         if self.greet {
             self.greet = false;
             let mode = if self.snapshot { SubMode::Snapshot } else { SubMode::Tail };
             self.subbed(viewed, mode, self.why);
         }
-        let (conversation, frame_cache) = (&viewed.conversation, &pump.frame_cache);
-        let ladder = &fanout.ladder;
         if self.told == Rung::Immediate && self.parked_at.is_some_and(|at| at.elapsed() >= BEHIND_AFTER) {
             self.stands(viewed, ladder, Rung::Merged);
         }
@@ -153,6 +166,9 @@ impl CatchUp {
         let slice = if near { conversation.next(self.cursor, BATCH_BYTES_TARGET) } else { None };
         let is_last = slice.as_ref().is_some_and(Slice::is_empty);
         let Some(slice) = slice.and_then(|slice| frame_cache.visible(conversation, slice)) else {
+            if frame_cache.hides_running(conversation) {
+                return self.anew(viewed, ladder);
+            }
             self.stands(viewed, ladder, Rung::Snapshot);
             self.subbed(viewed, SubMode::Snapshot, Some(SnapshotReason::Lagging));
             self.snapshot(viewed, frame_cache);
@@ -172,6 +188,13 @@ impl CatchUp {
         }
         self.cursor = slice.cursor;
         Step::More
+    }
+
+    /// Leaves the subscription to whoever begins it anew. The client is told that it is not behind any more: what it
+    /// gets next is the newest state.
+    fn anew(&mut self, viewed: &ViewedConversation, ladder: &Ladder) -> Step {
+        self.stands(viewed, ladder, Rung::Immediate);
+        Step::Anew
     }
 
     /// Queues a frame for the client.

@@ -14,6 +14,7 @@
 //! A frame that cannot be read is answered with an error that names the place, and the socket stays open.
 //! Before `hello` it closes the socket.
 
+use access::Admission;
 use std::sync::atomic::Ordering;
 
 use compact_str::CompactString;
@@ -34,7 +35,7 @@ use event_log::clock;
 use hub::{FrameNumbering, Numbers, Publication, beginning};
 
 /// The features that the hub offers beyond the core of the protocol.
-const FEATURES: [&str; 4] = ["publish", "watch", "lens", "commands"];
+const FEATURES: [&str; 5] = ["publish", "watch", "lens", "newest", "commands"];
 
 impl Connection {
     /// Takes one text frame.
@@ -70,9 +71,10 @@ impl Connection {
             }
             Ok(ClientFrame::Pub(publication)) => self.publish(publication),
             Ok(ClientFrame::Command { conv, command }) => {
-                if let Some(who) = self.admission.clone() {
-                    let who = (who, self.beginner());
-                    self.commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
+                if let Some(who) = &self.admission {
+                    let who = (Admission::clone(who), self.beginner());
+                    let commands = self.publishing.commands(&self.shared.hub);
+                    commands.carry_out(&self.shared, &self.outbox, who, (conv, command));
                 }
             }
             Err(error) => {
@@ -206,8 +208,9 @@ impl Connection {
         if self.shared.peers.is_some() && self.kind == SocketKind::Client {
             let found = self.shared.hub.in_memory(&frame.conv);
             // A frame must not overtake one that waits.
-            if self.passing.is_queued() || found.is_none_or(|found| found.is_followed()) {
-                return self.passing.pass(&self.shared.ownership, &self.outbox, frame);
+            if self.publishing.is_queued() || found.is_none_or(|found| found.is_followed()) {
+                let (ownership, hub) = (&self.shared.ownership, &self.shared.hub);
+                return self.publishing.pass(ownership, &self.outbox, hub, frame);
             }
         }
         self.publish_here(frame);
@@ -232,15 +235,13 @@ impl Connection {
                 expected: None,
             });
         }
-        let speaker = self.attendant.speaks_in(&frame.conv);
+        let speaker = self.publishing.speaks_in(&self.shared.hub, &frame.conv);
         let publication = Publication { numbering, level, speaker, ..Publication::of(frame.events) };
         let rule = self.beginner_of(&frame.conv);
         let published = beginning::under_now(rule, || self.shared.hub.publish(&frame.conv, publication));
         match published {
             Ok(appended) => {
-                if !self.to_deliver.contains(&frame.conv) {
-                    self.to_deliver.push(frame.conv);
-                }
+                self.publishing.published_to(&self.shared.hub, frame.conv);
                 let ack = Ack {
                     id,
                     epoch: appended.position.epoch.clone(),
@@ -252,7 +253,7 @@ impl Connection {
                 if level == Durability::Memory {
                     self.queue(&ServerFrame::Ack(ack));
                 } else {
-                    self.acks.owe(self.shared.hub.log(), appended, ack);
+                    self.publishing.owe(&self.shared.hub, appended, ack);
                 }
             }
             Err(error) => {

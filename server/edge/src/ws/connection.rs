@@ -19,26 +19,23 @@ use std::time::Duration;
 
 use access::Admission;
 use compact_str::CompactString;
-use model::ConversationId;
 use model::code::CloseCode;
 use model::frame::{BearerToken, ServerFrame, SubscriptionId};
-use model::limits::{RESYNC_EVERY_MS, RESYNCS_MAX, TURN_WRITTEN_BYTES_MAX};
+use model::limits::TURN_WRITTEN_BYTES_MAX;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::SocketKind;
-use super::acks::Acks;
+use super::admission::shared_by_sockets;
 use super::allowance::TokenBucket;
-use super::commands::Commands;
 use super::feed::Feed;
 use super::inlet::{FrameRead, Inlet};
-use super::passing::Passing;
+use super::publishing::Publishing;
 use super::undelivered::UndeliveredSubscriptions;
 use super::waiting::WaitingSubscription;
 use crate::access::Seat;
 use crate::state::Shared;
 use event_log::clock;
-use hub::Attendant;
 use hub::wire;
 use hub::{Outbox, Subscription, SubscriptionTarget, Transport};
 
@@ -81,8 +78,8 @@ pub(super) struct Connection {
     pub(super) address: Option<IpAddr>,
     /// The place among the sockets of its principal.
     pub(super) seat: Option<Seat<CompactString>>,
-    /// Who the client is; `None` before that is known.
-    pub(super) admission: Option<Admission>,
+    /// Who the client is; `None` before that is known. Where access control is off, all sockets share one.
+    pub(super) admission: Option<Arc<Admission>>,
     /// The number of changes of access control that the admission was last checked against.
     pub(super) changes: u64,
     /// Whether `hello` has come and was answered.
@@ -104,20 +101,12 @@ pub(super) struct Connection {
     pub(super) undelivered: UndeliveredSubscriptions,
     /// Bounds how often snapshots may be asked for.
     pub(super) resyncs: TokenBucket,
-    /// Conversations that were published to and whose viewers are not woken yet.
-    pub(super) to_deliver: Vec<ConversationId>,
-    /// Attends the runs that this socket publishes to.
-    pub(super) attendant: Attendant,
-    /// Acks that wait for the log.
-    pub(super) acks: Acks,
-    /// The commands that wait for their turn.
-    pub(super) commands: Commands,
+    /// What the client publishes, and is to be told of it.
+    pub(super) publishing: Publishing,
     /// The kind of the socket: who is at the other end.
     pub(super) kind: SocketKind,
     /// Subscriptions whose conversations are not in memory yet.
     pub(super) waiting: Vec<WaitingSubscription>,
-    /// Frames for conversations of other hubs.
-    pub(super) passing: Passing,
     /// The number of changes of the log's health that the client knows of.
     pub(super) log_turns: u64,
     /// The phase of the socket's life.
@@ -126,15 +115,15 @@ pub(super) struct Connection {
     garbled: bool,
     /// Whether reading stopped early to give other tasks their turn.
     unread: bool,
-    /// Progress of a peer that takes nothing.
-    stuck: Stuck,
+    /// Progress of a peer that takes nothing; `None` if it has taken bytes whenever that was looked at.
+    stuck: Option<Box<Stuck>>,
 }
 
 /// For how long a peer has taken nothing.
 #[derive(Debug)]
 struct Stuck {
-    /// Since when, as the outbox says; `None` if it takes bytes.
-    since: Option<Instant>,
+    /// Since when, as the outbox says.
+    since: Instant,
     looked_at: Instant,
     /// The number of checks that found no progress.
     looks: u32,
@@ -163,13 +152,12 @@ impl Connection {
         let line: Arc<dyn Transport> = Arc::<TcpStream>::clone(&socket);
         let outbox = Arc::new(Outbox::new(line));
         let number = shared.sockets.add(&outbox);
-        let attendant = Attendant::new(&shared.hub);
         let opened = Instant::now();
         let heartbeat_at = opened + shared.config.heartbeat;
         Self {
             // Differs from every real number, so the admission is checked before anything else.
             changes: u64::MAX,
-            admission,
+            admission: admission.map(shared_by_sockets),
             shared,
             outbox,
             inlet: Inlet::new(Arc::clone(&socket), first),
@@ -187,19 +175,15 @@ impl Connection {
             frames: 0,
             subscribed: 0,
             undelivered: UndeliveredSubscriptions::default(),
-            resyncs: TokenBucket::new(RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS), opened),
-            to_deliver: Vec::new(),
-            attendant,
-            acks: Acks::default(),
-            commands: Commands::default(),
+            resyncs: TokenBucket::new(opened),
+            publishing: Publishing::default(),
             kind,
             waiting: Vec::new(),
-            passing: Passing::default(),
             log_turns: 0,
             phase: Phase::Open,
             garbled: false,
             unread: false,
-            stuck: Stuck { since: None, looked_at: opened, looks: 0 },
+            stuck: None,
         }
     }
 
@@ -222,7 +206,7 @@ impl Connection {
             self.deadlines();
             self.greet_later();
             self.tell_health();
-            for answer in self.acks.settle() {
+            for answer in self.publishing.settle() {
                 self.queue(&answer);
             }
             if self.shared.peers.is_some() {
@@ -233,12 +217,13 @@ impl Connection {
             self.enter_waiting();
             self.count_subscriptions();
             let stopped = self.behind.go_on(&self.outbox, &self.shared.fanout);
+            self.choose_again();
             if self.phase == Phase::Over || outbox.is_over() {
                 break;
             }
             let waiting = outbox.waiting();
             let writes = waiting > 0 || !self.behind.is_empty();
-            let has_room = self.acks.has_room() && self.passing.has_room();
+            let has_room = self.publishing.has_room();
             let may_read = self.unknown_key.is_none() && !self.is_resting();
             let reads = waiting <= ANSWERS_BYTES_MAX && has_room && may_read;
             let ahead = reads && (self.unread || self.inlet.has_ahead());
@@ -251,8 +236,8 @@ impl Connection {
                 },
                 // A socket that takes more is ready at once: whoever has had its turn waits behind the others first.
                 _ = poll_fn(|context| socket.poll_write_ready(context)), if writes && !stopped => {}
-                () = outbox.wake.notified() => {}
-                () = self.acks.moved(), if self.acks.is_waiting() => {}
+                () = poll_fn(|context| outbox.wake.poll_notified(context)) => {}
+                () = self.publishing.moved(), if self.publishing.is_waiting() => {}
             }
         }
         self.count_received(1);
@@ -287,30 +272,27 @@ impl Connection {
         let rest = turn.and_then(|turn| self.inlet.end_turn(&turn));
         self.unread = self.inlet.is_cut_short();
         self.count_received(COUNTED_BYTES);
-        if !self.to_deliver.is_empty() {
+        if self.publishing.has_to_deliver() {
             // Acks go out first: if they waited, a subscription on this socket would count as behind.
             let mut turn = TURN_WRITTEN_BYTES_MAX;
             self.outbox.flush(&mut turn);
         }
         self.deliver();
-        // An idle socket must not keep the memory of its busiest moment.
-        self.to_deliver.shrink_to(FRAMES_AT_ONCE);
         rest
     }
 
     /// Wakes the viewers of everything that was published.
     fn deliver(&mut self) {
-        self.shared.fanout.deliver_all(&self.to_deliver);
-        self.to_deliver.clear();
+        self.publishing.deliver(&self.shared.fanout);
     }
 
     /// Goes on with what waited for other hubs.
     fn look_at_peers(&mut self) {
-        for frame in self.passing.take_returned() {
+        for frame in self.publishing.take_returned() {
             self.publish_here(frame);
         }
         self.deliver();
-        if self.passing.is_lost() && self.phase == Phase::Open {
+        if self.publishing.is_lost() && self.phase == Phase::Open {
             self.close(
                 CloseCode::ShuttingDown,
                 "the hub that has the conversation is gone: publish again what was not acked",
@@ -401,19 +383,23 @@ impl Connection {
     /// Checks whether the peer takes any of the bytes that wait. One that takes none at [`LOOKS`] checks
     /// within `no_progress` is closed. Returns when to check again.
     fn progress(&mut self, now: Instant, no_progress: Duration) -> Option<Instant> {
-        let stuck = |outbox: &Outbox| outbox.stuck_since().filter(|_| outbox.waiting() > 0);
-        let since = stuck(&self.outbox)?;
-        if self.stuck.since != Some(since) {
-            self.stuck = Stuck { since: Some(since), looked_at: since, looks: 0 };
-        }
+        let stuck_since = |outbox: &Outbox| outbox.stuck_since().filter(|_| outbox.waiting() > 0);
+        let Some(since) = stuck_since(&self.outbox) else {
+            self.stuck = None;
+            return None;
+        };
+        let known = self.stuck.take().filter(|stuck| stuck.since == since);
+        let mut stuck = known.unwrap_or_else(|| Box::new(Stuck { since, looked_at: since, looks: 0 }));
         let look = no_progress / LOOKS;
-        if now < self.stuck.looked_at + look {
-            return Some(self.stuck.looked_at + look);
+        if now < stuck.looked_at + look {
+            return Some(self.stuck.insert(stuck).looked_at + look);
         }
         self.outbox.press();
-        self.stuck.looked_at = now;
-        self.stuck.looks += 1;
-        if stuck(&self.outbox) == Some(since) && self.stuck.looks >= LOOKS && self.phase == Phase::Open {
+        stuck.looked_at = now;
+        stuck.looks += 1;
+        let is_dead = stuck_since(&self.outbox) == Some(since) && stuck.looks >= LOOKS;
+        self.stuck = Some(stuck);
+        if is_dead && self.phase == Phase::Open {
             tracing::debug!(code = CloseCode::NoProgress.number(), "a socket took no byte for too long");
             self.outbox.forget_frames();
             self.close(CloseCode::NoProgress, "no byte was taken for too long");

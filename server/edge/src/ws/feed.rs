@@ -19,6 +19,8 @@ const STEPS_AT_ONCE: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Feed {
     behind: Vec<CatchUp>,
+    /// Those that must begin anew, with another window.
+    anew: Vec<SubscriptionId>,
 }
 
 impl Feed {
@@ -35,6 +37,16 @@ impl Feed {
     /// Adds a subscription whose conversation was replaced by one in another epoch.
     pub(crate) fn replaced(&mut self, subscription: Arc<Subscription>) {
         self.behind.push(CatchUp::replaced(subscription));
+    }
+
+    /// Adds a subscription that begins anew with another window.
+    pub(super) fn other_window(&mut self, subscription: Arc<Subscription>) {
+        self.behind.push(CatchUp::other_window(subscription));
+    }
+
+    /// Takes the numbers of the subscriptions that must begin anew with another window.
+    pub(super) fn take_anew(&mut self) -> Vec<SubscriptionId> {
+        std::mem::take(&mut self.anew)
     }
 
     /// Counts viewers as behind whose socket has taken nothing for long enough. Returns when to check again.
@@ -68,6 +80,16 @@ impl Feed {
             }
         }
         self.behind.retain(|behind| behind.subscription.is_active());
+        let stopped = self.take_turn(outbox, fanout);
+        if self.behind.is_empty() {
+            // An idle socket must not keep the memory of its beginning.
+            self.behind = Vec::new();
+        }
+        stopped
+    }
+
+    /// Writes what waits, and frames of subscriptions that are behind. True if it stopped early.
+    fn take_turn(&mut self, outbox: &Outbox, fanout: &Fanout) -> bool {
         let (mut next, mut turn) = (0, TURN_WRITTEN_BYTES_MAX);
         for _ in 0..STEPS_AT_ONCE {
             match outbox.flush(&mut turn) {
@@ -86,6 +108,7 @@ impl Feed {
             match behind.step(fanout) {
                 Step::More => next += 1,
                 Step::Done => drop(self.behind.remove(next)),
+                Step::Anew => self.anew.push(self.behind.remove(next).subscription.sub),
             }
         }
         true

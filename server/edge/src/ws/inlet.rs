@@ -39,7 +39,7 @@ const WORDLESS_REST_TIMES: u32 = 10;
 const WORDLESS_REST_MAX: Duration = Duration::from_millis(10);
 
 /// How many bytes of buffer the WebSocket library keeps for an idle socket.
-const KEPT: usize = 256;
+const KEPT: usize = 128;
 
 thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hub::{Delivery, Subscription, SubscriptionTarget, SubscriptionTerms};
 use model::code::{CloseCode, ErrorCode};
 use model::frame::{SubscriptionId, SubscriptionOptions};
-use model::limits::{CONVERSATIONS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
+use model::limits::{CONVERSATIONS_MAX, RESYNC_EVERY_MS, RESYNCS_MAX, SUBSCRIPTIONS_PER_SOCKET_MAX};
 use model::{ConversationId, Position, Seq};
 use tokio::time::Instant;
 
@@ -62,7 +63,7 @@ impl Connection {
         if waits && self.kind == SocketKind::Client {
             return self.wait((sub, conv.clone()), Begin::New(have.cloned()), wish.clone());
         }
-        self.enter(sub, conv, wish, |feed, subscription| feed.start(subscription, have));
+        self.enter(sub, conv, (wish, have), |feed, subscription| feed.start(subscription, have));
     }
 
     /// Lets a subscription wait until its conversation is in memory.
@@ -76,7 +77,7 @@ impl Connection {
         &mut self,
         sub: SubscriptionId,
         conv: &ConversationId,
-        wish: &SubscriptionOptions,
+        (wish, have): (&SubscriptionOptions, Option<&Position>),
         begin: impl FnOnce(&mut Feed, Arc<Subscription>),
     ) {
         let is_hub = self.kind == SocketKind::Hub;
@@ -87,7 +88,7 @@ impl Connection {
         let mask = self.mask();
         let delivery = if is_hub { Delivery::Single } else { Delivery::Joined };
         let who = self.known_as();
-        let terms = SubscriptionTerms { wish, mask: mask.as_ref(), who: who.as_deref(), delivery };
+        let terms = SubscriptionTerms { wish, have, mask: mask.as_ref(), who: who.as_deref(), delivery };
         match self.shared.fanout.enter(conv, &self.outbox, sub, terms) {
             Ok(subscription) => {
                 begin(&mut self.behind, Arc::clone(&subscription));
@@ -106,7 +107,11 @@ impl Connection {
                 self.refuse(Some(*sub), ErrorCode::Elsewhere, why.clone());
                 continue;
             }
-            self.enter(*sub, conversation, wish, |feed, subscription| match begin {
+            let have = match begin {
+                Begin::New(have) => have.as_ref(),
+                Begin::Again => None,
+            };
+            self.enter(*sub, conversation, (wish, have), |feed, subscription| match begin {
                 Begin::New(have) => feed.start(subscription, have.as_ref()),
                 Begin::Again => feed.replaced(subscription),
             });
@@ -170,10 +175,17 @@ impl Connection {
     /// Begins the subscription anew with the snapshot, since the client has found that its view is wrong. A
     /// client that asks too often is closed with 4410.
     pub(super) fn resync(&mut self, sub: SubscriptionId) {
-        if !self.resyncs.take(Instant::now()) {
+        if !self.resyncs.take(Instant::now(), RESYNCS_MAX, Duration::from_millis(RESYNC_EVERY_MS)) {
             return self.close(CloseCode::InsufficientState, "too many resyncs in a short time");
         }
-        self.renew(sub, Feed::resync);
+        self.renew(sub, None, Feed::resync);
+    }
+
+    /// Begins the subscriptions anew whose window hides a run that goes on.
+    pub(super) fn choose_again(&mut self) {
+        for sub in self.behind.take_anew() {
+            self.renew(sub, None, Feed::other_window);
+        }
     }
 
     /// Sends again what did not arrive, from the position that the client has said in its answer to a
@@ -184,22 +196,30 @@ impl Connection {
         let is_fed = |sub| !busy && !behind.has(sub);
         for (sub, seq) in self.undelivered.answered(at, is_fed) {
             tracing::debug!(sub, seq, "a subscription stays behind what it was sent");
-            self.renew(sub, |feed, subscription| {
+            self.renew(sub, Some(seq), |feed, subscription| {
                 let have = subscription.epoch().map(|epoch| Position { epoch: epoch.clone(), seq });
                 feed.start(subscription, have.as_ref());
             });
         }
     }
 
-    /// Replaces the subscription `sub` by a new one, which `begin` begins.
-    fn renew(&mut self, sub: SubscriptionId, begin: impl FnOnce(&mut Feed, Arc<Subscription>)) {
+    /// Replaces the subscription `sub` by a new one, which `begin` begins. `at` is the seq that its client goes on from.
+    fn renew(
+        &mut self,
+        sub: SubscriptionId,
+        at: Option<Seq>,
+        begin: impl FnOnce(&mut Feed, Arc<Subscription>),
+    ) {
         let Some(old) = self.remove(sub) else { return };
         // The new one enters before the old one leaves, so that the conversation is not dropped in between.
         let new = match &old.place {
             SubscriptionTarget::Conversation(viewed, pump) => {
                 let (id, mask) = (viewed.conversation.id(), pump.frame_cache.mask());
                 let (who, delivery) = (old.who(), pump.frame_cache.delivery());
-                let terms = SubscriptionTerms { wish: &pump.wish, mask, who, delivery };
+                let have = at.map(|seq| Position { epoch: viewed.conversation.epoch().clone(), seq });
+                let window = have.as_ref().and(pump.frame_cache.window()).map(|window| window.name().into());
+                let (wish, have) = (SubscriptionOptions { window, ..pump.wish.clone() }, have.as_ref());
+                let terms = SubscriptionTerms { wish: &wish, have, mask, who, delivery };
                 self.shared.fanout.enter(id, &self.outbox, sub, terms)
             }
             SubscriptionTarget::Fleet { rows, seen } => {

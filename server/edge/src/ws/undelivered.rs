@@ -10,17 +10,30 @@ use model::frame::SubscriptionId;
 /// The positions that a client has acknowledged at its last heartbeats. One for each socket.
 #[derive(Debug, Default)]
 pub(super) struct UndeliveredSubscriptions {
-    /// The heads of the conversations when the last heartbeat was sent.
-    told: Vec<(SubscriptionId, Seq)>,
-    /// For each subscription: the client's position at the previous answer, and the head that it had been
-    /// told by then.
-    before: BTreeMap<SubscriptionId, (Seq, Seq)>,
+    /// A list without room for more, since every idle socket has one.
+    known: Vec<SubscriptionPositions>,
+}
+
+/// What is known of one subscription.
+#[derive(Debug)]
+struct SubscriptionPositions {
+    sub: SubscriptionId,
+    /// The head of the conversation when the last heartbeat was sent.
+    told: Seq,
+    /// The client's position at the previous answer, and the head that it had been told by then. `None` for a subscription that
+    /// was new then, or began again.
+    before: Option<(Seq, Seq)>,
 }
 
 impl UndeliveredSubscriptions {
     /// Notes that a heartbeat is sent with these heads.
-    pub(super) fn sent(&mut self, heads: impl Iterator<Item = (SubscriptionId, Seq)>) {
-        self.told = heads.collect();
+    pub(super) fn sent(&mut self, heads: impl ExactSizeIterator<Item = (SubscriptionId, Seq)>) {
+        let mut known = Vec::with_capacity(heads.len());
+        known.extend(heads.map(|(sub, told)| {
+            let before = self.known.iter().find(|known| known.sub == sub).and_then(|known| known.before);
+            SubscriptionPositions { sub, told, before }
+        }));
+        self.known = known;
     }
 
     /// Takes the client's answer. Returns the dead subscriptions, each with the client's position. `is_fed`
@@ -30,15 +43,16 @@ impl UndeliveredSubscriptions {
         at: &BTreeMap<SubscriptionId, Seq>,
         is_fed: impl Fn(SubscriptionId) -> bool,
     ) -> Vec<(SubscriptionId, Seq)> {
-        let before = std::mem::take(&mut self.before);
         let mut dead = Vec::new();
-        for (sub, told) in self.told.drain(..) {
+        for known in &mut self.known {
+            let SubscriptionPositions { sub, told, .. } = *known;
+            let before = known.before.take();
             // A client that does not say its position cannot be helped.
             let Some(&seq) = at.get(&sub).filter(|_| is_fed(sub)) else { continue };
-            if before.get(&sub).is_some_and(|(stood, had)| *stood == seq && seq < *had) {
+            if before.is_some_and(|(stood, had)| stood == seq && seq < had) {
                 dead.push((sub, seq));
             } else {
-                self.before.insert(sub, (seq, told));
+                known.before = Some((seq, told));
             }
         }
         dead

@@ -77,6 +77,7 @@ impl ListViewers {
             standing: self.ladder.enter(),
             who: None,
             presence: AtomicUsize::new(0),
+            keeps: true,
             place: SubscriptionTarget::Fleet { rows: rows.min(FLEET_ROWS_MAX), seen },
         })
     }

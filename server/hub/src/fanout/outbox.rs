@@ -11,10 +11,10 @@ use bytes::{Buf as _, Bytes};
 use model::limits::WRITE_BYTES_MAX;
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Subscription;
+use super::task_wake::TaskWake;
 use crate::hub::Cursor;
 
 /// Most buffers in one vectored write.
@@ -102,7 +102,7 @@ pub struct Outbox {
     line: Arc<dyn Transport>,
     state: Mutex<OutboxState>,
     /// Wakes the task of the socket.
-    pub wake: Notify,
+    pub wake: TaskWake,
     /// When the task of the socket wants to be woken at the latest, in milliseconds since the hub began;
     /// `u64::MAX` for never.
     pub attention_at: AtomicU64,
@@ -116,9 +116,9 @@ struct PendingBytes {
     ends: bool,
 }
 
-/// The state of an outbox, behind its lock.
+/// What waits for a socket.
 #[derive(Debug, Default)]
-struct OutboxState {
+struct Waiting {
     /// What the kernel did not take: the rest of one frame, then whole frames.
     pending: VecDeque<PendingBytes>,
     /// Whether the kernel took the beginning of the first frame that waits. Such a frame must be finished.
@@ -127,6 +127,13 @@ struct OutboxState {
     pending_bytes: usize,
     /// Subscriptions that pumps handed over, each with the position from which it goes on.
     parked: Vec<(Arc<Subscription>, Cursor)>,
+}
+
+/// The state of an outbox, behind its lock.
+#[derive(Debug, Default)]
+struct OutboxState {
+    /// What waits; `None` if nothing does, so that an idle socket takes no memory for it.
+    waiting: Option<Box<Waiting>>,
     /// Since when bytes wait that the kernel did not take; `None` if nothing waits, or it took some since.
     stuck_since: Option<Instant>,
     /// The last time at which the kernel took less than there was.
@@ -138,7 +145,12 @@ struct OutboxState {
 impl Outbox {
     /// Makes an empty outbox that writes to `line`.
     pub fn new(line: Arc<dyn Transport>) -> Self {
-        Self { line, state: Mutex::default(), wake: Notify::new(), attention_at: AtomicU64::new(u64::MAX) }
+        Self {
+            line,
+            state: Mutex::default(),
+            wake: TaskWake::default(),
+            attention_at: AtomicU64::new(u64::MAX),
+        }
     }
 
     /// Writes a frame of a subscription, unless other bytes wait. Only the rest of a frame that was begun is
@@ -149,7 +161,7 @@ impl Outbox {
         if state.over || !active.load(Ordering::Relaxed) {
             return SendResult::Over;
         }
-        if !state.pending.is_empty() {
+        if state.has_pending() {
             return SendResult::Blocked;
         }
         match self.line.try_write(frame) {
@@ -158,8 +170,8 @@ impl Outbox {
                 SendResult::Whole
             }
             Ok(taken) => {
-                state.put(frame.slice(taken..), true);
-                state.is_begun = true;
+                let waiting = state.put(frame.slice(taken..), true);
+                waiting.is_begun = true;
                 state.blocked();
                 SendResult::Begun
             }
@@ -186,7 +198,7 @@ impl Outbox {
     pub(crate) fn park(&self, subscription: Arc<Subscription>, cursor: Cursor) {
         let mut state = self.state.lock();
         if !state.over {
-            state.parked.push((subscription, cursor));
+            state.waiting.get_or_insert_default().parked.push((subscription, cursor));
         }
         drop(state);
         self.wake.notify_one();
@@ -194,7 +206,11 @@ impl Outbox {
 
     /// Takes the subscriptions that were handed over.
     pub fn take_parked(&self) -> Vec<(Arc<Subscription>, Cursor)> {
-        std::mem::take(&mut self.state.lock().parked)
+        let mut state = self.state.lock();
+        let parked =
+            state.waiting.as_mut().map_or_else(Vec::new, |waiting| std::mem::take(&mut waiting.parked));
+        state.tidy();
+        parked
     }
 
     /// Adds one frame, in pieces, behind what waits. Nothing is written before [`Outbox::flush`].
@@ -214,20 +230,22 @@ impl Outbox {
     /// one.
     pub fn forget_frames(&self) {
         let mut state = self.state.lock();
-        let begun = if state.is_begun {
-            state.pending.iter().position(|piece| piece.ends).map_or(0, |last| last + 1)
+        let Some(waiting) = &mut state.waiting else { return };
+        let begun = if waiting.is_begun {
+            waiting.pending.iter().position(|piece| piece.ends).map_or(0, |last| last + 1)
         } else {
             0
         };
-        state.pending.truncate(begun);
-        state.pending_bytes = state.pending.iter().map(|piece| piece.bytes.len()).sum();
+        waiting.pending.truncate(begun);
+        waiting.pending_bytes = waiting.pending.iter().map(|piece| piece.bytes.len()).sum();
+        state.tidy();
     }
 
     /// Tries one write even if the socket was not reported writable, to see whether the peer takes any bytes
     /// at all.
     pub fn press(&self) {
         let mut state = self.state.lock();
-        let Some(first) = state.pending.front() else { return };
+        let Some(first) = state.waiting.as_ref().and_then(|waiting| waiting.pending.front()) else { return };
         match self.line.press(first.bytes.get(..WRITE_BYTES_MAX).unwrap_or(&first.bytes)) {
             Ok(taken) => state.taken(taken),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -239,11 +257,14 @@ impl Outbox {
     /// written. One call of the kernel gets at most [`WRITE_BYTES_MAX`].
     pub fn flush(&self, turn: &mut usize) -> Flushed {
         let mut state = self.state.lock();
-        while !state.pending.is_empty() && !state.over {
+        while !state.over {
+            let Some(waiting) = state.waiting.as_ref().filter(|waiting| !waiting.pending.is_empty()) else {
+                break;
+            };
             if *turn == 0 {
                 return Flushed::TurnOver;
             }
-            let waiting = state.pending.iter().map(|piece| &*piece.bytes);
+            let waiting = waiting.pending.iter().map(|piece| &*piece.bytes);
             let (pieces, count) = bounded_slices(waiting, WRITE_BYTES_MAX.min(*turn));
             match self.line.try_write_vectored(pieces.get(..count).unwrap_or_default()) {
                 Ok(taken) => {
@@ -262,7 +283,7 @@ impl Outbox {
 
     /// The number of bytes that wait.
     pub fn waiting(&self) -> usize {
-        self.state.lock().pending_bytes
+        self.state.lock().waiting.as_ref().map_or(0, |waiting| waiting.pending_bytes)
     }
 
     /// Since when the kernel has taken nothing although bytes wait.
@@ -285,17 +306,22 @@ impl Outbox {
     pub fn end(&self) {
         let mut state = self.state.lock();
         state.over = true;
-        state.pending = VecDeque::new();
-        state.pending_bytes = 0;
-        state.parked = Vec::new();
+        state.waiting = None;
     }
 }
 
 impl OutboxState {
+    /// Whether bytes wait.
+    fn has_pending(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| !waiting.pending.is_empty())
+    }
+
     /// Adds a piece behind what waits.
-    fn put(&mut self, bytes: Bytes, ends: bool) {
-        self.pending_bytes += bytes.len();
-        self.pending.push_back(PendingBytes { bytes, ends });
+    fn put(&mut self, bytes: Bytes, ends: bool) -> &mut Waiting {
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.pending_bytes += bytes.len();
+        waiting.pending.push_back(PendingBytes { bytes, ends });
+        waiting
     }
 
     /// Notes that the kernel took less than there was.
@@ -308,6 +334,27 @@ impl OutboxState {
     /// Removes the first `bytes` bytes of what waits: the kernel took them.
     fn taken(&mut self, bytes: usize) {
         self.stuck_since = None;
+        if let Some(waiting) = &mut self.waiting {
+            waiting.taken(bytes);
+        }
+        self.tidy();
+    }
+
+    /// Frees the room for what waits if nothing does: an idle socket must not keep the memory of its busiest moment.
+    fn tidy(&mut self) {
+        if self
+            .waiting
+            .as_ref()
+            .is_some_and(|waiting| waiting.pending.is_empty() && waiting.parked.is_empty())
+        {
+            self.waiting = None;
+        }
+    }
+}
+
+impl Waiting {
+    /// Removes the first `bytes` bytes of what waits.
+    fn taken(&mut self, bytes: usize) {
         self.pending_bytes -= bytes;
         let mut left = bytes;
         while let Some(piece) = self.pending.front_mut() {
@@ -320,7 +367,7 @@ impl OutboxState {
             self.is_begun = !piece.ends;
             self.pending.pop_front();
         }
-        // An idle socket must not keep the memory of its busiest moment.
+        // Parked subscriptions may keep the rest.
         self.pending = VecDeque::new();
     }
 }

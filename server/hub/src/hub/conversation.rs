@@ -31,6 +31,7 @@ mod original;
 mod orphans;
 mod raw_budget;
 mod rest;
+mod windows;
 mod withheld;
 
 pub use followed::{Discontinuity, NotGivenUp};
@@ -38,6 +39,7 @@ pub(super) use import::FoldedHistory;
 pub use original::CopyMark;
 use raw_budget::RawBudgets;
 pub(super) use rest::ConversationUse;
+use windows::Windows;
 pub use withheld::WITHHELD_MS;
 use withheld::WithheldPublication;
 pub(super) use withheld::WithheldScope;
@@ -75,6 +77,8 @@ pub struct Conversation {
     appended: Notify,
     /// The frames and snapshots that its viewers share, by lens.
     pub frame_caches: FrameCaches,
+    /// The newest parts that its newcomers were given. Locked before the state.
+    windows: Mutex<Windows>,
     /// The names of its viewers, and what its viewers were last told of one another.
     pub presence: ViewerRoster,
 }
@@ -160,6 +164,7 @@ impl Conversation {
             moved_in_list: AtomicBool::new(false),
             appended: Notify::new(),
             frame_caches: FrameCaches::default(),
+            windows: Mutex::default(),
             presence: ViewerRoster::default(),
         }
     }
@@ -199,7 +204,7 @@ impl Conversation {
         let ephemera = state.ephemera.after(cursor.tick);
         let cursor = Cursor { seq: to, tick: state.ephemera.tick() };
         let effects = state.effects.between(seq, to);
-        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, effects })
+        Some(Slice { from: seq + 1, to, events, ephemera, cursor, head, effects, is_whole: false })
     }
 
     /// About the memory that the view holds, in bytes. The estimate is never too small.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use event_log::blocking;
 use event_log::priority::{ThreadPriority, run_at_priority_if_large};
 use model::frame::SubscriptionId;
+use model::lens::Window;
 use model::limits::{SNAPSHOT_BYTES_TARGET, SNAPSHOT_WHEN_BEHIND_BYTES};
 use model::{Lens, Mask, Seq, View, snapshot};
 use parking_lot::Mutex;
@@ -44,6 +45,9 @@ impl FrameCaches {
         mask: Option<&Arc<Mask>>,
         delivery: Delivery,
     ) -> Arc<FrameCache> {
+        // What a window lets pass unchanged is encoded once, for all windows and for those who have none.
+        let whole = lens.window.is_some().then(|| self.delivered(&lens.with_window(None), mask, delivery));
+        let whole = whole.filter(|whole| whole.is_clear());
         let mut frame_caches = self.0.lock();
         frame_caches.retain(|frame_cache| frame_cache.strong_count() > 0);
         let mut found = frame_caches.iter().filter_map(Weak::upgrade);
@@ -55,7 +59,7 @@ impl FrameCaches {
         if let Some(frame_cache) = found.find(is_like) {
             return frame_cache;
         }
-        let frame_cache = Arc::new(FrameCache::new(lens.clone(), mask.cloned(), delivery));
+        let frame_cache = Arc::new(FrameCache::new(lens.clone(), mask.cloned(), delivery, whole));
         frame_caches.push(Arc::downgrade(&frame_cache));
         frame_cache
     }
@@ -75,6 +79,8 @@ pub struct FrameCache {
     delivery: Delivery,
     /// Whether neither hides anything.
     is_clear: bool,
+    /// The frame cache of those who see everything, where nothing but a window hides something from these.
+    whole: Option<Arc<Self>>,
     /// The newest snapshot that was encoded. Locked during the encoding.
     snapshot: Mutex<Option<Snapshot>>,
     /// The newest slices that were encoded, at most `FRAMES_KEPT`, the oldest first.
@@ -109,10 +115,26 @@ pub enum SnapshotNeed {
 }
 
 impl FrameCache {
-    fn new(asked: Lens, mask: Option<Arc<Mask>>, delivery: Delivery) -> Self {
+    fn new(asked: Lens, mask: Option<Arc<Mask>>, delivery: Delivery, whole: Option<Arc<Self>>) -> Self {
         let lens = mask.as_ref().map_or_else(|| asked.clone(), |mask| mask.narrowed(&asked));
         let is_clear = lens.is_clear() && mask.is_none();
-        Self { asked, lens, mask, delivery, is_clear, snapshot: Mutex::default(), frames: Mutex::default() }
+        let (snapshot, frames) = (Mutex::default(), Mutex::default());
+        Self { asked, lens, mask, delivery, is_clear, whole, snapshot, frames }
+    }
+
+    /// What they asked for, with the window that they have.
+    pub(crate) fn asked(&self) -> &Lens {
+        &self.asked
+    }
+
+    /// The newest part of the conversation that they have; `None` if they have all of it.
+    pub fn window(&self) -> Option<&Arc<Window>> {
+        self.asked.window.as_ref()
+    }
+
+    /// Whether their window hides a run that goes on. They need another window then.
+    pub fn hides_running(&self, conversation: &Conversation) -> bool {
+        self.window().is_some_and(|window| conversation.read_view(|view| window.hides_running(view)))
     }
 
     /// What is hidden from them, where something is.
@@ -139,6 +161,7 @@ impl FrameCache {
         if !conversation.knows_effects_after(slice.from.saturating_sub(1)) {
             return None;
         }
+        let before = self.whole.as_ref().map(|_| (slice.events.clone(), slice.ephemera.len()));
         conversation.read_view(|view| {
             slice.ephemera.retain(|fact| self.lens.passes_ephemeral(fact, view));
             let Some(mask) = &self.mask else {
@@ -149,6 +172,10 @@ impl FrameCache {
             slice.ephemera = slice.ephemera.iter().filter_map(|fact| mask.ephemeral(fact, view)).collect();
             Some(())
         })?;
+        slice.is_whole = before.is_some_and(|(events, ephemera)| {
+            let is_same = events.iter().zip(&slice.events).all(|(one, other)| Arc::ptr_eq(one, other));
+            is_same && events.len() == slice.events.len() && ephemera == slice.ephemera.len()
+        });
         Some(slice)
     }
 
@@ -216,6 +243,9 @@ impl FrameCache {
     /// The encoded `slice`, made once for all pumps. `sub` is the subscription number for which it is encoded
     /// if it is new.
     pub fn ready(&self, slice: &Slice, sub: SubscriptionId) -> Arc<EncodedSlice> {
+        if let Some(whole) = self.whole.as_ref().filter(|_| slice.is_whole) {
+            return whole.ready(slice, sub);
+        }
         let mut frames = self.frames.lock();
         if let Some(found) = frames.iter().find(|ready| ready.was_made_of(slice)) {
             TALLY.encodes_shared.one();

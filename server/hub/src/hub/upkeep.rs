@@ -26,8 +26,12 @@ const HELD_FOR_EACH_BYTE: u64 = 4;
 /// How many references exist to a conversation that nobody uses: the map's, and that of the round of upkeep.
 const HELD_HERE: usize = 2;
 
-/// Most whole states that one round gives to the log.
-const KEPT_AT_ONCE: usize = 64;
+/// Most whole states that one round gives to the log. With one round a second, as many small conversations leave memory.
+const KEPT_AT_ONCE: usize = 1_024;
+
+/// A round gives the log no further state once those that it gave hold so many bytes of memory. It is a sixteenth of the log's queue, so that
+/// a round delays nothing that is published.
+const KEPT_BYTES_AT_ONCE: u64 = 4 << 20;
 
 /// What may stay in memory.
 #[derive(Debug, Clone, Copy)]
@@ -129,13 +133,14 @@ impl Hub {
         all.sort_unstable_by_key(|(usage, _)| usage.at);
         let idle = u64::try_from(bounds.idle.as_millis()).unwrap_or(u64::MAX);
         let progress = self.log.progress().borrow().clone();
-        let mut kept = 0;
+        let (mut kept, mut kept_bytes) = (0, 0);
         for (usage, conversation) in all {
             let is_over = count > bounds.conversations || bytes > bounds.bytes;
             let leaves = is_over || now.saturating_sub(usage.at) >= idle;
             let due = (leaves && usage.since_kept > 0) || usage.since_kept >= KEEP_EVERY_BYTES;
-            if due && kept < KEPT_AT_ONCE {
+            if due && kept < KEPT_AT_ONCE && kept_bytes < KEPT_BYTES_AT_ONCE {
                 kept += 1;
+                kept_bytes += usage.bytes;
                 conversation.keep(self.log());
             }
             if leaves {

@@ -49,6 +49,7 @@ fn slice(count: u64) -> Slice {
         cursor: Cursor { seq: count, tick: 0 },
         head: count,
         effects: Vec::new(),
+        is_whole: false,
     }
 }
 

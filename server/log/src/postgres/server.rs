@@ -260,8 +260,10 @@ impl TestPostgresServer {
 
 impl Drop for TestPostgresServer {
     fn drop(&mut self) {
-        if let Some(shell) = self.shell.lock().take() {
-            end(shell, "remove");
+        match self.shell.lock().take() {
+            Some(shell) => end(shell, "remove"),
+            // It was killed and not started again: no shell is there to remove the folder.
+            None => drop(std::fs::remove_dir_all(&self.folder)),
         }
     }
 }

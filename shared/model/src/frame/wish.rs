@@ -1,5 +1,6 @@
 //! The options of a subscription: its lens and its pace.
 
+use compact_str::CompactString;
 use serde::Serialize;
 
 use crate::lens::Lens;
@@ -14,16 +15,22 @@ pub struct SubscriptionOptions {
     /// The shortest time between two frames with events, in milliseconds: for who shows less often than that.
     #[serde(skip_serializing_if = "is_zero")]
     pub min_interval_ms: u16,
+    /// Of a long conversation the newest part alone, of at most so many bytes; 0 for all of it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub newest: u64,
+    /// With a position: the name of the part that the client has; absent if it has all of the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub window: Option<CompactString>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_zero(number: &u16) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 impl SubscriptionOptions {
     /// Options with this lens, without a least time between frames.
     pub fn of(lens: Lens) -> Self {
-        Self { lens, min_interval_ms: 0 }
+        Self { lens, ..Self::default() }
     }
 }

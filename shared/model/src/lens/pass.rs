@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! events, their effects, the view after them
+//!    ├─ before the window   nothing, or the snapshot where that changes what is in it
 //!    ├─ not seen        nothing, or the run and the agent that the event makes (trace)
 //!    ├─ of the run      without its agent, which is not seen
 //!    └─ seen            as it is; without deltas, texts come once they are whole (reduced)
@@ -16,6 +17,7 @@ use super::effects::{
     AGENT, EventEffects, HEARD, LATE, MOVES, REOPENS, RUN, THING, WRITTEN, part_of, tool_of,
 };
 use super::kinds::{KindFamily, family};
+use super::window::{Passage, RunCut, RunShare};
 use super::{Lens, Level};
 use crate::envelope::Envelope;
 use crate::event::{AgentStart, Event, Kind, RunUpdate};
@@ -55,7 +57,7 @@ impl Lens {
         effects: &[(Seq, EventEffects)],
         now: &View,
     ) -> Option<Vec<Arc<Envelope>>> {
-        let mut passing = LensFilter { lens: self, mask, out: Vec::new() };
+        let mut passing = LensFilter { lens: self, mask, cut: None, out: Vec::new() };
         let mut effects = effects.iter().peekable();
         let plain = EventEffects::default();
         for envelope in events {
@@ -64,19 +66,39 @@ impl Lens {
             if of_event.has(REOPENS) || (of_event.has(MOVES) && self.agents.is_some()) {
                 return None;
             }
-            passing.event(envelope, of_event, now.runs.get(&envelope.event.run));
+            let found = now.runs.get_full(&envelope.event.run);
+            let (share, run) = (self.share(found.map(|found| found.0)), found.map(|found| found.2));
+            passing.cut = share.cut();
+            match self.window.as_ref().map_or(Passage::Open, |it| it.passage(&envelope.event, &share, now)) {
+                Passage::Open => passing.event(envelope, of_event, run),
+                Passage::Trace => passing.trace(envelope, of_event, run),
+                Passage::No => {}
+                Passage::Untold => return None,
+            }
         }
         Some(passing.out)
     }
 
-    /// Whether an ephemeral event passes.
-    pub fn passes_ephemeral(&self, envelope: &Envelope, now: &View) -> bool {
-        self.has_deltas()
-            && matches!(self.seen(&envelope.event, now.runs.get(&envelope.event.run)), Visibility::Yes)
+    /// How much of the run at this place among the runs is in the window; `None` is a run that the view does not have.
+    pub(super) fn share(&self, place: Option<usize>) -> RunShare<'_> {
+        match (&self.window, place) {
+            (Some(window), Some(place)) => window.share(place),
+            (Some(_), None) => RunShare::Nothing,
+            (None, _) => RunShare::Whole,
+        }
     }
 
-    /// How an event is seen. `run` is its run in the view after it, or later.
-    fn seen(&self, event: &Event, run: Option<&RunView>) -> Visibility {
+    /// Whether an ephemeral event passes.
+    pub fn passes_ephemeral(&self, envelope: &Envelope, now: &View) -> bool {
+        let found = now.runs.get_full(&envelope.event.run);
+        let (share, run) = (self.share(found.map(|found| found.0)), found.map(|found| found.2));
+        self.has_deltas()
+            && !matches!(share, RunShare::Nothing)
+            && matches!(self.seen(&envelope.event, run, share.cut()), Visibility::Yes)
+    }
+
+    /// How an event is seen. `run` is its run in the view after it, or later, of which `cut` leaves out what is older.
+    fn seen(&self, event: &Event, run: Option<&RunView>, cut: Option<&RunCut>) -> Visibility {
         let family = family(&event.kind);
         if !self.wants_kind(family) {
             return Visibility::No;
@@ -92,12 +114,16 @@ impl Lens {
             }
             // The agent of a text or call is the one that began it.
             Some(KindFamily::Part) => run.is_some_and(|run| {
-                let part = part_of(&event.kind).and_then(|id| run.parts.get(id));
-                part.is_some_and(|part| self.sees(run, part.agent.as_ref()))
+                let part = part_of(&event.kind).and_then(|id| run.parts.get_full(id));
+                part.is_some_and(|(place, id, part)| {
+                    self.sees(run, part.agent.as_ref()) && cut.is_none_or(|cut| cut.has_part(place, id))
+                })
             }),
             Some(KindFamily::Tool) => run.is_some_and(|run| {
-                let tool = tool_of(&event.kind).and_then(|id| run.tools.get(id));
-                tool.is_some_and(|tool| self.sees(run, tool.agent.as_ref()))
+                let tool = tool_of(&event.kind).and_then(|id| run.tools.get_full(id));
+                tool.is_some_and(|(place, id, tool)| {
+                    self.sees(run, tool.agent.as_ref()) && cut.is_none_or(|cut| cut.has_tool(place, id))
+                })
             }),
             // The run's tokens are seen, whoever used them.
             None if matches!(event.kind, Kind::RunUpdate(_)) => {
@@ -121,6 +147,8 @@ struct LensFilter<'a> {
     lens: &'a Lens,
     /// The mask of the viewer's role, if there is one.
     mask: Option<&'a Mask>,
+    /// What is left out of the run of the event at hand, if it begins before the window.
+    cut: Option<&'a RunCut>,
     /// The events that have passed so far.
     out: Vec<Arc<Envelope>>,
 }
@@ -128,7 +156,7 @@ struct LensFilter<'a> {
 impl LensFilter<'_> {
     /// Passes one event on, changes it, or leaves it out.
     fn event(&mut self, envelope: &Arc<Envelope>, effects: &EventEffects, run: Option<&RunView>) {
-        match self.lens.seen(&envelope.event, run) {
+        match self.lens.seen(&envelope.event, run, self.cut) {
             Visibility::No => self.trace(envelope, effects, run),
             Visibility::OfTheRun => {
                 let mut envelope = Envelope::clone(envelope);
@@ -143,16 +171,20 @@ impl LensFilter<'_> {
         }
     }
 
-    /// A sub-agent begins. How deep it stands is said by those above it, who may not be seen.
+    /// A sub-agent begins. How deep it stands is said by those above it, who may not be seen; its task is left out where it began before
+    /// the window.
     fn agent(&mut self, envelope: &Arc<Envelope>, run: Option<&RunView>) {
-        let known = envelope.event.agent.as_ref().and_then(|id| run?.agents.get(id));
-        match (&envelope.event.kind, known) {
-            (Kind::AgentStart(start), Some(known)) if self.lens.agents.is_some() => {
-                let depth = Some(known.depth);
-                self.add(envelope, Kind::AgentStart(AgentStart { depth, ..start.clone() }));
-            }
-            _ => self.out.push(Arc::clone(envelope)),
+        let known = envelope.event.agent.as_ref().and_then(|id| run?.agents.get_full(id));
+        let (Kind::AgentStart(start), Some((place, id, known))) = (&envelope.event.kind, known) else {
+            return self.out.push(Arc::clone(envelope));
+        };
+        let has_task = self.cut.is_none_or(|cut| cut.has_agent(place, id));
+        if has_task && self.lens.agents.is_none() {
+            return self.out.push(Arc::clone(envelope));
         }
+        let depth = if self.lens.agents.is_some() { Some(known.depth) } else { start.depth };
+        let text = start.text.clone().filter(|_| has_task);
+        self.add(envelope, Kind::AgentStart(AgentStart { depth, text, ..start.clone() }));
     }
 
     /// What an event that is not seen leaves behind: the run and the agent that it makes.
@@ -262,7 +294,8 @@ impl LensFilter<'_> {
     /// The texts that the end of a run makes whole.
     fn closed(&mut self, envelope: &Envelope, effects: &EventEffects, run: Option<&RunView>) {
         let Some(run) = run else { return };
-        for item in effects.closes.iter().filter(|item| self.lens.sees_item(run, item)) {
+        let cut = self.cut;
+        for item in effects.closes.iter().filter(|item| self.lens.sees_item(run, cut, item)) {
             match item {
                 Item::Part(id) => self.part(envelope, Some(run), id, false),
                 Item::Tool(id) => {

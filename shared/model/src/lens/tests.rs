@@ -11,7 +11,7 @@ use crate::envelope::Envelope;
 use crate::event::Kind;
 use crate::fold::fold;
 use crate::snapshot;
-use crate::testkit::{events, history, logged};
+use crate::testkit::{events, history, logged, views};
 use crate::view::View;
 
 const WORDS: [&str; 9] =
@@ -25,7 +25,7 @@ fn lens() -> impl Strategy<Value = Lens> {
     let kinds =
         subsequence(WORDS.to_vec(), 0..=WORDS.len()).prop_map(|words| Kinds::of(words).expect("known words"));
     (level, proptest::option::of(agents), proptest::option::of(kinds))
-        .prop_map(|(level, agents, kinds)| Lens { level, agents, kinds })
+        .prop_map(|(level, agents, kinds)| Lens { level, agents, kinds, window: None })
 }
 
 /// Anything, and what the hub says of a run whose publisher is lost.
@@ -41,18 +41,6 @@ fn troubled() -> impl Strategy<Value = Vec<Arc<Envelope>>> {
     let trouble = prop_oneof![stalled, lost].prop_map(|lines| events(&lines));
     let some = prop_oneof![24 => crate::testkit::event().prop_map(|event| vec![event]), 1 => trouble];
     proptest::collection::vec(some, 1..120).prop_map(|some| logged(some.concat()))
-}
-
-/// The view after each of `history`, and the effects.
-fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
-    let mut view = View::default();
-    let (mut views, mut effects) = (vec![view.clone()], Vec::new());
-    for envelope in history {
-        effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
-        fold(&mut view, envelope, &mut |_| {});
-        views.push(view.clone());
-    }
-    (views, effects)
 }
 
 /// Bytes that are the same for views that show the same: what is open is a set.

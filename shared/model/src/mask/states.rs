@@ -21,14 +21,14 @@ impl Mask {
             view.label.by = None;
             view.label.ratings.iter_mut().for_each(|rating| rating.by = None);
         }
-        view.runs.values_mut().for_each(|run| self.run(run));
+        view.runs.values_mut().for_each(|run| self.hide_in_run(run));
     }
 
     /// Takes out of a run what is hidden.
-    fn run(&self, run: &mut RunView) {
+    pub(crate) fn hide_in_run(&self, run: &mut RunView) {
         run.raw_bytes = 0;
-        run.parts.values_mut().for_each(|part| self.part(part));
-        run.tools.values_mut().for_each(|tool| self.tool(tool));
+        run.parts.values_mut().for_each(|part| self.hide_in_part(part));
+        run.tools.values_mut().for_each(|tool| self.hide_in_tool(tool));
         run.agents.values_mut().for_each(|agent| self.agent(agent));
         if self.hides(Hideable::Costs) {
             run.usage = None;
@@ -39,7 +39,7 @@ impl Mask {
     }
 
     /// Takes the text out of a part that is hidden; that it is there stays.
-    fn part(&self, part: &mut PartView) {
+    pub(crate) fn hide_in_part(&self, part: &mut PartView) {
         if self.hides_part(Some(part)) {
             part.body = Streamed::default();
             part.signature = None;
@@ -47,7 +47,7 @@ impl Mask {
     }
 
     /// Takes arguments and results out of a call, as far as they are hidden; its name, state and times stay.
-    fn tool(&self, tool: &mut ToolView) {
+    pub(crate) fn hide_in_tool(&self, tool: &mut ToolView) {
         if self.hides_arguments_of(&tool.name) {
             tool.arguments = Streamed::default();
             tool.question = None;

@@ -10,28 +10,16 @@ use crate::conflate::conflate;
 use crate::envelope::Envelope;
 use crate::fold::fold;
 use crate::frame::ConversationRow;
-use crate::lens::{EventEffects, Level, event_effects};
+use crate::lens::{Level, event_effects};
 use crate::snapshot;
 use crate::summary::summary;
 use crate::testkit::masked::{altered, any_history, cases, mask};
-use crate::testkit::{events, history, logged};
+use crate::testkit::{events, history, logged, views};
 use crate::unfold::unfold;
 
 fn level() -> impl Strategy<Value = Lens> {
     select(vec![Level::Critical, Level::Parts, Level::Deltas])
         .prop_map(|level| Lens { level, ..Lens::default() })
-}
-
-/// The view after each of `history`, and the effects.
-fn views(history: &[Arc<Envelope>]) -> (Vec<View>, Vec<(u64, EventEffects)>) {
-    let mut view = View::default();
-    let (mut views, mut effects) = (vec![view.clone()], Vec::new());
-    for envelope in history {
-        effects.extend(event_effects(&view, &envelope.event).map(|of_event| (envelope.seq, of_event)));
-        fold(&mut view, envelope, &mut |_| {});
-        views.push(view.clone());
-    }
-    (views, effects)
 }
 
 fn bytes(view: &View) -> String {

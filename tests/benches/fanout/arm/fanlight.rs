@@ -1,6 +1,5 @@
 //! Our hub: published and viewed over its public WebSocket, one native event in each `pub` frame.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,11 +8,10 @@ use memchr::memmem;
 
 use super::{Arm, Coverage, Server};
 use crate::Outcome;
-use crate::event::{EVENTS_PER_PART, Event, write_number};
-use crate::process::ServerProcess;
-use crate::websocket::{Socket, TEXT, write_frame};
-
-const HELLO: &[u8] = br#"{"t":"hello","versions":["1"],"client":"bench"}"#;
+use tests::load::event::{Event, write_number};
+use tests::load::native::{HELLO, field, head, opening};
+use tests::load::server::ServerProcess;
+use tests::load::websocket::{Socket, TEXT, write_frame};
 
 /// The hub, by the log that it has.
 #[derive(Debug)]
@@ -32,17 +30,6 @@ pub(super) fn binary() -> PathBuf {
         .map_or_else(|| crate::target_folder().join("release/fanlight"), PathBuf::from)
 }
 
-/// The number after `name`, looked for in the head of a frame only.
-fn field(head: &[u8], name: &[u8]) -> Option<u64> {
-    let at = memmem::find(head, name)? + name.len();
-    let digits = head.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit());
-    Some(digits.fold(0, |sum, byte| sum * 10 + u64::from(byte - b'0')))
-}
-
-fn head(payload: &[u8]) -> &[u8] {
-    &payload[..payload.len().min(200)]
-}
-
 impl Arm for Fanlight {
     fn name(&self) -> &'static str {
         match self {
@@ -54,6 +41,10 @@ impl Arm for Fanlight {
 
     fn keeps_past(&self) -> bool {
         true
+    }
+
+    fn keeps_all(&self) -> bool {
+        matches!(self, Self::Default)
     }
 
     fn start(&self, place: &Path) -> Outcome<Server> {
@@ -108,8 +99,7 @@ impl Arm for Fanlight {
         write_number(scratch, event.conversation);
         scratch.extend_from_slice(br#"","events":["#);
         if event.opens_part() {
-            // Writing into memory does not fail.
-            drop(write!(scratch, "{}", opening(event)));
+            scratch.extend_from_slice(opening(event).0.as_bytes());
         }
         event.write_json(scratch);
         scratch.extend_from_slice(b"]}");
@@ -141,14 +131,4 @@ impl Arm for Fanlight {
         let head = head(payload);
         memmem::find(head, br#""t":"error""#).or_else(|| memmem::find(head, br#""t":"bye""#)).is_some()
     }
-}
-
-/// What stands before the first delta of a part.
-fn opening(event: &Event) -> String {
-    let part = event.part();
-    let start = format!(r#"{{"k":"part.start","run":"r1","part":"p{part}","kind":"text"}},"#);
-    if event.number < EVENTS_PER_PART {
-        return format!(r#"{{"k":"run.start","run":"r1"}},{start}"#);
-    }
-    format!(r#"{{"k":"part.end","run":"r1","part":"p{}"}},{start}"#, part - 1)
 }

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use super::{Arm, Server, plain};
 use crate::Outcome;
-use crate::event::Event;
-use crate::process::ServerProcess;
-use crate::websocket::Socket;
+use tests::load::event::Event;
+use tests::load::server::ServerProcess;
+use tests::load::websocket::Socket;
 
 /// The bare server that writes to sockets and does nothing else.
 #[derive(Debug)]

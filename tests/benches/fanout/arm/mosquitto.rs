@@ -7,9 +7,9 @@ use std::process::Command;
 
 use super::{Arm, Server, accepts, account, free_address, install, is_program, plain};
 use crate::Outcome;
-use crate::event::{Event, write_number};
-use crate::process::ServerProcess;
-use crate::websocket::{BINARY, Socket};
+use tests::load::event::{Event, write_number};
+use tests::load::server::ServerProcess;
+use tests::load::websocket::{BINARY, Socket};
 
 const PROGRAM: &str = "/usr/sbin/mosquitto";
 const CONNECT: u8 = 0x10;

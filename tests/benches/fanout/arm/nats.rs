@@ -9,12 +9,12 @@ use memchr::memmem;
 
 use super::{Arm, Server, accepts, free_address, install, is_program, plain};
 use crate::Outcome;
-use crate::event::{Event, write_number};
-use crate::process::ServerProcess;
-use crate::websocket::{BINARY, Socket, write_frame};
+use tests::load::event::{Event, write_number};
+use tests::load::server::ServerProcess;
+use tests::load::websocket::{BINARY, Socket, write_frame};
 
-const PROGRAM: &str = "/usr/sbin/nats-server";
-const CONNECT: &str = r#"CONNECT {"verbose":false,"pedantic":false,"headers":false}"#;
+pub(super) const PROGRAM: &str = "/usr/sbin/nats-server";
+pub(super) const CONNECT: &str = r#"CONNECT {"verbose":false,"pedantic":false,"headers":false}"#;
 
 /// The arm of nats-server.
 #[derive(Debug)]

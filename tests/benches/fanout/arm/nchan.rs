@@ -7,9 +7,9 @@ use std::process::Command;
 
 use super::{Arm, Server, accepts, account, free_address, install, is_program, plain};
 use crate::Outcome;
-use crate::event::{Event, write_number};
-use crate::process::ServerProcess;
-use crate::websocket::Socket;
+use tests::load::event::{Event, write_number};
+use tests::load::server::ServerProcess;
+use tests::load::websocket::Socket;
 
 const PROGRAM: &str = "/usr/sbin/nginx";
 const MODULE: &str = "/usr/lib/nginx/modules/ngx_nchan_module.so";

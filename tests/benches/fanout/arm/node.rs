@@ -7,9 +7,9 @@ use std::process::Command;
 
 use super::{Arm, Server, free_address};
 use crate::Outcome;
-use crate::event::{Event, write_number};
-use crate::process::ServerProcess;
-use crate::websocket::{Socket, TEXT, write_frame};
+use tests::load::event::{Event, write_number};
+use tests::load::server::ServerProcess;
+use tests::load::websocket::{Socket, TEXT, write_frame};
 
 /// Which of the two servers on node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use memchr::memmem;
 use super::fanlight::{Fanlight, binary};
 use super::{Arm, Coverage, Server};
 use crate::Outcome;
-use crate::event::Event;
-use crate::process::ServerProcess;
-use crate::websocket::{Socket, TEXT};
+use tests::load::event::Event;
+use tests::load::server::ServerProcess;
+use tests::load::websocket::{Socket, TEXT};
 
 /// What each role hides.
 const HIDDEN: [&str; 5] = ["thinking", "costs", "results", "arguments", "users"];

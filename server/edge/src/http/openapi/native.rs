@@ -264,7 +264,14 @@ pub(super) const OPERATIONS: &[Operation] = &[
 /// Operations on one conversation.
 pub(super) const WHOLE: &[Operation] = &[
     Operation::new("GET", "/v1/conversations/{conversation}", "conversations", "The state of a conversation")
-        .query(&[Parameter::new("summary", "With it, whatever its value, the short form.", Shape::Text)])
+        .query(&[
+            Parameter::new("summary", "With it, whatever its value, the short form.", Shape::Text),
+            Parameter::new(
+                "newest",
+                "Of a long conversation the newest part alone, of at most so many bytes; 0 is all of it.",
+                Shape::Whole(0, None),
+            ),
+        ])
         .headers(&[IF_NONE_MATCH])
         .answers(&[
             Answer::new(200, "The state; its position is the ETag.", &[Content::json("ViewOrSummary")]),

@@ -125,7 +125,8 @@ impl Link {
             return refuse(String::from("this hub does not have the conversation"));
         }
         let wish = SubscriptionOptions::default();
-        let terms = SubscriptionTerms { wish: &wish, mask: None, who: None, delivery: Delivery::Single };
+        let terms =
+            SubscriptionTerms { wish: &wish, have: None, mask: None, who: None, delivery: Delivery::Single };
         match to.fanout.enter(id, &self.outbox, sub, terms) {
             Ok(subscription) => {
                 begin(&mut self.feed, Arc::clone(&subscription));

@@ -95,7 +95,7 @@ impl Watcher {
                 }
                 let wish = SubscriptionOptions::default();
                 let delivery = hub::Delivery::Joined;
-                let terms = SubscriptionTerms { wish: &wish, mask: None, who: None, delivery };
+                let terms = SubscriptionTerms { wish: &wish, have: None, mask: None, who: None, delivery };
                 let entered = rig.fanout.enter(&self.conversation, &wire.outbox, SUB, terms);
                 let Ok(subscription) = entered else { return SocketWait::Nothing };
                 if wire.is_again {

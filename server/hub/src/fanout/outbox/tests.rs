@@ -97,6 +97,7 @@ fn subscription(outbox: &Arc<Outbox>) -> Arc<Subscription> {
         active: AtomicBool::new(true),
         standing: crate::fanout::Ladder::default().enter(),
         who: None,
+        keeps: true,
         presence: std::sync::atomic::AtomicUsize::new(0),
         place: SubscriptionTarget::Fleet { rows: 0, seen: None },
     })
@@ -116,7 +117,8 @@ async fn a_parked_subscription_wakes_the_task_of_its_socket() {
     let subscription = subscription(&outbox);
     let cursor = Cursor { seq: 7, tick: 1 };
     outbox.park(subscription, cursor);
-    tokio::time::timeout(Duration::from_secs(5), outbox.wake.notified()).await.unwrap();
+    let woken = std::future::poll_fn(|context| outbox.wake.poll_notified(context));
+    tokio::time::timeout(Duration::from_secs(5), woken).await.unwrap();
     let parked = outbox.take_parked();
     assert_eq!(parked.len(), 1);
     assert_eq!(parked[0].1, cursor);

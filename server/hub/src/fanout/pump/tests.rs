@@ -23,6 +23,7 @@ async fn viewer(fanout: &Fanout) -> Arc<Subscription> {
             1,
             crate::SubscriptionTerms {
                 wish: &SubscriptionOptions::default(),
+                have: None,
                 mask: None,
                 who: None,
                 delivery: crate::Delivery::Joined,

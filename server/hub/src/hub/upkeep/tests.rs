@@ -76,6 +76,46 @@ fn i7_what_nobody_uses_leaves_memory_and_comes_back_as_it_was() {
 }
 
 #[test]
+fn i7_small_conversations_leave_a_thousand_in_a_round_and_large_ones_by_their_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let (hub, hand) = hub(&directory);
+    let now = 1_800_000_000_000;
+    crate::clock::travel(now);
+    (0..=KEPT_AT_ONCE).for_each(|number| says(&hub, &format!("small{number}"), vec![start(), end()]));
+    hand.write();
+    let bounds = MemoryBounds::idle_after(LONG, MEMORY_BYTES_TARGET);
+    rounds(&hub, &hand, now + 600_000, bounds);
+    assert_eq!(
+        hub.conversations.len(),
+        0,
+        "the log has one of them after the second round, and all others after the first"
+    );
+    let part = PartId::new("p");
+    let said = |bytes: usize| Kind::PartDelta {
+        part: part.clone(),
+        off: None,
+        text: "x".repeat(bytes).as_str().into(),
+    };
+    let opens = || Kind::PartStart { part: part.clone(), kind: PartKind::Text };
+    let large = usize::try_from(KEPT_BYTES_AT_ONCE / 4).unwrap();
+    for number in 0..8 {
+        says(&hub, &format!("large{number}"), vec![start(), opens(), said(large), end()]);
+    }
+    hand.write();
+    hub.keep_up(now + 600_000, bounds);
+    hand.write();
+    hub.keep_up(now + 600_000, bounds);
+    let left = hub.conversations.len();
+    assert!(
+        (1..8).contains(&left),
+        "the first round gave the log some of them, by their bytes: {left} are left"
+    );
+    rounds(&hub, &hand, now + 600_000, bounds);
+    rounds(&hub, &hand, now + 600_000, bounds);
+    assert_eq!(hub.conversations.len(), 0);
+}
+
+#[test]
 fn i7_over_the_bounds_the_longest_idle_leave_first() {
     let directory = tempfile::tempdir().unwrap();
     let (hub, hand) = hub(&directory);

@@ -7,11 +7,11 @@
 use memchr::memmem;
 
 /// Length of the text that makes an event about 120 bytes long.
-pub(crate) const SMALL: usize = 69;
+pub const SMALL: usize = 69;
 /// Length of the text that makes an event 2 KB long.
-pub(crate) const LARGE: usize = 1_997;
+pub const LARGE: usize = 1_997;
 /// Events of one part; then the next part begins, as a model's thinking and answers follow each other.
-pub(crate) const EVENTS_PER_PART: u64 = 2_000;
+pub const EVENTS_PER_PART: u64 = 2_000;
 
 const NUMBER_AT: usize = 2;
 const NUMBER_BYTES: usize = 8;
@@ -21,30 +21,30 @@ const FILLER: &[u8] = b" and so the answer goes on word for word";
 
 /// One event as each arm of the benchmark sends it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Event {
+pub struct Event {
     /// Which conversation, from 0.
-    pub(crate) conversation: u64,
+    pub conversation: u64,
     /// Its number in the conversation, from 0.
-    pub(crate) number: u64,
-    /// When it was sent, see [`crate::clock::Clock`].
-    pub(crate) micros: u64,
+    pub number: u64,
+    /// When it was sent, see [`super::clock::Clock`].
+    pub micros: u64,
     /// Length of its text.
-    pub(crate) text_bytes: usize,
+    pub text_bytes: usize,
 }
 
 impl Event {
     /// The part that it belongs to, from 1.
-    pub(crate) fn part(&self) -> u64 {
+    pub fn part(&self) -> u64 {
         self.number / EVENTS_PER_PART + 1
     }
 
     /// Whether it is the first of its part.
-    pub(crate) fn opens_part(&self) -> bool {
+    pub fn opens_part(&self) -> bool {
         self.number.is_multiple_of(EVENTS_PER_PART)
     }
 
     /// Appends the event as JSON.
-    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
+    pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"k\":\"part.delta\",\"run\":\"r1\",\"part\":\"p");
         write_number(out, self.part());
         out.extend_from_slice(b"\",\"text\":\"");
@@ -76,7 +76,7 @@ fn write_digits(out: &mut Vec<u8>, mut number: u64, digits: usize) {
 }
 
 /// Appends `number` in decimal.
-pub(crate) fn write_number(out: &mut Vec<u8>, number: u64) {
+pub fn write_number(out: &mut Vec<u8>, number: u64) {
     let digits = number.checked_ilog10().unwrap_or(0) + 1;
     write_digits(out, number, digits as usize);
 }
@@ -93,30 +93,31 @@ fn read_eight(text: &[u8], at: usize) -> u64 {
 
 /// Finds the events in what one viewer gets.
 #[derive(Debug)]
-pub(crate) struct Scan {
+pub struct Scan {
     text_bytes: usize,
     /// The number that must come next.
-    pub(crate) next: u64,
+    pub next: u64,
     /// Events that came double, out of order, or broken.
-    pub(crate) wrong: u64,
+    pub wrong: u64,
     /// The start of an event whose end has not arrived.
     partial: Vec<u8>,
 }
 
 impl Scan {
     /// Waits for event 0.
-    pub(crate) fn new(text_bytes: usize) -> Self {
+    pub fn new(text_bytes: usize) -> Self {
         Self { text_bytes, next: 0, wrong: 0, partial: Vec::new() }
     }
 
     /// One for the same events that waits for event 0 again.
-    pub(crate) fn again(&self) -> Self {
+    #[must_use]
+    pub fn again(&self) -> Self {
         Self::new(self.text_bytes)
     }
 
     /// Takes the next bytes and tells `each` the send time of every event that is now whole and is the one that had
     /// to come next.
-    pub(crate) fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(u64)) {
+    pub fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(u64)) {
         if self.partial.is_empty() {
             let rest = self.take_whole(bytes, each);
             self.partial.extend_from_slice(&bytes[rest..]);

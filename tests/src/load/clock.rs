@@ -4,21 +4,21 @@ use std::time::{Duration, Instant};
 
 /// Where time starts.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(Instant);
+pub struct Clock(Instant);
 
 impl Clock {
     /// Time starts now.
-    pub(crate) fn start() -> Self {
+    pub fn start() -> Self {
         Self(Instant::now())
     }
 
     /// Microseconds since the start.
-    pub(crate) fn micros(self) -> u64 {
+    pub fn micros(self) -> u64 {
         u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Waits until `micros` after the start.
-    pub(crate) fn wait_until(self, micros: u64) {
+    pub fn wait_until(self, micros: u64) {
         loop {
             let now = self.micros();
             if now >= micros {
@@ -29,7 +29,7 @@ impl Clock {
     }
 
     /// Waits for a state: asks every 5 ms, for at most `seconds`; says whether it came.
-    pub(crate) fn wait_for(self, seconds: u64, mut is_there: impl FnMut() -> bool) -> bool {
+    pub fn wait_for(self, seconds: u64, mut is_there: impl FnMut() -> bool) -> bool {
         let deadline = self.micros() + seconds * 1_000_000;
         loop {
             if is_there() {

@@ -6,22 +6,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::process::{self, cpu, stat};
 use rustix::process::{Pid, Signal, kill_process};
-use tests::process::{self, cpu, stat};
 
-use crate::Outcome;
-use crate::clock::Clock;
+use super::Outcome;
+use super::clock::Clock;
 
 /// A running server. Ends with its children when dropped.
 #[derive(Debug)]
-pub(crate) struct ServerProcess {
+pub struct ServerProcess {
     child: Child,
     log: PathBuf,
 }
 
 impl ServerProcess {
     /// Starts it; what it prints goes to `log`.
-    pub(crate) fn start(command: &mut Command, log: &Path) -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn start(command: &mut Command, log: &Path) -> Outcome<Self> {
         let file = fs::File::create(log)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
@@ -29,9 +32,20 @@ impl ServerProcess {
     }
 
     /// The first printed line that `pick` makes something of; at most 20 s.
-    pub(crate) fn printed<T>(&mut self, pick: impl Fn(&str) -> Option<T>) -> Outcome<T> {
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn printed<T>(&mut self, pick: impl Fn(&str) -> Option<T>) -> Outcome<T> {
+        self.printed_within(20, pick)
+    }
+
+    /// The first printed line that `pick` makes something of; at most so many seconds.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn printed_within<T>(&mut self, seconds: u64, pick: impl Fn(&str) -> Option<T>) -> Outcome<T> {
         let mut found = None;
-        Clock::start().wait_for(20, || {
+        Clock::start().wait_for(seconds, || {
             found = fs::read_to_string(&self.log).unwrap_or_default().lines().find_map(&pick);
             found.is_some() || self.child.try_wait().is_ok_and(|status| status.is_some())
         });
@@ -39,7 +53,10 @@ impl ServerProcess {
     }
 
     /// Waits until `is_ready`; at most 20 s.
-    pub(crate) fn wait_ready(&self, is_ready: impl FnMut() -> bool) -> Outcome<()> {
+    ///
+    /// # Errors
+    /// When it does not come to be.
+    pub fn wait_ready(&self, is_ready: impl FnMut() -> bool) -> Outcome<()> {
         if Clock::start().wait_for(20, is_ready) { Ok(()) } else { Err(self.complaint()) }
     }
 
@@ -48,13 +65,40 @@ impl ServerProcess {
         format!("the server did not get ready; it printed:\n{printed}").into()
     }
 
+    /// The number of the process that was started.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it as a crash would.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn kill(&mut self) -> Outcome<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Asks it to end, and waits for that.
+    ///
+    /// # Errors
+    /// When it does not end within so many seconds.
+    pub fn stop(&mut self, seconds: u64) -> Outcome<()> {
+        signal(self.child.id(), Signal::TERM);
+        if Clock::start().wait_for(seconds, || self.is_over()) {
+            return Ok(());
+        }
+        Err(format!("the server did not end within {seconds} s").into())
+    }
+
     /// CPU time of all its processes until now, user and system, in microseconds.
-    pub(crate) fn cpu_micros(&self) -> u64 {
+    pub fn cpu_micros(&self) -> u64 {
         micros(family(self.child.id()).into_iter().map(cpu).sum())
     }
 
     /// Resident memory of all its processes, in bytes.
-    pub(crate) fn resident_bytes(&self) -> u64 {
+    pub fn resident_bytes(&self) -> u64 {
         family(self.child.id()).iter().filter_map(|pid| resident(*pid)).sum()
     }
 
@@ -66,12 +110,6 @@ impl ServerProcess {
 impl Drop for ServerProcess {
     fn drop(&mut self) {
         let all = family(self.child.id());
-        let signal = |pid: u32, signal| {
-            if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-                // It may be gone already, and then there is nothing to do.
-                kill_process(pid, signal).unwrap_or_default();
-            }
-        };
         if !self.is_over() {
             signal(self.child.id(), Signal::TERM);
         }
@@ -84,8 +122,15 @@ impl Drop for ServerProcess {
     }
 }
 
+fn signal(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may be gone already, and then there is nothing to do.
+        kill_process(pid, signal).unwrap_or_default();
+    }
+}
+
 /// CPU time of this process, in microseconds.
-pub(crate) fn own_cpu_micros() -> u64 {
+pub fn own_cpu_micros() -> u64 {
     micros(cpu(std::process::id()))
 }
 
@@ -94,7 +139,7 @@ fn micros(span: Duration) -> u64 {
 }
 
 /// CPU time that the whole machine spent on anything, in microseconds; 0 when it cannot be read.
-pub(crate) fn machine_cpu_micros() -> u64 {
+pub fn machine_cpu_micros() -> u64 {
     // cpu  user nice system idle iowait irq softirq steal
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     let fields = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);

@@ -4,25 +4,31 @@ const BITS: u32 = 5;
 
 /// Counts of values.
 #[derive(Debug, Clone)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     counts: Vec<u64>,
     total: u64,
 }
 
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Histogram {
     /// Nothing counted yet.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { counts: vec![0; (64 << BITS) as usize], total: 0 }
     }
 
     /// Counts one value.
-    pub(crate) fn add(&mut self, value: u64) {
+    pub fn add(&mut self, value: u64) {
         self.counts[bucket(value)] += 1;
         self.total += 1;
     }
 
     /// The value that `share` (0 to 1) of all values do not exceed; 0 when there are none.
-    pub(crate) fn quantile(&self, share: f64) -> u64 {
+    pub fn quantile(&self, share: f64) -> u64 {
         let wanted = (self.total as f64 * share).ceil() as u64;
         let mut seen = 0;
         for (index, count) in self.counts.iter().enumerate() {

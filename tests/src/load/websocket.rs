@@ -4,18 +4,23 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::Outcome;
+use super::Outcome;
 
-pub(crate) const TEXT: u8 = 1;
-pub(crate) const BINARY: u8 = 2;
-pub(crate) const CLOSE: u8 = 8;
-pub(crate) const PING: u8 = 9;
-pub(crate) const PONG: u8 = 10;
+/// A frame of text.
+pub const TEXT: u8 = 1;
+/// A frame of bytes.
+pub const BINARY: u8 = 2;
+/// The end of the connection.
+pub const CLOSE: u8 = 8;
+/// A question whether the other is there.
+pub const PING: u8 = 9;
+/// The answer to that.
+pub const PONG: u8 = 10;
 
 const MASK: [u8; 4] = [0x5A, 0x17, 0xC3, 0x3D];
 
 /// Appends a client's frame, masked as the standard wants it.
-pub(crate) fn write_frame(out: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
+pub fn write_frame(out: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
     out.push(0x80 | opcode);
     match payload.len() {
         short @ 0..126 => out.push(0x80 | short as u8),
@@ -33,7 +38,7 @@ pub(crate) fn write_frame(out: &mut Vec<u8>, opcode: u8, payload: &[u8]) {
 }
 
 /// Appends a server's frame.
-pub(crate) fn write_server_frame(out: &mut Vec<u8>, payload: &[u8]) {
+pub fn write_server_frame(out: &mut Vec<u8>, payload: &[u8]) {
     out.push(0x80 | TEXT);
     match payload.len() {
         short @ 0..126 => out.push(short as u8),
@@ -50,7 +55,7 @@ pub(crate) fn write_server_frame(out: &mut Vec<u8>, payload: &[u8]) {
 }
 
 /// The first frame of a server in `bytes`: opcode, payload, length in all; nothing when it is not whole.
-pub(crate) fn read_frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
+pub fn read_frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let opcode = bytes.first()? & 0x0F;
     let (start, length): (usize, usize) = match bytes.get(1)? & 0x7F {
         126 => (4, usize::from(u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?))),
@@ -62,16 +67,16 @@ pub(crate) fn read_frame(bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
 
 /// A blocking WebSocket, for what comes before the stream.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub struct Socket {
     /// The connection.
-    pub(crate) stream: TcpStream,
+    pub stream: TcpStream,
     /// What arrived and was not taken yet.
-    pub(crate) unread: Vec<u8>,
+    pub unread: Vec<u8>,
 }
 
 impl Socket {
     /// Connects and upgrades.
-    pub(crate) fn open(at: SocketAddr, path: &str, subprotocol: Option<&str>) -> Outcome<Self> {
+    pub fn open(at: SocketAddr, path: &str, subprotocol: Option<&str>) -> Outcome<Self> {
         let mut stream = TcpStream::connect(at)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(20)))?;
@@ -98,7 +103,7 @@ impl Socket {
     }
 
     /// Reads some more bytes.
-    pub(crate) fn fill(&mut self) -> Outcome<usize> {
+    pub fn fill(&mut self) -> Outcome<usize> {
         let mut bytes = [0; 16 << 10];
         let count = self.stream.read(&mut bytes)?;
         if count == 0 {
@@ -109,14 +114,14 @@ impl Socket {
     }
 
     /// Sends one frame.
-    pub(crate) fn send(&mut self, opcode: u8, payload: &[u8]) -> Outcome<()> {
+    pub fn send(&mut self, opcode: u8, payload: &[u8]) -> Outcome<()> {
         let mut out = Vec::new();
         write_frame(&mut out, opcode, payload);
         Ok(self.stream.write_all(&out)?)
     }
 
     /// Takes frames until one of them is the one that is waited for.
-    pub(crate) fn wait_for(&mut self, mut is_it: impl FnMut(&[u8]) -> bool) -> Outcome<()> {
+    pub fn wait_for(&mut self, mut is_it: impl FnMut(&[u8]) -> bool) -> Outcome<()> {
         loop {
             while let Some((opcode, payload, length)) = read_frame(&self.unread) {
                 if opcode == CLOSE {
