@@ -85,11 +85,10 @@ impl<'a> Members<'a> {
             return Ok(None);
         }
         let begin = self.at.saturating_add(1);
-        self.at = name_end(self.text.as_bytes(), self.at).ok_or(Unusual)?;
-        // Behind the name are its quote, white space and a colon.
-        let said = self.text.get(begin..self.at).ok_or(Unusual)?;
-        let name = said.split_once('"').map_or(said, |(name, _)| name);
-        if name.contains('\\') { Err(Unusual) } else { Ok(Some(name)) }
+        let (quote, end) = name_end(self.text.as_bytes(), self.at).ok_or(Unusual)?;
+        self.at = end;
+        let name = self.text.get(begin..quote).ok_or(Unusual)?;
+        if name.bytes().any(|byte| byte == b'\\') { Err(Unusual) } else { Ok(Some(name)) }
     }
 
     /// The value at this place, as it stands there.
@@ -174,17 +173,18 @@ fn white(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The place behind the colon of the name that begins at `at`.
-fn name_end(bytes: &[u8], at: usize) -> Option<usize> {
+/// The places of the last quote of the name that begins at `at`, and behind its colon.
+fn name_end(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     if bytes.get(at) != Some(&b'"') {
         return None;
     }
-    let colon = white(bytes, string_end(bytes, at.saturating_add(1))?);
-    (bytes.get(colon) == Some(&b':')).then(|| colon.saturating_add(1))
+    let end = string_end(bytes, at.saturating_add(1))?;
+    let colon = white(bytes, end);
+    (bytes.get(colon) == Some(&b':')).then(|| (end.saturating_sub(1), colon.saturating_add(1)))
 }
 
 /// The place behind the value that begins at `at`; nothing if it is not valid, or nests too deep.
-fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(super) fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     // The innermost bracket is the lowest bit: 1 for an object.
     let (mut objects, mut depth) = (0_u64, 0_u32);
     loop {
@@ -202,7 +202,7 @@ fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
                     depth = depth.saturating_add(1);
                     objects = (objects << 1) | u64::from(is_object);
                     if is_object {
-                        at = name_end(bytes, at)?;
+                        (_, at) = name_end(bytes, at)?;
                     }
                     continue;
                 }
@@ -218,7 +218,7 @@ fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
             at = at.saturating_add(1);
             if byte == b',' {
                 if is_object {
-                    at = name_end(bytes, white(bytes, at))?;
+                    (_, at) = name_end(bytes, white(bytes, at))?;
                 }
                 break;
             }
@@ -232,7 +232,7 @@ fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// The place behind the string whose first byte after the quote is at `at`.
-fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(super) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     loop {
@@ -274,17 +274,23 @@ fn escape_end(bytes: &[u8], at: usize) -> Option<usize> {
 
 /// The place behind the number or word that begins at `at`.
 fn scalar_end(bytes: &[u8], at: usize) -> Option<usize> {
-    let rest = bytes.get(at..)?;
-    for word in [&b"null"[..], b"true", b"false"] {
-        if rest.starts_with(word) {
-            return Some(at.saturating_add(word.len()));
-        }
-    }
+    let word: &[u8] = match bytes.get(at)? {
+        b'n' => b"null",
+        b't' => b"true",
+        b'f' => b"false",
+        _ => return number_end(bytes, at),
+    };
+    let end = at.saturating_add(word.len());
+    (bytes.get(at..end)? == word).then_some(end)
+}
+
+/// The place behind the number that begins at `at`.
+fn number_end(bytes: &[u8], at: usize) -> Option<usize> {
     let digits = |at: usize| {
         let count = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
         (count > 0).then(|| at.saturating_add(count))
     };
-    let begin = if rest.first() == Some(&b'-') { at.saturating_add(1) } else { at };
+    let begin = if bytes.get(at) == Some(&b'-') { at.saturating_add(1) } else { at };
     let mut at = digits(begin)?;
     if bytes.get(begin) == Some(&b'0') && at > begin.saturating_add(1) {
         return None;

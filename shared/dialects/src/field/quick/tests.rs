@@ -36,7 +36,7 @@ fn usual_values_are_taken_and_wrong_ones_are_not() {
         assert_eq!(quick(&list), None, "{item}");
     }
     assert_eq!(quick("[1] 2"), None);
-    assert_eq!(quick(&format!("[{}{}]", "[".repeat(61), "]".repeat(61))), None);
+    assert_eq!(quick(&format!("[{}{}]", "[".repeat(62), "]".repeat(62))), None);
 }
 
 proptest! {
