@@ -23,6 +23,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 mod quick;
+mod shape;
+
+#[cfg(test)]
+pub(crate) use shape::tests as shape_tests;
+pub(crate) use shape::{Gap, Shapes};
 
 use super::framing::JsonNesting;
 use model::event::{Cost, Currency};
@@ -97,6 +102,11 @@ impl<'a> ForeignField<'a> {
         !matches!(self.raw(), "" | "false" | "0" | "\"\"" | "{}" | "[]")
     }
 
+    /// Whether the field is a string.
+    pub(crate) fn is_text(self) -> bool {
+        self.raw().starts_with('"')
+    }
+
     /// Whether the field is an object.
     pub fn is_object(self) -> bool {
         self.raw().starts_with('{')
@@ -140,7 +150,11 @@ impl<'a> ForeignField<'a> {
     /// For token counts and lengths: some servers send `12.0` or `"12"`. Numbers above the largest `u64` give
     /// that.
     pub(crate) fn count(self) -> Option<u64> {
-        let text = self.raw().trim_matches('"');
+        let raw = self.0?;
+        if let Ok(number) = raw.parse() {
+            return Some(number);
+        }
+        let text = raw.trim_matches('"');
         text.parse().ok().or_else(|| {
             let number: f64 = text.parse().ok()?;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
@@ -372,6 +386,11 @@ pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
 
 /// Whether `text` nests deeper than [`JSON_DEPTH_MAX`].
 pub(crate) fn is_too_deep(text: &str) -> bool {
+    // Nearly every text has fewer brackets than that, also counted with those inside of strings.
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
+    if brackets <= JSON_DEPTH_MAX {
+        return false;
+    }
     usize::try_from(JsonNesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
 }
 
