@@ -140,7 +140,7 @@ impl ObjectMeaning for AgnoMeaning {
                 return self.w.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let event =
             it.event.word().unwrap_or_else(|| if name == "message" { "".into() } else { name.into() });
         self.w.set_time(it.created_at.count().map(|seconds| seconds.saturating_mul(1000)));

@@ -108,7 +108,7 @@ impl ObjectMeaning for CodexMeaning {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let kind = said.kind.word().unwrap_or_default();
         match &*kind {
             "thread.started" | "session.created" => {

@@ -85,7 +85,7 @@ impl ObjectMeaning for CohereMeaning {
             "citation-start" => self.citations(message.citations, out),
             "citation-end" => {}
             "message-end" => self.message_end(&delta, out),
-            _ => self.other(&event, ForeignField::parse(text).unwrap_or_default(), out),
+            _ => self.other(&event, ForeignField::parse_read(text), out),
         }
     }
 

@@ -84,6 +84,9 @@ impl<'a> ForeignField<'a> {
 
     /// `text` as a field; nothing if it is not one JSON value. `null` gives a field that is absent.
     pub fn parse(text: &'a str) -> Option<Self> {
+        if let Some(value) = quick::value(text) {
+            return Some(Self::of_checked(value));
+        }
         serde_json::from_str(text).ok()
     }
 
@@ -284,7 +287,11 @@ impl<'a> ForeignField<'a> {
     /// The field as JSON to pass on, unchanged. A value that nests deeper than [`JSON_DEPTH_MAX`] becomes a
     /// string; an absent one becomes `null`.
     pub fn json(self) -> Json {
-        json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))
+        match self.0 {
+            None => Json::of(&()),
+            Some(raw) if is_too_deep(raw) => Json::string(raw),
+            Some(raw) => Json::of_valid(raw),
+        }
     }
 
     /// The text of the JSON, unchanged; empty if the field is absent.

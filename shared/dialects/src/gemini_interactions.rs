@@ -87,7 +87,7 @@ impl ObjectMeaning for InteractionsMeaning {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let kind = event.event_type.word().unwrap_or_else(|| name.into());
         self.usage = wire::usage(event.metadata.object::<InteractionsStreamEvent<'_>>().usage).or(self.usage);
         match &*kind {

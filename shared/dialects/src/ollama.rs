@@ -137,7 +137,7 @@ impl ObjectMeaning for OllamaMeaning {
             }
         };
         self.writer.set_time(piece.created_at.time());
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         if piece.error.is_truthy() {
             return self.fail(whole, out);
         }

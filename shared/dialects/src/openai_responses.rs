@@ -108,7 +108,7 @@ impl ObjectMeaning for ResponsesMeaning {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = || ForeignField::parse(text).unwrap_or_default();
+        let whole = || ForeignField::parse_read(text);
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         match &*kind {
             "ping" | "keepalive" => {}

@@ -139,7 +139,7 @@ impl ObjectMeaning for SweAgentMeaning {
                 return self.trajectory.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         if document.history.is_list() || document.messages.is_list() || document.steps.is_list() {
             self.document(&document, out);
         } else if document.role.is_some() {

@@ -29,6 +29,13 @@ impl serde::de::Error for Unusual {
     }
 }
 
+/// The value that `text` is, without white space around it; nothing if it is unusual.
+pub(super) fn value(text: &str) -> Option<&str> {
+    let begin = white(text.as_bytes(), 0);
+    let end = value_end(text.as_bytes(), begin)?;
+    if white(text.as_bytes(), end) == text.len() { text.get(begin..end) } else { None }
+}
+
 /// The members of one object or list, in order. Each is checked as it is passed.
 pub(super) struct Members<'a> {
     text: &'a str,

@@ -41,9 +41,20 @@ impl JsonNesting {
 
     /// Updates the nesting with the next `text`.
     pub fn scan(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.push(byte);
+        let mut bytes = text.as_bytes();
+        while let [byte, rest @ ..] = bytes {
+            self.push(*byte);
+            bytes = self.within_string(rest);
         }
+    }
+
+    /// `bytes` without those at the beginning that only go on with an open string.
+    fn within_string<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        if !self.in_string || self.escaped {
+            return bytes;
+        }
+        let end = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+        bytes.get(end..).unwrap_or_default()
     }
 
     /// Continues with one byte.

@@ -64,8 +64,28 @@ fn without_secrets(value: ForeignField<'_>) -> Json {
     json_within_depth(&clean).unwrap_or_else(|| Json::of(&()))
 }
 
+/// The last four letters of the names above and of `bearer `.
+const ENDS: [&[u8; 4]; 7] = [b"tion", b"okie", b"oken", b"cret", b"word", b"ikey", b"rer "];
+
 /// Whether the text may contain a secret. This quick check is enough for nearly all objects.
 fn may_hold_secrets(text: &str) -> bool {
+    has_end(text) && names_secret(text)
+}
+
+/// Whether the end of a name is in the text, without case and separators. One look at each byte finds that there is none.
+fn has_end(text: &str) -> bool {
+    let mut last = 0_u32;
+    text.bytes().filter(|byte| !matches!(byte, b'-' | b'_')).any(|byte| {
+        let byte = byte.to_ascii_lowercase();
+        last = (last << 8) | u32::from(byte);
+        // The last letters of the ends.
+        matches!(byte, b' ' | b'd' | b'e' | b'n' | b't' | b'y')
+            && ENDS.iter().any(|end| u32::from_be_bytes(**end) == last)
+    })
+}
+
+/// Whether the name of a secret is in the text, or the word before a token.
+fn names_secret(text: &str) -> bool {
     let plain = plain(text);
     plain.contains("bearer ")
         || plain.contains(SECRET_NAME_END)
