@@ -34,6 +34,9 @@ use model::event::{Cost, Currency};
 use model::json::Json;
 use model::limits::JSON_DEPTH_MAX;
 
+/// How many fields an object is expected to have when its fields are collected.
+const USUAL_FIELDS: usize = 12;
+
 /// A field of a foreign object: its JSON as it was received. Absent and `null` are the same. It borrows from
 /// the frame and is as cheap to copy as a reference.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,7 +70,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for ForeignField<'a> {
 
 /// The object `text` with the fields that `T` names, each a [`ForeignField`]. Errors are those of `serde_json`.
 pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
-    T::deserialize(quick::ObjectText(text)).or_else(|_unusual| serde_json::from_str(text))
+    T::deserialize(quick::ObjectText::of(text)).or_else(|_unusual| serde_json::from_str(text))
 }
 
 impl<'a> ForeignField<'a> {
@@ -193,7 +196,11 @@ impl<'a> ForeignField<'a> {
     /// An object whose syntax is broken cannot be here, since its frame was parsed; should `T` refuse it for
     /// another reason, all fields are absent too.
     pub fn object<T: Deserialize<'a> + Default>(self) -> T {
-        if self.is_object() { read(self.raw()).unwrap_or_default() } else { T::default() }
+        if !self.is_object() {
+            return T::default();
+        }
+        let quick = T::deserialize(quick::ObjectText::of_checked(self.raw()));
+        quick.or_else(|_unusual| serde_json::from_str(self.raw())).unwrap_or_default()
     }
 
     /// All fields of an object, to look them up by name; none if the field is not an object.
@@ -221,7 +228,7 @@ impl<'a> ForeignField<'a> {
 
     /// The items of a list that is usual.
     fn quick_items(self) -> Option<Vec<Self>> {
-        let mut members = quick::Members::of_list(self.raw())?;
+        let mut members = quick::Members::of_checked_list(self.raw())?;
         let mut items = Vec::new();
         while let Some(item) = members.item().ok()? {
             items.push(Self::of_checked(item));
@@ -231,8 +238,8 @@ impl<'a> ForeignField<'a> {
 
     /// The fields of an object that is usual, with their names.
     fn quick_entries<N: From<&'a str>>(self) -> Option<Vec<(N, Self)>> {
-        let mut members = quick::Members::of_object(self.raw())?;
-        let mut entries = Vec::new();
+        let mut members = quick::Members::of_checked_object(self.raw())?;
+        let mut entries = Vec::with_capacity(USUAL_FIELDS);
         while let Some(name) = members.name().ok()? {
             entries.push((N::from(name), Self::of_checked(members.value().ok()?)));
         }

@@ -206,13 +206,18 @@ impl ValueSplitter {
 
     /// Takes bytes of the open value up to its end, and returns how many were used.
     fn inside(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) -> usize {
-        for (at, byte) in bytes.iter().enumerate() {
+        let mut rest = bytes;
+        while let [byte, after @ ..] = rest {
             self.nesting.push(*byte);
-            if *byte == b'\n' {
-                self.line = self.line.saturating_add(1);
+            rest = self.nesting.within_string(after);
+            self.line = self.line.saturating_add(u64::from(*byte == b'\n'));
+            let passed = after.len().saturating_sub(rest.len());
+            if passed > 0 {
+                let ends = after.iter().take(passed).filter(|byte| **byte == b'\n').count();
+                self.line = self.line.saturating_add(u64::try_from(ends).unwrap_or(u64::MAX));
             }
             if self.nesting.is_whole() {
-                let used = at.saturating_add(1);
+                let used = bytes.len().saturating_sub(rest.len());
                 self.hold(bytes.get(..used).unwrap_or_default());
                 self.give(|text| FramedItem::Json(text), take);
                 return used;

@@ -1,6 +1,7 @@
 //! Tests that what is read quickly is what the general reader reads.
 
 use proptest::prelude::*;
+use proptest::sample::select;
 use serde_json::value::RawValue;
 
 use super::*;
@@ -13,7 +14,15 @@ fn general(text: &str) -> Option<Vec<String>> {
 
 /// The items of a list as they are read here.
 fn quick(text: &str) -> Option<Vec<String>> {
-    let mut members = Members::of_list(text)?;
+    items(Members::within(text, b'[', b']', value_end)?)
+}
+
+/// The items of a list that was checked, as they are read here.
+fn checked(text: &str) -> Option<Vec<String>> {
+    items(Members::of_checked_list(text)?)
+}
+
+fn items(mut members: Members<'_>) -> Option<Vec<String>> {
     let mut items = Vec::new();
     while let Some(item) = members.item().ok()? {
         items.push(item.to_owned());
@@ -21,12 +30,29 @@ fn quick(text: &str) -> Option<Vec<String>> {
     Some(items)
 }
 
+/// Values of each kind, short and long, with what ends a value inside of their strings.
+const ITEMS: &[&str] = &[
+    "null",
+    "-0.5e+3",
+    "12",
+    "true",
+    "\"\"",
+    "\"a\\\"]\"",
+    "\"abcdefg\\\\\"",
+    "\"\\u00e9 and so on, [ and { \\\" until the end\"",
+    "[]",
+    "{}",
+    "[ 1 , [ \"]\" ] ]",
+    "{\"a\":[{\"}\":\"\\\\\"}],\"b\\\"\" : null }",
+];
+
 #[test]
 fn usual_values_are_taken_and_wrong_ones_are_not() {
     for item in ["null", "true", "-0.5e+3", "0", r#""a\u00e9\"b""#, r#"{"a":[1,{}],"b":"}"}"#, "[[],[1]]"] {
         let list = format!(" [ {item} ,{item}]\n");
         assert_eq!(quick(&list), general(&list), "{item}");
         assert!(quick(&list).is_some(), "{item}");
+        assert_eq!(checked(&list), general(&list), "{item}");
     }
     for item in
         ["01", "-", "1.", "1e", "nul", r#""\x""#, r#""\u12g4""#, "\"\n\"", "{\"a\"}", "[1,]", "{,}", "", "+1"]
@@ -45,5 +71,21 @@ proptest! {
         if let Some(items) = quick(&text) {
             prop_assert_eq!(Some(items), general(&text));
         }
+        let whole = general(&text);
+        if whole.is_some() {
+            prop_assert_eq!(checked(&text), whole);
+            prop_assert_eq!(value(&text), Some(text.trim_matches([' ', '\n', '\t', '\r'])));
+        } else {
+            prop_assert_eq!(value(&text), None);
+        }
+    }
+
+    #[test]
+    fn lists_are_divided_as_in_general(items in prop::collection::vec(select(ITEMS), 0..8), white in "[ \n\t\r]{0,2}") {
+        let text = format!("{white}[{white}{}{white}]{white}", items.join(&format!("{white},{white}")));
+        prop_assert!(general(&text).is_some(), "{text}");
+        prop_assert_eq!(quick(&text), general(&text));
+        prop_assert_eq!(checked(&text), general(&text));
+        prop_assert_eq!(value(&text), Some(text.trim_matches([' ', '\n', '\t', '\r'])));
     }
 }
