@@ -26,32 +26,30 @@ pub(super) fn colon_end(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The place behind the value that begins at `at` in a text that was checked. It only looks for the end.
-pub(super) fn checked_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(super) fn checked_end(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        b'"' => checked_string_end(bytes, at.saturating_add(1)),
+        b'{' | b'[' => checked_brackets_end(bytes, at),
+        _ => {
+            let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
+            let rest = bytes.get(at..)?;
+            Some(at.saturating_add(rest.iter().position(is_end).unwrap_or(rest.len())))
+        }
+    }
+}
+
+/// The place behind the object or list that begins at `at`, in a text that was checked.
+fn checked_brackets_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0_usize;
     loop {
-        match *bytes.get(at)? {
-            b'"' => at = checked_string_end(bytes, at.saturating_add(1))?,
-            b'{' | b'[' => {
-                depth = depth.saturating_add(1);
-                at = at.saturating_add(1);
-                continue;
-            }
-            b'}' | b']' => {
-                depth = depth.saturating_sub(1);
-                at = at.saturating_add(1);
-            }
-            _ if depth > 0 => {
-                at = at.saturating_add(1);
-                continue;
-            }
-            _ => {
-                let is_end = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\t' | b'\r');
-                let rest = bytes.get(at..)?;
-                return Some(at.saturating_add(rest.iter().position(is_end).unwrap_or(rest.len())));
-            }
-        }
-        if depth == 0 {
-            return Some(at);
+        let rest = bytes.get(at..)?;
+        let next = rest.iter().position(|byte| matches!(byte, b'"' | b'{' | b'}' | b'[' | b']'))?;
+        at = at.saturating_add(next).saturating_add(1);
+        match rest.get(next)? {
+            b'"' => at = checked_string_end(bytes, at)?,
+            b'{' | b'[' => depth = depth.saturating_add(1),
+            _ if depth > 1 => depth = depth.saturating_sub(1),
+            _ => return Some(at),
         }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn stream(templates: &'static [&'static str]) -> impl Strategy<Value 
                 let mut line = line.into_bytes();
                 if let Some((at, byte)) = damage {
                     let at = at.index(line.len());
-                    line.splice(at..at + 1, [byte]);
+                    line.splice(at..=at, [byte]);
                 }
                 stream.extend(line);
             }
@@ -112,7 +112,7 @@ fn learned() -> Shapes<()> {
 /// The text and the number of a text with the known shape.
 fn found(text: &str) -> Option<(String, u64)> {
     let mut shapes = learned();
-    let (_, [said, number, ..]) = shapes.find(text)?;
+    let ((), [said, number, ..]) = shapes.find(text)?;
     Some((said.text()?.into_owned(), number.count()?))
 }
 
