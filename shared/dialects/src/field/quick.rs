@@ -8,10 +8,7 @@ use std::fmt;
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 
-mod scan;
-
-use scan::{checked_end, colon_end, special, white};
-pub(super) use scan::{string_end, value_end};
+use crate::scan::{checked_end, colon_end, special, value_end, white};
 
 /// The text is none of what is read here. It says nothing more, since the general reader follows.
 #[derive(Debug)]

@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::ForeignField;
-use super::quick::{string_end, value_end};
+use crate::scan::{string_end, value_end};
 
 /// Most values of one shape.
 pub(crate) const VALUES_MAX: usize = 5;

@@ -4,7 +4,7 @@
 const DEPTH_MAX: u32 = 60;
 
 /// The first place from `at` on that has no white space.
-pub(super) fn white(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn white(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\t' | b'\r')) {
         at = at.saturating_add(1);
     }
@@ -20,13 +20,13 @@ fn name_end(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// The place behind the colon that is the next byte from `at` on but for white space.
-pub(super) fn colon_end(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn colon_end(bytes: &[u8], at: usize) -> Option<usize> {
     let colon = white(bytes, at);
     (bytes.get(colon) == Some(&b':')).then(|| colon.saturating_add(1))
 }
 
 /// The place behind the value that begins at `at` in a text that was checked. It only looks for the end.
-pub(super) fn checked_end(bytes: &[u8], at: usize) -> Option<usize> {
+pub(crate) fn checked_end(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at)? {
         b'"' => checked_string_end(bytes, at.saturating_add(1)),
         b'{' | b'[' => checked_brackets_end(bytes, at),
@@ -128,7 +128,7 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 }
 
 /// The first place from `at` on with a quote, a backslash or a byte below 0x20, which no string has.
-pub(super) fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn special(bytes: &[u8], mut at: usize) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     // Eight bytes at once: the highest bit of a byte says that it is one of them. Only the lowest such bit is sure, and
