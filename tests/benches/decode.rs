@@ -19,13 +19,23 @@ const READ_BYTES: usize = 16 << 10;
 const LINES: usize = 10_000;
 
 fn against_the_floor(criterion: &mut Criterion) {
-    for (name, stream) in [("bare lines", bare(LINES)), ("full lines", full(LINES)), ("calls", calls(LINES))]
-    {
-        let mut group = criterion.benchmark_group(format!("openai-chat, {name}"));
+    for (dialect, name, stream) in [
+        ("openai-chat", "bare lines", bare(LINES)),
+        ("openai-chat", "full lines", full(LINES)),
+        ("openai-chat", "calls", calls(LINES)),
+        ("anthropic", "text", anthropic(LINES)),
+        ("fanlight", "events", native(LINES, |_| String::new())),
+        (
+            "fanlight",
+            "envelopes",
+            native(LINES, |number| format!(r#","seq":{number},"at":{}"#, 1_795_300_000_000 + number)),
+        ),
+    ] {
+        let mut group = criterion.benchmark_group(format!("{dialect}, {name}"));
         group.throughput(Throughput::Bytes(bytes(&stream)));
         group.sampling_mode(SamplingMode::Flat);
-        group.bench_function("decode", |bench| bench.iter(|| decoded("openai-chat", &stream)));
-        group.bench_function("decode and fold", |bench| bench.iter(|| folded("openai-chat", &stream)));
+        group.bench_function("decode", |bench| bench.iter(|| decoded(dialect, &stream)));
+        group.bench_function("decode and fold", |bench| bench.iter(|| folded(dialect, &stream)));
         group.bench_function("floor: serde_json", |bench| bench.iter(|| parsed(&stream)));
         group.finish();
     }
@@ -245,6 +255,44 @@ fn answer(lines: usize, delta: impl Fn(usize) -> String, extra: &str) -> String 
     let end =
         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     each.chain([end.to_owned()]).collect()
+}
+
+/// An answer of Anthropic's API: one block of text.
+fn anthropic(lines: usize) -> String {
+    let delta = |number: usize| {
+        format!(
+            "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\
+             \"text_delta\",\"text\":\" word {number} of it\"}}}}\n\n"
+        )
+    };
+    let event = |data: &str| format!("data: {data}\n\n");
+    let start = [
+        event(r#"{"type":"message_start","message":{"id":"msg_1","model":"m","usage":{"input_tokens":9}}}"#),
+        event(r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#),
+    ];
+    let end = [
+        event(r#"{"type":"content_block_stop","index":0}"#),
+        event(r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":12}}"#),
+        event(r#"{"type":"message_stop"}"#),
+    ];
+    start.into_iter().chain((0..lines).map(delta)).chain(end).collect()
+}
+
+/// A native stream of one text; `place` is what an envelope has beside its event.
+fn native(lines: usize, place: fn(usize) -> String) -> String {
+    let mut offset = 0;
+    let delta = |number: usize| {
+        let text = format!(" word {number} of it");
+        let place = place(number);
+        let line = format!(
+            "{{\"k\":\"part.delta\",\"run\":\"r\",\"part\":\"p1\",\"off\":{offset},\"text\":\"{text}\"{place}}}\n"
+        );
+        offset += text.len();
+        line
+    };
+    let start = "{\"k\":\"run.start\",\"run\":\"r\"}\n{\"k\":\"part.start\",\"run\":\"r\",\"part\":\"p1\"}\n";
+    let end = "{\"k\":\"part.end\",\"run\":\"r\",\"part\":\"p1\"}\n{\"k\":\"run.end\",\"run\":\"r\"}\n";
+    std::iter::once(start.to_owned()).chain((0..lines).map(delta)).chain([end.to_owned()]).collect()
 }
 
 criterion_group! {

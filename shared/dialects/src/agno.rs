@@ -133,14 +133,14 @@ impl ObjectMeaning for AgnoMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let it: AgnoEvent<'_> = match serde_json::from_str(text) {
+        let it: AgnoEvent<'_> = match crate::field::read(text) {
             Ok(it) => it,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.w.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let event =
             it.event.word().unwrap_or_else(|| if name == "message" { "".into() } else { name.into() });
         self.w.set_time(it.created_at.count().map(|seconds| seconds.saturating_mul(1000)));

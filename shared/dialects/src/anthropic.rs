@@ -28,7 +28,7 @@
 
 use compact_str::CompactString;
 
-use super::field::ForeignField;
+use super::field::{ForeignField, Shapes};
 use super::framing::excerpt;
 use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::writer::{EventWriter, RunEnding};
@@ -37,10 +37,12 @@ use model::anomaly::AnomalyCode;
 
 mod block;
 mod blocks;
+mod plain;
 mod wire;
 
 pub(super) use block::{OpenBlock, StoppedBlock};
 pub(super) use blocks::OpenBlocks;
+use plain::PlainDelta;
 pub(super) use wire::{
     AnthropicBlock, AnthropicDelta, AnthropicMessageBody, AnthropicStreamEvent, AnthropicTokens,
 };
@@ -55,14 +57,7 @@ pub const NAME: &str = "anthropic";
 
 /// A decoder for one stream.
 pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
-    Box::new(ObjectDecoder::new(AnthropicMeaning {
-        writer: EventWriter::new(NAME, options),
-        id: CompactString::default(),
-        blocks: OpenBlocks::default(),
-        counts: AnthropicTokens::default(),
-        stop_reason: None,
-        repeated: 0,
-    }))
+    Box::new(ObjectDecoder::new(AnthropicMeaning::new(options)))
 }
 
 /// The meaning of one stream of messages.
@@ -79,13 +74,18 @@ struct AnthropicMeaning {
     stop_reason: Option<CompactString>,
     /// Events of the SDK's helpers that were left out, in the message that goes on.
     repeated: u64,
+    /// The shapes of deltas that only go on with a block.
+    shapes: Shapes<PlainDelta>,
 }
 
 impl ObjectMeaning for AnthropicMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: AnthropicStreamEvent<'_> = match serde_json::from_str(text) {
+        if self.plain(text, out) {
+            return;
+        }
+        let event: AnthropicStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             // Keep-alives need no content.
             Err(_) if name == "ping" => return,
@@ -94,7 +94,7 @@ impl ObjectMeaning for AnthropicMeaning {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         match &*kind {
             "ping" => {}
@@ -106,6 +106,11 @@ impl ObjectMeaning for AnthropicMeaning {
             "content_block_delta" => {
                 self.writer.begin(None, out);
                 self.blocks.delta(&event, &mut self.writer, out);
+                if self.shapes.is_learning()
+                    && let Some((plain, gaps)) = PlainDelta::of(&event)
+                {
+                    self.shapes.learn(text, &gaps, plain);
+                }
             }
             "content_block_stop" => {
                 self.blocks.stop(&event, &mut self.writer, out);
@@ -138,6 +143,27 @@ impl ObjectMeaning for AnthropicMeaning {
 }
 
 impl AnthropicMeaning {
+    fn new(options: DecodeOptions) -> Self {
+        Self {
+            writer: EventWriter::new(NAME, options),
+            id: CompactString::default(),
+            blocks: OpenBlocks::default(),
+            counts: AnthropicTokens::default(),
+            stop_reason: None,
+            repeated: 0,
+            shapes: Shapes::default(),
+        }
+    }
+
+    /// Takes a delta whose shape is known and whose block is open, and returns whether it is one.
+    fn plain(&mut self, text: &str, out: &mut Decoded) -> bool {
+        let Some((plain, [said, ..])) = self.shapes.find(text) else { return false };
+        let Some(block) = self.blocks.get_mut(plain.index) else { return false };
+        self.writer.begin(None, out);
+        block.go_on(plain.kind, said, &self.writer, out);
+        true
+    }
+
     /// Begins a message and its run. A message that is open is ended first, unless this is its start once
     /// more.
     fn message_start(&mut self, message: ForeignField<'_>, out: &mut Decoded) {

@@ -101,14 +101,14 @@ impl ObjectMeaning for CodexMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let said: CodexLine<'_> = match serde_json::from_str(text) {
+        let said: CodexLine<'_> = match crate::field::read(text) {
             Ok(said) => said,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let kind = said.kind.word().unwrap_or_default();
         match &*kind {
             "thread.started" | "session.created" => {

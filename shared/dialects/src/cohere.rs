@@ -64,7 +64,7 @@ impl ObjectMeaning for CohereMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: CohereStreamEvent<'_> = match serde_json::from_str(text) {
+        let event: CohereStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
@@ -85,7 +85,7 @@ impl ObjectMeaning for CohereMeaning {
             "citation-start" => self.citations(message.citations, out),
             "citation-end" => {}
             "message-end" => self.message_end(&delta, out),
-            _ => self.other(&event, ForeignField::parse(text).unwrap_or_default(), out),
+            _ => self.other(&event, ForeignField::parse_read(text), out),
         }
     }
 

@@ -30,15 +30,27 @@ use model::envelope::Envelope;
 use model::event::Kind;
 use model::ids::RunId;
 
+mod plain;
+
+use plain::PlainDeltas;
+
 /// The name of the dialect.
 pub const NAME: &str = "fanlight";
 
-/// Decodes native events. It keeps nothing between events but an incomplete line.
+/// Decodes native events. It keeps nothing between events but an incomplete line and what deltas look like.
 #[derive(Debug)]
 pub struct NativeDecoder {
     framing: NativeFraming,
+    events: NativeEvents,
+}
+
+/// Reads the events.
+#[derive(Debug)]
+struct NativeEvents {
     /// The run of events that name none.
     run: RunId,
+    /// The deltas that look like others before them.
+    plain: PlainDeltas,
 }
 
 /// How the stream is divided; the first byte that is not white space decides.
@@ -62,7 +74,8 @@ pub fn decoder(options: DecodeOptions) -> Box<dyn Decode> {
 impl NativeDecoder {
     /// A decoder for one stream.
     pub fn new(options: DecodeOptions) -> Self {
-        Self { framing: NativeFraming::Undecided { bom: 0, lines: 0 }, run: options.run }
+        let events = NativeEvents { run: options.run, plain: PlainDeltas::default() };
+        Self { framing: NativeFraming::Undecided { bom: 0, lines: 0 }, events }
     }
 }
 
@@ -78,70 +91,103 @@ impl Decode for NativeDecoder {
                 _ => NativeFraming::Sse(SseSplitter::after(*lines)),
             };
         }
-        let run = &self.run;
+        let events = &mut self.events;
         match &mut self.framing {
             NativeFraming::Lines(lines) => {
-                lines.feed(bytes, &mut |number, line| take_line(number, line, run, out));
+                lines.feed(bytes, &mut |number, line| events.line(number, line, out));
             }
-            NativeFraming::Array(values) => values.feed(bytes, &mut |frame| take_frame(frame, run, out)),
-            NativeFraming::Sse(sse) => sse.feed(bytes, &mut |frame| take_frame(frame, run, out)),
+            NativeFraming::Array(values) => values.feed(bytes, &mut |frame| events.frame(frame, out)),
+            NativeFraming::Sse(sse) => sse.feed(bytes, &mut |frame| events.frame(frame, out)),
             NativeFraming::Undecided { .. } => {}
         }
     }
 
     fn end(&mut self, out: &mut Decoded) {
-        let run = &self.run;
+        let events = &mut self.events;
         match &mut self.framing {
-            NativeFraming::Lines(lines) => lines.end(&mut |number, line| take_line(number, line, run, out)),
-            NativeFraming::Array(values) => values.end(&mut |frame| take_frame(frame, run, out)),
-            NativeFraming::Sse(sse) => sse.end(&mut |frame| take_frame(frame, run, out)),
+            NativeFraming::Lines(lines) => lines.end(&mut |number, line| events.line(number, line, out)),
+            NativeFraming::Array(values) => values.end(&mut |frame| events.frame(frame, out)),
+            NativeFraming::Sse(sse) => sse.end(&mut |frame| events.frame(frame, out)),
             NativeFraming::Undecided { .. } => {}
         }
     }
 }
 
-/// Takes one line of NDJSON.
-fn take_line(number: u64, line: StreamLine<'_>, run: &RunId, out: &mut Decoded) {
-    match line {
-        StreamLine::Text(text) => take_text(number, &text, run, out),
-        StreamLine::TooLong(bytes) => too_large(number, bytes, out),
+impl NativeEvents {
+    /// Takes one line of NDJSON.
+    fn line(&mut self, number: u64, line: StreamLine<'_>, out: &mut Decoded) {
+        match line {
+            StreamLine::Text(text) => self.text(number, &text, out),
+            StreamLine::TooLong(bytes) => too_large(number, bytes, out),
+        }
     }
-}
 
-/// Takes one item of an array, or one SSE event.
-fn take_frame(frame: StreamPiece<'_>, run: &RunId, out: &mut Decoded) {
-    let line = frame.line;
-    match frame.body {
-        // A line without a field name is how NDJSON looks that has a line of something else before it.
-        FramedItem::Event { data: text, .. }
-        | FramedItem::Json(text)
-        | FramedItem::ErrorField(text)
-        | FramedItem::Stray(text) => take_text(line, text, run, out),
-        FramedItem::TooLarge(bytes) => too_large(line, bytes, out),
-        FramedItem::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
+    /// Takes one item of an array, or one SSE event.
+    fn frame(&mut self, frame: StreamPiece<'_>, out: &mut Decoded) {
+        let line = frame.line;
+        match frame.body {
+            // A line without a field name is how NDJSON looks that has a line of something else before it.
+            FramedItem::Event { data: text, .. }
+            | FramedItem::Json(text)
+            | FramedItem::ErrorField(text)
+            | FramedItem::Stray(text) => self.text(line, text, out),
+            FramedItem::TooLarge(bytes) => too_large(line, bytes, out),
+            FramedItem::Cut(text) => malformed(line, "the stream ends inside of it", text, out),
+        }
     }
-}
 
-/// Takes one object: an envelope, a frame of the hub, or the first line of an export. Anything else is an
-/// anomaly.
-fn take_text(line: u64, text: &str, run: &RunId, out: &mut Decoded) {
-    if text.trim().is_empty() {
-        return;
+    /// Takes one object: an envelope, a frame of the hub, or the first line of an export. Anything else is an
+    /// anomaly.
+    fn text(&mut self, line: u64, text: &str, out: &mut Decoded) {
+        if let Some(envelope) = self.plain.read(text) {
+            return out.envelopes.push(envelope);
+        }
+        if text.trim().is_empty() {
+            return;
+        }
+        if !text.trim_start().starts_with('{') {
+            return malformed(line, "it is not a JSON object", text, out);
+        }
+        if is_too_deep(text) {
+            return malformed(line, "it nests too deep", text, out);
+        }
+        match Envelope::received(text) {
+            Ok(envelope) => {
+                let envelope = self.placed(envelope);
+                self.plain.learn(text, &envelope);
+                out.envelopes.push(envelope);
+            }
+            // The first line of an export says what the file is.
+            Err(_) if line == 1 && serde_json::from_str::<ExportHeader<'_>>(text).is_ok() => {}
+            Err(error) => match serde_json::from_str::<HubFrame<'_>>(text) {
+                Ok(frame) => self.hub_frame(line, &frame, out),
+                Err(_) => malformed(line, &error.to_string(), text, out),
+            },
+        }
     }
-    if !text.trim_start().starts_with('{') {
-        return malformed(line, "it is not a JSON object", text, out);
+
+    /// Takes the events of a frame. A snapshot has none, which is an anomaly; any other frame without events is
+    /// ignored.
+    fn hub_frame(&self, line: u64, frame: &HubFrame<'_>, out: &mut Decoded) {
+        if frame.t == "snap" {
+            return malformed(line, "a snapshot holds no events", "", out);
+        }
+        for event in &frame.ev {
+            match Envelope::received(event.get()) {
+                Ok(envelope) => out.envelopes.push(self.placed(envelope)),
+                Err(error) => malformed(line, &error.to_string(), event.get(), out),
+            }
+        }
     }
-    if is_too_deep(text) {
-        return malformed(line, "it nests too deep", text, out);
-    }
-    match Envelope::received(text) {
-        Ok(envelope) => take_envelope(envelope, run, out),
-        // The first line of an export says what the file is.
-        Err(_) if line == 1 && serde_json::from_str::<ExportHeader<'_>>(text).is_ok() => {}
-        Err(error) => match serde_json::from_str::<HubFrame<'_>>(text) {
-            Ok(frame) => take_hub_frame(line, &frame, run, out),
-            Err(_) => malformed(line, &error.to_string(), text, out),
-        },
+
+    /// The envelope in its run, without the numbers that another hub gave it.
+    fn placed(&self, mut envelope: Envelope) -> Envelope {
+        if envelope.event.run.is_none() && belongs_to_a_run(&envelope.event.kind) {
+            envelope.event.run = self.run.clone();
+        }
+        envelope.producer_at = envelope.producer_at.or(Some(envelope.at).filter(|at| *at > 0));
+        (envelope.seq, envelope.at) = (0, 0);
+        envelope
     }
 }
 
@@ -159,30 +205,6 @@ struct HubFrame<'a> {
     t: Cow<'a, str>,
     #[serde(borrow, default)]
     ev: Vec<&'a RawValue>,
-}
-
-/// Takes the events of a frame. A snapshot has none, which is an anomaly; any other frame without events is
-/// ignored.
-fn take_hub_frame(line: u64, frame: &HubFrame<'_>, run: &RunId, out: &mut Decoded) {
-    if frame.t == "snap" {
-        return malformed(line, "a snapshot holds no events", "", out);
-    }
-    for event in &frame.ev {
-        match Envelope::received(event.get()) {
-            Ok(envelope) => take_envelope(envelope, run, out),
-            Err(error) => malformed(line, &error.to_string(), event.get(), out),
-        }
-    }
-}
-
-/// Takes an envelope, without the numbers that another hub gave it.
-fn take_envelope(mut envelope: Envelope, run: &RunId, out: &mut Decoded) {
-    if envelope.event.run.is_none() && belongs_to_a_run(&envelope.event.kind) {
-        envelope.event.run = run.clone();
-    }
-    envelope.producer_at = envelope.producer_at.or(Some(envelope.at).filter(|at| *at > 0));
-    (envelope.seq, envelope.at) = (0, 0);
-    out.envelopes.push(envelope);
 }
 
 /// Whether an event of this kind belongs to a run. Those about the conversation do not; nor does what a later

@@ -22,31 +22,80 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+mod quick;
+mod shape;
+
+#[cfg(test)]
+pub(crate) use shape::tests as shape_tests;
+pub(crate) use shape::{Gap, Shapes};
+
 use super::framing::JsonNesting;
 use model::event::{Cost, Currency};
 use model::json::Json;
 use model::limits::JSON_DEPTH_MAX;
 
+/// How many fields an object is expected to have when its fields are collected.
+const USUAL_FIELDS: usize = 12;
+
 /// A field of a foreign object: its JSON as it was received. Absent and `null` are the same. It borrows from
 /// the frame and is as cheap to copy as a reference.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ForeignField<'a>(Option<&'a RawValue>);
+pub struct ForeignField<'a>(Option<&'a str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for ForeignField<'a> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <Option<&'a RawValue>>::deserialize(deserializer).map(Self)
+        struct Visitor<'a>(std::marker::PhantomData<&'a ()>);
+        impl<'de: 'a, 'a> serde::de::Visitor<'de> for Visitor<'a> {
+            type Value = ForeignField<'a>;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("option")
+            }
+            fn visit_none<E>(self) -> Result<ForeignField<'a>, E> {
+                Ok(ForeignField(None))
+            }
+            fn visit_unit<E>(self) -> Result<ForeignField<'a>, E> {
+                Ok(ForeignField(None))
+            }
+            fn visit_some<D: serde::Deserializer<'de>>(self, value: D) -> Result<ForeignField<'a>, D::Error> {
+                <&'a RawValue>::deserialize(value).map(|raw| ForeignField(Some(raw.get())))
+            }
+            // The text of a value that was checked already: only [`quick`] passes it.
+            fn visit_borrowed_str<E>(self, raw: &'de str) -> Result<ForeignField<'a>, E> {
+                Ok(ForeignField::of_checked(raw))
+            }
+        }
+        deserializer.deserialize_option(Visitor(std::marker::PhantomData))
     }
 }
 
+/// The object `text` with the fields that `T` names, each a [`ForeignField`]. Errors are those of `serde_json`.
+pub(crate) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, serde_json::Error> {
+    T::deserialize(quick::ObjectText::of(text)).or_else(|_unusual| serde_json::from_str(text))
+}
+
 impl<'a> ForeignField<'a> {
+    /// A value that was checked.
+    fn of_checked(raw: &'a str) -> Self {
+        Self((raw != "null").then_some(raw))
+    }
+
+    /// A text that [`read`] took: nothing of it is checked again. That takes lists too, for which the fields count in
+    /// the order of the type.
+    pub(crate) fn parse_read(text: &'a str) -> Self {
+        Self(Some(text.trim_matches([' ', '\n', '\t', '\r'])))
+    }
+
     /// `text` as a field; nothing if it is not one JSON value. `null` gives a field that is absent.
     pub fn parse(text: &'a str) -> Option<Self> {
+        if let Some(value) = quick::value(text) {
+            return Some(Self::of_checked(value));
+        }
         serde_json::from_str(text).ok()
     }
 
     /// The JSON of the field; empty if it is absent.
     fn raw(self) -> &'a str {
-        self.0.map_or("", RawValue::get)
+        self.0.unwrap_or("")
     }
 
     /// Whether the field is present and not `null`.
@@ -57,6 +106,11 @@ impl<'a> ForeignField<'a> {
     /// Whether the field is present and not `null`, `false`, 0 or empty.
     pub fn is_truthy(self) -> bool {
         !matches!(self.raw(), "" | "false" | "0" | "\"\"" | "{}" | "[]")
+    }
+
+    /// Whether the field is a string.
+    pub(crate) fn is_text(self) -> bool {
+        self.raw().starts_with('"')
     }
 
     /// Whether the field is an object.
@@ -94,7 +148,7 @@ impl<'a> ForeignField<'a> {
     pub fn words(self) -> Option<Cow<'a, str>> {
         match self.text() {
             Some(text) => Some(text).filter(|text| !text.is_empty()),
-            None => self.0.map(|raw| Cow::Borrowed(raw.get())),
+            None => self.0.map(Cow::Borrowed),
         }
     }
 
@@ -102,7 +156,11 @@ impl<'a> ForeignField<'a> {
     /// For token counts and lengths: some servers send `12.0` or `"12"`. Numbers above the largest `u64` give
     /// that.
     pub(crate) fn count(self) -> Option<u64> {
-        let text = self.raw().trim_matches('"');
+        let raw = self.0?;
+        if let Ok(number) = raw.parse() {
+            return Some(number);
+        }
+        let text = raw.trim_matches('"');
         text.parse().ok().or_else(|| {
             let number: f64 = text.parse().ok()?;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
@@ -138,7 +196,11 @@ impl<'a> ForeignField<'a> {
     /// An object whose syntax is broken cannot be here, since its frame was parsed; should `T` refuse it for
     /// another reason, all fields are absent too.
     pub fn object<T: Deserialize<'a> + Default>(self) -> T {
-        if self.is_object() { serde_json::from_str(self.raw()).unwrap_or_default() } else { T::default() }
+        if !self.is_object() {
+            return T::default();
+        }
+        let quick = T::deserialize(quick::ObjectText::of_checked(self.raw()));
+        quick.or_else(|_unusual| serde_json::from_str(self.raw())).unwrap_or_default()
     }
 
     /// All fields of an object, to look them up by name; none if the field is not an object.
@@ -151,7 +213,7 @@ impl<'a> ForeignField<'a> {
     /// Any other type gives no items.
     pub fn list(self) -> Vec<Self> {
         if self.is_list() {
-            serde_json::from_str(self.raw()).unwrap_or_default()
+            self.items()
         } else if self.is_object() {
             vec![self]
         } else {
@@ -159,13 +221,37 @@ impl<'a> ForeignField<'a> {
         }
     }
 
+    /// The items of the list that this is.
+    fn items(self) -> Vec<Self> {
+        self.quick_items().unwrap_or_else(|| serde_json::from_str(self.raw()).unwrap_or_default())
+    }
+
+    /// The items of a list that is usual.
+    fn quick_items(self) -> Option<Vec<Self>> {
+        let mut members = quick::Members::of_checked_list(self.raw())?;
+        let mut items = Vec::new();
+        while let Some(item) = members.item().ok()? {
+            items.push(Self::of_checked(item));
+        }
+        Some(items)
+    }
+
+    /// The fields of an object that is usual, with their names.
+    fn quick_entries<N: From<&'a str>>(self) -> Option<Vec<(N, Self)>> {
+        let mut members = quick::Members::of_checked_object(self.raw())?;
+        let mut entries = Vec::with_capacity(USUAL_FIELDS);
+        while let Some(name) = members.name().ok()? {
+            entries.push((N::from(name), Self::of_checked(members.value().ok()?)));
+        }
+        Some(entries)
+    }
+
     /// The strings of a list that are not empty; nothing for any other type.
     pub fn list_of_texts(self) -> Vec<String> {
         if !self.is_list() {
             return Vec::new();
         }
-        let items: Vec<Self> = serde_json::from_str(self.raw()).unwrap_or_default();
-        items.into_iter().filter_map(Self::word).map(Cow::into_owned).collect()
+        self.items().into_iter().filter_map(Self::word).map(Cow::into_owned).collect()
     }
 
     /// The fields of an object with their names, in the order of the text, a repeated name each time; none
@@ -194,7 +280,9 @@ impl<'a> ForeignField<'a> {
                 deserializer.deserialize_map(Visitor(std::marker::PhantomData))
             }
         }
-        if self.is_object() {
+        if let Some(entries) = self.quick_entries() {
+            entries
+        } else if self.is_object() {
             serde_json::from_str::<EntriesVisitor<'a>>(self.raw())
                 .map(|entries| entries.0)
                 .unwrap_or_default()
@@ -206,7 +294,11 @@ impl<'a> ForeignField<'a> {
     /// The field as JSON to pass on, unchanged. A value that nests deeper than [`JSON_DEPTH_MAX`] becomes a
     /// string; an absent one becomes `null`.
     pub fn json(self) -> Json {
-        json_within_depth(self.raw()).unwrap_or_else(|| Json::of(&()))
+        match self.0 {
+            None => Json::of(&()),
+            Some(raw) if is_too_deep(raw) => Json::string(raw),
+            Some(raw) => Json::of_valid(raw),
+        }
     }
 
     /// The text of the JSON, unchanged; empty if the field is absent.
@@ -224,7 +316,7 @@ pub struct ForeignFields<'a>(Vec<(Cow<'a, str>, ForeignField<'a>)>);
 impl<'a> ForeignFields<'a> {
     /// The fields of `object`; none if it is not an object.
     pub(crate) fn of(object: ForeignField<'a>) -> Self {
-        object.object()
+        object.quick_entries().map_or_else(|| object.object(), Self)
     }
 
     /// The field `name`; of several the first that is not `null`; absent if there is none.
@@ -308,6 +400,11 @@ pub(crate) fn json_within_depth(text: &str) -> Option<Json> {
 
 /// Whether `text` nests deeper than [`JSON_DEPTH_MAX`].
 pub(crate) fn is_too_deep(text: &str) -> bool {
+    // Nearly every text has fewer brackets than that, also counted with those inside of strings.
+    let brackets = text.bytes().filter(|byte| matches!(byte, b'{' | b'[')).count();
+    if brackets <= JSON_DEPTH_MAX {
+        return false;
+    }
     usize::try_from(JsonNesting::of(text).deepest()).unwrap_or(usize::MAX) > JSON_DEPTH_MAX
 }
 

@@ -80,14 +80,14 @@ impl ObjectMeaning for InteractionsMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: InteractionsStreamEvent<'_> = match serde_json::from_str(text) {
+        let event: InteractionsStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         let kind = event.event_type.word().unwrap_or_else(|| name.into());
         self.usage = wire::usage(event.metadata.object::<InteractionsStreamEvent<'_>>().usage).or(self.usage);
         match &*kind {

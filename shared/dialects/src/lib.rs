@@ -45,6 +45,7 @@ mod markup;
 mod objects;
 mod plausible;
 mod report;
+mod scan;
 mod time;
 mod tokens;
 mod trajectory;

@@ -129,7 +129,7 @@ impl ObjectMeaning for OllamaMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let piece: OllamaLine<'_> = match serde_json::from_str(text) {
+        let piece: OllamaLine<'_> = match crate::field::read(text) {
             Ok(piece) => piece,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
@@ -137,7 +137,7 @@ impl ObjectMeaning for OllamaMeaning {
             }
         };
         self.writer.set_time(piece.created_at.time());
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         if piece.error.is_truthy() {
             return self.fail(whole, out);
         }

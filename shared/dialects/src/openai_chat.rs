@@ -34,7 +34,7 @@ use std::hash::Hasher as _;
 
 use compact_str::CompactString;
 
-use super::field::ForeignField;
+use super::field::{ForeignField, Shapes};
 use super::framing::excerpt;
 use super::objects::{ObjectDecoder, ObjectMeaning};
 use super::writer::{EventWriter, RunEnding};
@@ -45,10 +45,12 @@ use model::print::Fingerprint;
 
 mod calls;
 mod choice;
+mod plain;
 mod think;
 mod wire;
 
 use choice::OpenChoice;
+use plain::PlainChunk;
 pub(super) use wire::usage;
 use wire::{ChatChoice, ChatDelta, ChatObject, GroqFields};
 
@@ -73,13 +75,18 @@ pub(super) struct OpenAiChatMeaning {
     usage: Option<Usage>,
     /// Hash of the citations that were written last: some servers repeat the whole list with each chunk.
     told: u64,
+    /// The shapes of plain chunks.
+    shapes: Shapes<PlainChunk>,
 }
 
 impl ObjectMeaning for OpenAiChatMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let chunk: ChatObject<'_> = match serde_json::from_str(text) {
+        if self.plain(text, out) {
+            return;
+        }
+        let chunk: ChatObject<'_> = match crate::field::read(text) {
             Ok(chunk) => chunk,
             Err(_) if name == "error" => return self.fail_with(text, out),
             Err(error) => {
@@ -110,6 +117,11 @@ impl ObjectMeaning for OpenAiChatMeaning {
         if error.is_some() {
             self.fail(ForeignField::parse(text).unwrap_or_default(), out);
         }
+        if self.shapes.is_learning()
+            && let Some((plain, gaps)) = PlainChunk::of(&chunk, ForeignField::parse_read(text))
+        {
+            self.shapes.learn(text, &gaps, plain);
+        }
     }
 
     fn done(&mut self, out: &mut Decoded) {
@@ -131,7 +143,24 @@ impl ObjectMeaning for OpenAiChatMeaning {
 impl OpenAiChatMeaning {
     /// The meaning of a stream in the dialect `name`, which is this one or has something added.
     pub(super) fn new(name: &'static str, options: DecodeOptions) -> Self {
-        Self { writer: EventWriter::new(name, options), choices: BTreeMap::new(), usage: None, told: 0 }
+        Self {
+            writer: EventWriter::new(name, options),
+            choices: BTreeMap::new(),
+            usage: None,
+            told: 0,
+            shapes: Shapes::default(),
+        }
+    }
+
+    /// Takes a chunk whose shape is known, and returns whether it is one.
+    fn plain(&mut self, text: &str, out: &mut Decoded) -> bool {
+        let Some((chunk, [said, ..])) = self.shapes.find(text) else { return false };
+        let (choice, says) = (chunk.choice, chunk.says);
+        self.writer.begin(chunk.model.as_deref(), out);
+        if let Some(choice) = opened(&mut self.choices, choice, &mut self.writer, out) {
+            choice.plain(says, said, &mut self.writer, out);
+        }
+        true
     }
 
     /// Ends the calls so far and the text before them, since something else follows.
@@ -158,18 +187,10 @@ impl OpenAiChatMeaning {
         }
     }
 
-    /// Takes what a chunk says of one choice. The first chunk of a choice with an index above 0 begins an
-    /// agent for it.
+    /// Takes what a chunk says of one choice.
     fn choice(&mut self, chunk: &ChatChoice<'_>, out: &mut Decoded) {
-        let index = chunk.index.count().unwrap_or(0);
-        let writer = &mut self.writer;
-        if !self.choices.contains_key(&index) {
-            if self.choices.len() >= CHOICES_MAX {
-                return;
-            }
-            self.choices.insert(index, OpenChoice::new(writer.open_choice(index, out)));
-        }
-        let Some(choice) = self.choices.get_mut(&index) else { return };
+        let (index, writer) = (chunk.index.count().unwrap_or(0), &mut self.writer);
+        let Some(choice) = opened(&mut self.choices, index, writer, out) else { return };
         let delta = if chunk.delta.is_some() { chunk.delta } else { chunk.message };
         if delta.is_some() {
             choice.delta(&delta.object::<ChatDelta<'_>>(), writer, out);
@@ -224,6 +245,23 @@ impl OpenAiChatMeaning {
         let usage = self.usage.take();
         self.writer.end(RunEnding { is_whole, finish_reason, usage, ..RunEnding::default() }, out);
     }
+}
+
+/// The choice with this index. The first chunk of a choice with an index above 0 begins an agent for it. Nothing if there
+/// are too many choices.
+fn opened<'a>(
+    choices: &'a mut BTreeMap<u64, OpenChoice>,
+    index: u64,
+    writer: &mut EventWriter,
+    out: &mut Decoded,
+) -> Option<&'a mut OpenChoice> {
+    if !choices.contains_key(&index) {
+        if choices.len() >= CHOICES_MAX {
+            return None;
+        }
+        choices.insert(index, OpenChoice::new(writer.open_choice(index, out)));
+    }
+    choices.get_mut(&index)
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl ObjectMeaning for ResponsesMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, name: &str, text: &str, out: &mut Decoded) {
-        let event: ResponsesStreamEvent<'_> = match serde_json::from_str(text) {
+        let event: ResponsesStreamEvent<'_> = match crate::field::read(text) {
             Ok(event) => event,
             // Keep-alives need no content.
             Err(_) if matches!(name, "ping" | "keepalive") => return,
@@ -108,7 +108,7 @@ impl ObjectMeaning for ResponsesMeaning {
                 return self.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = || ForeignField::parse(text).unwrap_or_default();
+        let whole = || ForeignField::parse_read(text);
         let kind = event.kind.word().unwrap_or_else(|| name.into());
         match &*kind {
             "ping" | "keepalive" => {}

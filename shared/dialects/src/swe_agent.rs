@@ -132,14 +132,14 @@ impl ObjectMeaning for SweAgentMeaning {
     const NAME: &'static str = NAME;
 
     fn object(&mut self, line: u64, _name: &str, text: &str, out: &mut Decoded) {
-        let document: SweAgentFile<'_> = match serde_json::from_str(text) {
+        let document: SweAgentFile<'_> = match crate::field::read(text) {
             Ok(document) => document,
             Err(error) => {
                 let detail = format!("line {line}: {error}: {}", excerpt(text));
                 return self.trajectory.writer.anomaly(AnomalyCode::Malformed, detail, out);
             }
         };
-        let whole = ForeignField::parse(text).unwrap_or_default();
+        let whole = ForeignField::parse_read(text);
         if document.history.is_list() || document.messages.is_list() || document.steps.is_list() {
             self.document(&document, out);
         } else if document.role.is_some() {

@@ -25,11 +25,50 @@ impl ForeignField<'_> {
 /// Nothing for dates that cannot be, years after 9999 and times before 1970. Digits after the millisecond are
 /// cut off.
 fn millis(text: &str) -> Option<u64> {
+    if let Some((date, clock, fraction)) = usual(text.as_bytes()) {
+        return at(date, clock, 0, fraction);
+    }
     let (date, rest) = text.split_at_checked("2026-08-04".len())?;
     let (clock, zone) = split_zone(rest.strip_prefix(['T', 't', ' '])?);
     let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
-    let [year, month, day] = numbers(date, '-')?;
-    let [hour, minute, second] = numbers(clock, ':')?;
+    let (date, clock) = (numbers(date, '-')?, numbers(clock, ':')?);
+    let zone = match zone.strip_prefix('-') {
+        Some(behind) => i64::try_from(offset(behind)?).ok()?.checked_neg()?,
+        None => i64::try_from(offset(zone.trim_start_matches('+'))?).ok()?,
+    };
+    at(date, clock, zone, thousandths(fraction)?)
+}
+
+/// The date, the clock and the thousandths of a time that is written as nearly all are, `2026-08-04T19:58:15.115854Z`;
+/// nothing for any other one.
+fn usual(text: &[u8]) -> Option<([u64; 3], [u64; 3], u64)> {
+    let two = |at: usize| {
+        let [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = text.get(at..)?.first_chunk::<2>()? else {
+            return None;
+        };
+        Some(u64::from(tens & 15) * 10 + u64::from(ones & 15))
+    };
+    let [b'-', _, _, b'-', _, _, b'T', _, _, b':', _, _, b':', _, _, rest @ .., b'Z'] = text.get(4..)? else {
+        return None;
+    };
+    let year = two(0)?.checked_mul(100)?.checked_add(two(2)?)?;
+    let (date, clock) = ([year, two(5)?, two(8)?], [two(11)?, two(14)?, two(17)?]);
+    let digits = match rest {
+        [] => &[],
+        [b'.', digits @ ..] if digits.iter().all(u8::is_ascii_digit) => digits,
+        _ => return None,
+    };
+    let digits = digits.iter().chain(b"000").take(3);
+    Some((date, clock, digits.fold(0, |sum, digit| sum * 10 + u64::from(digit & 15))))
+}
+
+/// The milliseconds since 1970 of a date and a clock that is `zone` seconds ahead of UTC.
+fn at(
+    [year, month, day]: [u64; 3],
+    [hour, minute, second]: [u64; 3],
+    zone: i64,
+    fraction: u64,
+) -> Option<u64> {
     let is_real = (1970..=9999).contains(&year)
         && (1..=12).contains(&month)
         && (1..=31).contains(&day)
@@ -40,11 +79,7 @@ fn millis(text: &str) -> Option<u64> {
         return None;
     }
     let local = sum(&[(days(year, month, day)?, 86_400), (hour, 3600), (minute, 60), (second, 1)])?;
-    let seconds = match zone.strip_prefix('-') {
-        Some(behind) => local.checked_add(offset(behind)?)?,
-        None => local.checked_sub(offset(zone.trim_start_matches('+'))?)?,
-    };
-    sum(&[(seconds, 1000), (thousandths(fraction)?, 1)])
+    sum(&[(local.checked_sub_signed(zone)?, 1000), (fraction, 1)])
 }
 
 /// A time of the day, and what stands behind it for its zone.

@@ -163,17 +163,19 @@ impl EventWriter {
     /// (`r1.2`). A run that was handed back to the caller continues without an event. An empty `model` counts
     /// as none; the first one that is not is written with the start, or as an update if the run is open.
     pub(crate) fn begin(&mut self, model: Option<&str>, out: &mut Decoded) {
-        let model = model.filter(|model| !model.is_empty()).map(CompactString::new);
+        let model = model.filter(|model| !model.is_empty());
         if std::mem::take(&mut self.goes_on) {
             (self.is_running, self.handed_over) = (true, 0);
         }
         if self.is_running {
-            if model.is_some() && !self.has_model {
+            if let Some(model) = model.filter(|_| !self.has_model) {
                 self.has_model = true;
+                let model = Some(CompactString::new(model));
                 self.push(Kind::RunUpdate(RunUpdate { model, ..RunUpdate::default() }), out);
             }
             return;
         }
+        let model = model.map(CompactString::new);
         self.runs = self.runs.saturating_add(1);
         if self.runs > 1 {
             self.run = RunId::new(&format!("{}.{}", self.options.run, self.runs));

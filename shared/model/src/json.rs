@@ -17,9 +17,13 @@ impl Json {
 
     /// Copies the JSON text of `raw`.
     pub fn from_raw(raw: &RawValue) -> Self {
-        let text = raw.get();
+        Self::of_valid(raw.get())
+    }
+
+    /// Copies `text`, which somebody has parsed as JSON already. Whoever has not uses [`Json::parse`].
+    pub fn of_valid(text: &str) -> Self {
         // A line break inside JSON is always white space between tokens: strings hold it only escaped.
-        if text.contains(['\n', '\r']) {
+        if [b'\n', b'\r'].iter().any(|byte| text.as_bytes().contains(byte)) {
             return Self(text.replace(['\n', '\r'], " ").into());
         }
         Self(text.into())

@@ -16,6 +16,7 @@
 //! whole. A block that is repeated is recognised here and written once ([`OpenBlock::repeat`],
 //! [`StoppedBlock::repeat`]).
 
+use super::plain::DeltaKind;
 use super::wire::{AnthropicBlock, AnthropicDelta};
 use crate::Decoded;
 use crate::field::ForeignField;
@@ -177,24 +178,34 @@ impl OpenBlock {
     ) {
         let delta: AnthropicDelta<'_> = whole.object();
         let kind = delta.kind.text().unwrap_or_default();
+        if let Some(kind) = DeltaKind::named(&kind) {
+            return self.go_on(kind, kind.text(&delta), w, out);
+        }
         match (&*kind, self) {
-            ("text_delta", Self::Part { part, .. }) => {
-                part.delta(&delta.text.text().unwrap_or_default(), w, out);
-            }
-            ("thinking_delta", Self::Part { part, .. }) => {
-                part.delta(&delta.thinking.text().unwrap_or_default(), w, out);
-            }
             ("signature_delta", Self::Part { part, is_signed, .. }) => {
                 part.sign(&delta.signature.text().unwrap_or_default());
                 *is_signed = true;
             }
-            ("input_json_delta", Self::Call { call, .. }) => {
-                call.args(&delta.partial_json.text().unwrap_or_default(), w, out);
-            }
             ("citations_delta", _) => w.custom("citation", delta.citation, agent, out),
             ("compaction_delta", _) => w.custom("compaction", whole, agent, out),
-            ("signature_delta" | "text_delta" | "thinking_delta" | "input_json_delta", _) => {}
+            ("signature_delta", _) => {}
             _ => w.raw(whole, agent, out),
+        }
+    }
+
+    /// Takes more text of a kind. It is ignored if it does not fit the kind of the block.
+    pub(super) fn go_on(
+        &mut self,
+        kind: DeltaKind,
+        text: ForeignField<'_>,
+        w: &EventWriter,
+        out: &mut Decoded,
+    ) {
+        let text = text.text().unwrap_or_default();
+        match (kind, self) {
+            (DeltaKind::Text | DeltaKind::Thinking, Self::Part { part, .. }) => part.delta(&text, w, out),
+            (DeltaKind::Input, Self::Call { call, .. }) => call.args(&text, w, out),
+            _ => {}
         }
     }
 

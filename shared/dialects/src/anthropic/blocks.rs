@@ -43,6 +43,11 @@ impl OpenBlocks {
         self.open.insert(index, block);
     }
 
+    /// The open block with this index.
+    pub(super) fn get_mut(&mut self, index: u64) -> Option<&mut OpenBlock> {
+        self.open.get_mut(&index)
+    }
+
     /// Takes a `content_block_delta`: text, reasoning or arguments go on. A missing start is an anomaly.
     pub(crate) fn delta(&mut self, event: &AnthropicStreamEvent<'_>, w: &mut EventWriter, out: &mut Decoded) {
         let index = event.index.count().unwrap_or(0);

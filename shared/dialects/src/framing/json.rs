@@ -14,6 +14,7 @@
 //! by its reader.
 
 use super::{FramedItem, StreamPiece};
+use crate::scan::special;
 use model::limits::LINE_BYTES_MAX;
 
 /// How many bytes between values are kept for the anomaly.
@@ -41,9 +42,20 @@ impl JsonNesting {
 
     /// Updates the nesting with the next `text`.
     pub fn scan(&mut self, text: &str) {
-        for byte in text.bytes() {
-            self.push(byte);
+        let mut bytes = text.as_bytes();
+        while let [byte, rest @ ..] = bytes {
+            self.push(*byte);
+            bytes = self.within_string(rest);
         }
+    }
+
+    /// `bytes` without those at the beginning that only go on with an open string.
+    fn within_string<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        if !self.in_string || self.escaped {
+            return bytes;
+        }
+        // Strings are short: most are passed with one look at eight bytes.
+        bytes.get(special(bytes, 0).unwrap_or(bytes.len())..).unwrap_or_default()
     }
 
     /// Continues with one byte.
@@ -195,13 +207,18 @@ impl ValueSplitter {
 
     /// Takes bytes of the open value up to its end, and returns how many were used.
     fn inside(&mut self, bytes: &[u8], take: &mut dyn FnMut(StreamPiece<'_>)) -> usize {
-        for (at, byte) in bytes.iter().enumerate() {
+        let mut rest = bytes;
+        while let [byte, after @ ..] = rest {
             self.nesting.push(*byte);
-            if *byte == b'\n' {
-                self.line = self.line.saturating_add(1);
+            rest = self.nesting.within_string(after);
+            self.line = self.line.saturating_add(u64::from(*byte == b'\n'));
+            let passed = after.len().saturating_sub(rest.len());
+            if passed > 0 {
+                let ends = after.iter().take(passed).filter(|byte| **byte == b'\n').count();
+                self.line = self.line.saturating_add(u64::try_from(ends).unwrap_or(u64::MAX));
             }
             if self.nesting.is_whole() {
-                let used = at.saturating_add(1);
+                let used = bytes.len().saturating_sub(rest.len());
                 self.hold(bytes.get(..used).unwrap_or_default());
                 self.give(|text| FramedItem::Json(text), take);
                 return used;
@@ -248,7 +265,9 @@ impl ValueSplitter {
         if self.dropped > 0 {
             take(StreamPiece { line: self.began, body: FramedItem::TooLarge(self.dropped) });
         } else {
-            take(StreamPiece { line: self.began, body: body(&String::from_utf8_lossy(&self.held)) });
+            let text = std::str::from_utf8(&self.held)
+                .map_or_else(|_| String::from_utf8_lossy(&self.held), std::borrow::Cow::Borrowed);
+            take(StreamPiece { line: self.began, body: body(&text) });
         }
         self.state = ValueState::Between;
         self.dropped = 0;

@@ -132,6 +132,7 @@ impl LineSplitter {
         if !self.lone_cr {
             line = line.strip_suffix(b"\r").unwrap_or(line);
         }
-        String::from_utf8_lossy(line)
+        // Nearly every line is UTF-8, which is checked many bytes at once; only the others are searched for what is not.
+        std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
     }
 }

@@ -85,6 +85,11 @@ impl PendingEvent {
 
     /// Takes a line that is not empty: one field, a comment, or something else.
     fn field(&mut self, number: u64, line: &str, take: &mut dyn FnMut(StreamPiece<'_>)) {
+        // Nearly every line.
+        if let Some(value) = line.strip_prefix("data:") {
+            self.begin(number);
+            return self.add(value.strip_prefix(' ').unwrap_or(value));
+        }
         let (name, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         // By the standard, a field name with white space before it is another field, but no server means
@@ -160,14 +165,13 @@ impl PendingEvent {
                 body: FramedItem::Event { name: &self.name, data: &self.data },
             });
         }
-        let mut data = std::mem::take(&mut self.data);
-        let mut name = std::mem::take(&mut self.name);
-        data.clear();
+        let Self { line, name, data, has_data, dropped, nesting } = self;
+        (*line, *has_data, *dropped, *nesting) = (0, false, 0, None);
         name.clear();
+        data.clear();
         // The memory of small events is used again, that of a huge one is freed.
         if data.capacity() > super::lines::KEPT_BYTES_MAX {
-            data = String::new();
+            *data = String::new();
         }
-        *self = Self { name, data, ..Self::default() };
     }
 }

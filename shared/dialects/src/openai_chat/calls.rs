@@ -103,6 +103,20 @@ impl ChoiceCalls {
         self.take(&ReadFragment::read(field), agent, w, out);
     }
 
+    /// Takes a fragment that has nothing but an index and arguments.
+    pub(super) fn arguments(
+        &mut self,
+        index: Option<u64>,
+        arguments: ForeignField<'_>,
+        agent: Option<&AgentId>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        let arguments = arguments.words().unwrap_or_default();
+        let (id, name) = (Cow::Borrowed(""), Cow::Borrowed(""));
+        self.take(&ReadFragment { index, id, name, arguments, is_custom: false }, agent, w, out);
+    }
+
     /// Takes a `function_call`: one call without index and id.
     pub(super) fn legacy(
         &mut self,

@@ -7,6 +7,7 @@
 use compact_str::CompactString;
 
 use super::calls::ChoiceCalls;
+use super::plain::PlainDelta;
 use super::think::{ThinkTags, ThinkToken};
 use super::wire::{ChatContentPart, ChatDelta};
 use crate::Decoded;
@@ -88,6 +89,24 @@ impl OpenChoice {
             self.close_part(w, out);
         }
         self.extras.take(delta, self.agent.as_ref(), w, out);
+    }
+
+    /// Takes a delta that says only one thing, `said`: what [`OpenChoice::delta`] does with it.
+    pub(super) fn plain(
+        &mut self,
+        says: PlainDelta,
+        said: ForeignField<'_>,
+        w: &mut EventWriter,
+        out: &mut Decoded,
+    ) {
+        match says {
+            PlainDelta::Content => self.take_content(said, w, out),
+            PlainDelta::Reasoning => self.write_thinking(&said.text().unwrap_or_default(), w, out),
+            PlainDelta::Arguments(index) => {
+                self.close_part(w, out);
+                self.calls.arguments(index, said, self.agent.as_ref(), w, out);
+            }
+        }
     }
 
     /// Takes the finish reason. The calls so far are written. More may still come: vendors repeat themselves.

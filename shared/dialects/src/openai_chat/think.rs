@@ -147,6 +147,12 @@ impl ThinkTags {
     /// Passes on text of the answer, or takes the answer back at a lone closing tag.
     fn answer(&mut self, text: &str, take: &mut dyn FnMut(ThinkToken<'_>)) {
         let Some(mut lead) = self.lead.take() else { return self.give(self.kind, text, take) };
+        // Nearly every text: nothing in it is a tag or the beginning of one.
+        if memchr::memchr(b'<', text.as_bytes()).is_none() {
+            lead.push_str(text);
+            self.lead = (lead.len() <= LEAD_BYTES_MAX).then_some(lead);
+            return self.give(self.kind, text, take);
+        }
         // Only a closing tag on a line of its own counts: an answer may well talk about tags.
         if let Some(at) = lone_tag(&lead, text) {
             let (thought, rest) = text.split_at(at);

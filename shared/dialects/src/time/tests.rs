@@ -1,5 +1,7 @@
 //! Times in the spellings that streams have.
 
+use proptest::prelude::*;
+
 use super::ForeignField;
 
 fn time(json: &str) -> Option<u64> {
@@ -36,5 +38,13 @@ fn what_is_no_time_is_none() {
         r#""éééééééééé""#,
     ] {
         assert_eq!(time(json), None, "{json}");
+    }
+}
+
+proptest! {
+    /// A small `z` is read the long way.
+    #[test]
+    fn the_usual_spelling_is_read_as_any_other(text in "[12][09][0267][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{0,7})?") {
+        prop_assert_eq!(time(&format!("\"{text}Z\"")), time(&format!("\"{text}z\"")));
     }
 }

@@ -1,6 +1,8 @@
 //! What is handed on of foreign objects.
 
-use super::{ForeignField, without_secrets};
+use proptest::prelude::*;
+
+use super::{ForeignField, SECRET_NAME_END, SECRET_NAMES, may_hold_secrets, names_secret, without_secrets};
 
 fn clean(text: &str) -> String {
     without_secrets(ForeignField::parse(text).unwrap()).as_str().to_owned()
@@ -37,4 +39,18 @@ fn schemas_and_empty_fields_are_no_secrets() {
 fn what_nests_too_deep_to_be_looked_at_is_left_out() {
     let text = format!("{}{{\"cookie\":\"a\"}}{}", "[".repeat(200), "]".repeat(200));
     assert_eq!(clean(&text), "null");
+}
+
+#[test]
+fn each_name_has_one_of_the_ends() {
+    for name in SECRET_NAMES.into_iter().chain([SECRET_NAME_END, "bearer "]) {
+        assert!(may_hold_secrets(&format!("x{}y", name.to_uppercase())), "{name}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_look_for_ends_overlooks_nothing(text in "([a-z_ é\"-]{0,3}|pass|word|WORD|_api|-Key|bear|er |to|ken|access|cookie|client|secret|authoriza|tion){0,12}") {
+        prop_assert_eq!(may_hold_secrets(&text), names_secret(&text));
+    }
 }
