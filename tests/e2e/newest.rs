@@ -115,15 +115,65 @@ async fn find_and_links_reach_what_lies_before_the_newest_part() {
     linked.close().await;
 }
 
+/// Keeps the subscriptions that a page asks for.
+const KEEP_SUBSCRIPTIONS: &str = r#"window.subs = [];
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (frame) {
+        if (typeof frame === 'string' && frame.includes('"conv"')) window.subs.push(JSON.parse(frame).newest ?? 0);
+        return send.call(this, frame);
+    }"#;
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_panel_beside_the_conversation_counts_all_of_it() {
+async fn a_panel_beside_the_conversation_counts_all_of_it_after_the_end_is_there() {
     let (hub, head) = long().await;
-    let page = opened(DESKTOP, &hub, "/c/c", head).await;
-    page.holds("return document.querySelector('.grp .num').textContent.startsWith('250 ')").await;
+    let page = BrowserPage::open(DESKTOP).await;
+    page.devtools("Page.addScriptToEvaluateOnNewDocument", json!({"source": KEEP_SUBSCRIPTIONS})).await;
+    page.goto(&hub.url("/c/c")).await;
+    page.painted(head).await;
+    page.holds("return document.querySelector('.grp .num')?.textContent.startsWith('250 ')").await;
     page.holds("return !document.querySelector('[data-t=part-of-calls]')").await;
+    assert_eq!(page.run("return window.subs").await, json!([262_144, 0]));
     // The conversation is as it was: at its end.
     page.holds(&has(TURNS - 1)).await;
     page.holds("return !document.querySelector('.jump')").await;
+    assert_eq!(page.console_errors().await, Vec::<String>::new());
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_becomes_wide_enough_for_the_panel_counts_all_calls() {
+    let (hub, head) = long().await;
+    let page = opened(WITHOUT_PANEL, &hub, "/c/c", head).await;
+    page.holds(&has(TURNS - 1)).await;
+    page.resize(DESKTOP).await;
+    page.holds("return document.querySelector('.grp .num')?.textContent.startsWith('250 ')").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_failure_stands_there_once_when_the_beginning_of_its_run_comes() {
+    let (hub, mut publisher) = hub_and_publisher("c").await;
+    let error = |n: usize| json!({"k": "error", "run": "r", "code": format!("e{n}"), "message": "no"});
+    let part = |n: usize| json!({"k": "part.delta", "run": "r", "part": format!("p{n}"), "text": "word ".repeat(24_000)});
+    let first = [json!({"k": "run.start", "run": "r"}), error(1), part(1), part(2)];
+    let second =
+        [part(3), error(2), error(3), error(4), json!({"k": "run.end", "run": "r", "status": "complete"})];
+    let third = [
+        json!({"k": "message", "message": "m", "role": "user", "text": "And?"}),
+        json!({"k": "run.start", "run": "r2"}),
+        json!({"k": "part.delta", "run": "r2", "part": "p", "text": "Done."}),
+        json!({"k": "run.end", "run": "r2", "status": "complete"}),
+    ];
+    let mut head = 0;
+    for events in [&first[..], &second, &third] {
+        let lines: Vec<String> = events.iter().map(ToString::to_string).collect();
+        head = publisher.says(&lines.join("\n")).await.seq;
+    }
+    let page = opened(WITHOUT_PANEL, &hub, "/c/c", head).await;
+    let failures = "return [...document.querySelectorAll('.failure .what')].map(it => it.textContent)";
+    page.run_until(failures, |codes| *codes == json!(["e2", "e3", "e4"])).await;
+    page.run("document.querySelector('[data-t=earlier-turns]').click()").await;
+    page.run_until(failures, |codes| *codes == json!(["e1", "e2", "e3", "e4"])).await;
     assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

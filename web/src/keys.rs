@@ -368,7 +368,12 @@ fn toggle_focused() {
 
 /// Shows the next call in one of the `states` after the focused one, in the order of the conversation; after
 /// the last, the first. Screen readers hear if there is none.
-fn next_call(store: Store, states: &[ToolState]) {
+fn next_call(store: Store, states: &'static [ToolState]) {
+    store.with_whole(move || next_call_of_all(store, states));
+}
+
+/// The same once all calls are known.
+fn next_call_of_all(store: Store, states: &[ToolState]) {
     let calls: Vec<(RunId, ToolCallId)> = store.reading.view(|view| {
         let calls =
             view.runs.iter().flat_map(|(run, it)| it.tools.iter().map(move |(id, tool)| (run, id, tool)));

@@ -365,6 +365,7 @@ impl Model {
             ServerFrame::Error { sub: Some(sub), message, .. } if *sub == self.sub => {
                 self.problem = Some(std::mem::take(message));
                 self.touched.replaced = true;
+                return self.part_refused();
             }
             ServerFrame::Presence { sub, viewers, names } if *sub == self.sub => {
                 (self.viewers, self.viewer_names) = (*viewers, names.drain(..).map(String::from).collect());

@@ -40,7 +40,7 @@ fn searched(store: Store) -> Memo<Searched> {
         store.reading.live.track();
         store.reading.now.track();
         // More of the conversation may come from the hub, with the same head.
-        (store.reading.view(|view| view.seq), store.reading.earlier.get())
+        (store.reading.view(|view| view.seq), store.reading.part.get())
     });
     Effect::new(move |_| {
         store.reading.conversation.track();

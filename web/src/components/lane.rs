@@ -267,7 +267,7 @@ fn bracket_text(bracket: OverlapGroup) -> String {
     }
 }
 
-/// The content of a row. Not reactive: the kind of an item never changes.
+/// The content of a row. Not reactive, but for notes: the kind of an item never changes.
 fn draw(run: RunId, item: Item, flow: Memo<Flow>) -> AnyView {
     let store = use_store();
     match item {
@@ -282,6 +282,13 @@ fn draw(run: RunId, item: Item, flow: Memo<Flow>) -> AnyView {
         }
         Item::Tool(id) => view! { <Card run=run id=id /> }.into_any(),
         Item::Agent(id) => view! { <Agent run=run id=id flow=flow /> }.into_any(),
-        Item::Note(number) => note(&run, number),
+        // Notes are numbered within the part of the conversation that is here.
+        Item::Note(number) => {
+            let drawn = move || {
+                store.reading.part.track();
+                note(&run, number)
+            };
+            view! { {drawn} }.into_any()
+        }
     }
 }

@@ -18,7 +18,8 @@ use crate::open::Fold;
 use crate::preview;
 use crate::store::use_store;
 
-/// The note with this number in `run`; nothing if there is none. Not reactive: notes never change.
+/// The note with this number in `run`; nothing if there is none. Not reactive: notes never change while the part of
+/// the conversation that is here is the same.
 pub(super) fn note(run: &RunId, number: usize) -> AnyView {
     let store = use_store();
     let note = store.reading.view(|view| view.runs.get(run)?.notes.get(number).cloned());

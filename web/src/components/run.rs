@@ -18,7 +18,7 @@ use model::retry::ModelRetry;
 use model::view::{NoteBody, RunView};
 
 use super::aside::own_id;
-use super::copy::Copy;
+use super::copy::{CopyButton, CopyFeedback};
 use super::elapsed::{Span, span_text};
 use super::icon::{Chevron, icon};
 use super::lane::Lane;
@@ -204,8 +204,11 @@ fn CopyAnswer(head: Memo<Option<Head>>, id: RunId) -> impl IntoView {
     });
     move || {
         is_over.get().then(|| {
-            let copy =
-                (!answer().trim().is_empty()).then(|| view! { <Copy text=answer label="Copy answer" /> });
+            let copy = (!answer().trim().is_empty()).then(|| {
+                let said = CopyFeedback::new(store);
+                let press = move || store.with_whole_runs(move || said.copy(&answer()));
+                view! { <CopyButton said=said label=|| "Copy answer" press=press /> }
+            });
             view! { <div class="answer-foot">{copy} <Rating of=Rated::Run(id.get_value()) /></div> }
         })
     }

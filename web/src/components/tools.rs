@@ -95,8 +95,8 @@ pub(crate) fn Tools() -> impl IntoView {
         }
     };
     view! {
-        {move || store.reading.earlier.get().then(|| view! {
-            <p class="meta pad" data-t="part-of-calls">"Loading earlier calls…"</p>
+        {move || store.reading.part.with(Option::is_some).then(|| view! {
+            <p class="meta pad" role="status" data-t="part-of-calls">"Loading earlier calls…"</p>
         })}
         <Chips calls=calls wanted=wanted />
         <div class="rows" data-t="tool-rows" on:scroll=move |event| look(&event)

@@ -24,6 +24,7 @@ use super::run::Run;
 use super::since::Since;
 use super::strip::Strip;
 use super::turn::Origin;
+use crate::browser;
 use crate::format;
 use crate::modules::{self, from_module, more_from_module};
 use crate::page_modules::PageModule;
@@ -212,16 +213,27 @@ fn EarlierTurns(first: Memo<usize>) -> impl IntoView {
     let store = use_store();
     let is_more = Memo::new(move |_| {
         store.reading.track_items();
-        store.reading.earlier.get() && first.get() == 0
+        store.reading.part.with(Option::is_some) && first.get() == 0
     });
-    let more = move |event| {
+    let is_asked = RwSignal::new(false);
+    Effect::new(move |_| {
+        store.reading.part.track();
+        is_asked.set(false);
+    });
+    let more = move |event: leptos::ev::MouseEvent| {
         hold_first(&event, store);
+        is_asked.set(true);
+        if event.is_trusted() {
+            // The button goes when the turns come; whoever pressed it by key goes on reading.
+            browser::focus("transcript");
+        }
         store.ask_more();
     };
+    let label = move || if is_asked.get() { "Loading earlier turns…" } else { "Show earlier turns" };
     move || {
         is_more.get().then(|| {
             view! {
-                <button type="button" class="more" data-earlier="" data-t="earlier-turns" on:click=more>"Show earlier turns"</button>
+                <button type="button" class="more" data-earlier="" data-t="earlier-turns" on:click=more>{label}</button>
             }
         })
     }

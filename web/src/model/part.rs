@@ -22,13 +22,15 @@ const MORE_BYTES: u64 = 1 << 20;
 pub(super) struct AskedPart {
     /// At most so many bytes; 0 is all of it.
     newest: u64,
+    /// What it asked for before.
+    before: u64,
     /// Whether it is more than the page has, so that what it has is of no use.
     is_more: bool,
 }
 
 impl Default for AskedPart {
     fn default() -> Self {
-        Self { newest: NEWEST_BYTES, is_more: false }
+        Self { newest: NEWEST_BYTES, before: NEWEST_BYTES, is_more: false }
     }
 }
 
@@ -64,9 +66,19 @@ impl Model {
     fn ask(&mut self, newest: u64) -> Vec<ClientFrame> {
         let is_subscribed = self.reader == SnapshotReader::Ready;
         let old = is_subscribed.then_some(ClientFrame::Unsub { sub: self.sub });
-        self.part = AskedPart { newest, is_more: true };
+        self.part = AskedPart { newest, before: self.part.newest, is_more: true };
         self.sub = self.sub.saturating_add(1);
         old.into_iter().chain(self.sub_frame()).collect()
+    }
+
+    /// Takes it that the hub has refused the subscription. Returns the frame that goes on with what is here, if more was asked for.
+    pub(super) fn part_refused(&mut self) -> Option<ClientFrame> {
+        if !std::mem::take(&mut self.part.is_more) {
+            return None;
+        }
+        self.part.newest = self.part.before;
+        self.sub = self.sub.saturating_add(1);
+        self.sub_frame()
     }
 
     /// Begins with the newest part again, for another conversation.

@@ -324,3 +324,18 @@ fn another_conversation_begins_with_its_newest_part_again() {
     let frames = model.open(ConversationId::parse("other").ok());
     assert_eq!(asked(&frames), (4, NEWEST_BYTES, None, None));
 }
+
+#[test]
+fn what_is_here_goes_on_when_more_is_refused() {
+    let mut model = opened();
+    take(&mut model, r#"{"t":"subbed","sub":2,"epoch":"e","mode":"snapshot","head":9}"#);
+    take(&mut model, &part_of(2, true));
+    assert_eq!(asked(&model.ask_more()), (3, 1 << 20, None, None));
+    let frame = take(&mut model, r#"{"t":"error","sub":3,"code":"too_many","message":"later"}"#);
+    let position = Some("e:9".to_owned());
+    assert_eq!(
+        asked(&frame.into_iter().collect::<Vec<_>>()),
+        (4, NEWEST_BYTES, position, Some("w1".to_owned()))
+    );
+    assert_eq!(asked(&model.ask_more()), (5, 1 << 20, None, None), "it can be asked for again");
+}

@@ -12,6 +12,8 @@ pub(crate) struct HeldRow {
     parts: Rc<Parts>,
     row: Element,
     row_y: f64,
+    /// The id of the row or of what it is in, by which it is found should it be drawn anew.
+    id: Option<String>,
     /// Its turn, should the change remove the row, and where that then belongs.
     turn: Option<(Element, f64)>,
 }
@@ -19,8 +21,11 @@ pub(crate) struct HeldRow {
 impl HeldRow {
     /// Scrolls so that it is where it was. Does nothing once it and its turn are gone.
     pub(crate) fn put_back(self) {
+        let drawn_anew = || browser::document().get_element_by_id(self.id.as_deref()?);
         if self.row.is_connected() {
             self.parts.correct(&self.row, self.row_y);
+        } else if let Some(row) = drawn_anew() {
+            self.parts.correct(&row, self.row_y);
         } else if let Some((turn, y)) = self.turn.filter(|(turn, _)| turn.is_connected()) {
             self.parts.correct(&turn, y);
         }
@@ -42,10 +47,11 @@ impl Scroller {
         let parts = self.0.clone().filter(|parts| !parts.follow.get().is_on())?;
         let top = parts.window.get_bounding_client_rect().top();
         let (row, row_y) = parts.first()?;
+        let id = row.closest(".turn [id]").ok().flatten().map(|it| it.id());
         let turn = row.closest(".turn").ok().flatten().map(|turn| {
             let y = turn.get_bounding_client_rect().top();
             (turn, y.max(top))
         });
-        Some(HeldRow { parts, row, row_y, turn })
+        Some(HeldRow { parts, row, row_y, id, turn })
     }
 }

@@ -267,7 +267,10 @@ impl Store {
     /// Sets the signals that hold values of the model; the seq last, so that who reads it finds the others
     /// set.
     fn tell_words(self) {
-        set(self.reading.earlier, self.reading.model(|model| model.earlier().is_some()));
+        set(
+            self.reading.part,
+            self.reading.model(|model| model.earlier().map(|earlier| earlier.window.to_string())),
+        );
         self.go_on_with_whole();
         let (seq, is_live, is_running, viewers, names) = self.reading.model(|model| {
             let view = model.view();

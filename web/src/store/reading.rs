@@ -50,8 +50,8 @@ pub(crate) struct ReadingStore {
     pub(crate) seq: RwSignal<u64>,
     /// Whether everything that the hub has is here.
     pub(crate) live: RwSignal<bool>,
-    /// Whether the hub has more of the conversation than the part that is here.
-    pub(crate) earlier: RwSignal<bool>,
+    /// The name of the part of the conversation that is here; `None` if all of it is. Notes are numbered within the part.
+    pub(crate) part: RwSignal<Option<String>>,
     /// Whether a run is active.
     pub(crate) running: RwSignal<bool>,
     /// How many rows were added while the view did not follow the end.
@@ -132,7 +132,7 @@ impl ReadingStore {
             conversation: RwSignal::new(None),
             seq: RwSignal::new(0),
             live: RwSignal::new(false),
-            earlier: RwSignal::new(false),
+            part: RwSignal::new(None),
             running: RwSignal::new(false),
             unseen: RwSignal::new(0),
             following: RwSignal::new(true),

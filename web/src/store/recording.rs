@@ -28,6 +28,7 @@ impl Store {
     /// Opens a recording without events. It stays empty if it cannot be decoded.
     pub(crate) fn open_recording(self, opened: RecordingInfo) {
         self.forget_looks();
+        self.forget_whole();
         let is_readable = opened.dialect.is_some() && opened.failure.is_none();
         let frames = self
             .reading

@@ -3,7 +3,8 @@
 //! ```text
 //! the reader reaches the beginning of the part       ─▶ ask_more
 //! the panel, a query, timeline, replay, comparison,  ─▶ ask_all
-//! one sub-agent, the bare page
+//! one sub-agent, the bare page, a run without its
+//! beginning as the only one
 //! a place that may lie before the part               ─▶ with_whole: ask_all, and then go there
 //! ```
 
@@ -44,6 +45,14 @@ impl Store {
         self.ask_all();
     }
 
+    /// Does something once the runs that are here are whole.
+    pub(crate) fn with_whole_runs(self, then: impl FnOnce() + 'static) {
+        if self.reading.model(|model| model.earlier().is_none_or(|earlier| earlier.items == 0)) {
+            return then();
+        }
+        self.with_whole(then);
+    }
+
     /// Does what waited for all of the conversation, if that is here now.
     pub(super) fn go_on_with_whole(self) {
         let is_waiting = self.reading.when_whole.with_value(|waiting| !waiting.is_empty());
@@ -51,8 +60,15 @@ impl Store {
             return;
         }
         let waiting = self.reading.when_whole.try_update_value(std::mem::take).unwrap_or_default();
+        let of = self.reading.conversation.get_untracked();
         // The painting that is going on makes the rows.
-        browser::after(0, move || waiting.into_iter().for_each(|then| then()));
+        browser::after(0, move || {
+            if self.reading.conversation.with_untracked(|shown| *shown == of) {
+                for then in waiting {
+                    then();
+                }
+            }
+        });
     }
 
     /// Whether what came after the event `seq`, which came at `at`, is much and may lie before the part that is here.
@@ -76,11 +92,14 @@ impl Store {
         self.reading.when_whole.update_value(Vec::clear);
     }
 
-    /// Asks for all of the conversation as soon as something is shown that is about all of it, for as long as the page is open.
+    /// Asks for all of the conversation as soon as its newest part is here and something is shown that is about all of it, for as long as
+    /// the page is open.
     pub(crate) fn ask_all_when_needed(self) {
+        let width = RwSignal::new(browser::width());
+        browser::listen(&browser::window(), "resize", move |_: web_sys::Event| width.set(browser::width()));
         let needs_all = Memo::new(move |_| {
             let is_panel_seen = self.panel.sheet.get() == Sheet::Tools
-                || self.panel.is_beside.get() && has_room_beside(browser::width());
+                || self.panel.is_beside.get() && has_room_beside(width.get());
             self.reading.is_bare
                 || is_panel_seen
                 || self.reading.query.with(|query| !query.is_empty())
@@ -92,8 +111,15 @@ impl Store {
         Effect::new(move |_| {
             // Each conversation begins with its newest part.
             self.reading.conversation.track();
-            self.reading.earlier.track();
-            if needs_all.get() {
+            self.reading.part.track();
+            let needs_all = needs_all.get();
+            let is_wanted = self.reading.model(|model| {
+                // A run says how many steps it has and how long it took, so its end alone is not enough.
+                model
+                    .earlier()
+                    .is_some_and(|earlier| needs_all || earlier.items > 0 && model.view().runs.len() == 1)
+            });
+            if is_wanted {
                 self.ask_all();
             }
         });
