@@ -81,10 +81,11 @@ pub(crate) fn Transcript() -> impl IntoView {
 }
 
 /// The seq up to which the conversation is drawn, as `data-seq`, on which tests wait. 0 until the module that
-/// draws is there.
+/// draws is there, and while the page needs more of the conversation than is here.
 fn drawn_seq(store: Store) -> u64 {
     let seq = store.reading.seq.get();
-    if store.modules.has(PageModule::Conversation) { seq } else { 0 }
+    let is_drawn = store.modules.has(PageModule::Conversation) && !store.awaits_all();
+    if is_drawn { seq } else { 0 }
 }
 
 /// Messages and runs, the buttons for those that are not in the document, and what the reader said that no

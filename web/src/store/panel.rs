@@ -25,6 +25,8 @@ pub(crate) struct PanelStore {
     pub(crate) sheet: RwSignal<Sheet>,
     /// Whether the panel is shown beside the conversation on a wide page.
     pub(crate) is_beside: RwSignal<bool>,
+    /// The width of the page, in CSS pixels; 0 before it was measured.
+    pub(super) page_width: RwSignal<f64>,
     /// The tab of the panel.
     pub(crate) tab: RwSignal<Tab>,
     /// The sub-agent in the panel; `None` for the tree.
@@ -61,6 +63,7 @@ impl PanelStore {
         Self {
             sheet: RwSignal::new(Sheet::None),
             is_beside: RwSignal::new(browser::setting("panel").is_none_or(|word| word != "off")),
+            page_width: RwSignal::new(0.0),
             tab: RwSignal::new(Tab::default()),
             agent: RwSignal::new(None),
             drawer: RwSignal::new(drawer),

@@ -10,7 +10,7 @@
 
 use leptos::prelude::*;
 use model::Seq;
-use model::view::TopItem;
+use model::view::{Earlier, TopItem};
 
 use super::{Sheet, Store};
 use crate::browser;
@@ -92,34 +92,39 @@ impl Store {
         self.reading.when_whole.update_value(Vec::clear);
     }
 
-    /// Asks for all of the conversation as soon as its newest part is here and something is shown that is about all of it, for as long as
-    /// the page is open.
+    /// Whether the page needs all of the conversation, of which a part is here. Tracks what it is made of.
+    pub(crate) fn awaits_all(self) -> bool {
+        let needs_all = self.needs_all();
+        // Each conversation begins with its newest part.
+        self.reading.conversation.track();
+        self.reading.part.track();
+        self.reading.model(|model| {
+            // A run says how many steps it has and how long it took, so its end alone is not enough.
+            let is_end_of_run = |earlier: &Earlier| earlier.items > 0 && model.view().runs.len() == 1;
+            model.earlier().is_some_and(|earlier| needs_all || is_end_of_run(earlier))
+        })
+    }
+
+    /// Whether something is shown that is about all of the conversation.
+    fn needs_all(self) -> bool {
+        let is_panel_seen = self.panel.sheet.get() == Sheet::Tools
+            || self.panel.is_beside.get() && has_room_beside(self.panel.page_width.get());
+        self.reading.is_bare
+            || is_panel_seen
+            || self.reading.query.with(|query| !query.is_empty())
+            || self.panel.drawer.get() != Drawer::Closed
+            || self.panel.compared.with(Option::is_some)
+            || self.reading.only.with(Option::is_some)
+            || self.replay.is_on()
+    }
+
+    /// Asks for all of the conversation as soon as its newest part is here and all of it is needed, for as long as the page is open.
     pub(crate) fn ask_all_when_needed(self) {
-        let width = RwSignal::new(browser::width());
-        browser::listen(&browser::window(), "resize", move |_: web_sys::Event| width.set(browser::width()));
-        let needs_all = Memo::new(move |_| {
-            let is_panel_seen = self.panel.sheet.get() == Sheet::Tools
-                || self.panel.is_beside.get() && has_room_beside(width.get());
-            self.reading.is_bare
-                || is_panel_seen
-                || self.reading.query.with(|query| !query.is_empty())
-                || self.panel.drawer.get() != Drawer::Closed
-                || self.panel.compared.with(Option::is_some)
-                || self.reading.only.with(Option::is_some)
-                || self.replay.is_on()
-        });
+        let measure = move || self.panel.page_width.set(browser::width());
+        measure();
+        browser::listen(&browser::window(), "resize", move |_: web_sys::Event| measure());
         Effect::new(move |_| {
-            // Each conversation begins with its newest part.
-            self.reading.conversation.track();
-            self.reading.part.track();
-            let needs_all = needs_all.get();
-            let is_wanted = self.reading.model(|model| {
-                // A run says how many steps it has and how long it took, so its end alone is not enough.
-                model
-                    .earlier()
-                    .is_some_and(|earlier| needs_all || earlier.items > 0 && model.view().runs.len() == 1)
-            });
-            if is_wanted {
+            if self.awaits_all() {
                 self.ask_all();
             }
         });
