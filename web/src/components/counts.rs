@@ -110,7 +110,8 @@ fn context_fill(store: Store, newest: Memo<Option<Newest>>) -> Memo<ContextFill>
         newest.track();
         store.reading.track_items();
         store.reading.now.track();
-        let shown = (store.reading.conversation.get(), store.reading.recordings.get());
+        let shown =
+            (store.reading.conversation.get(), store.reading.recordings.get(), store.reading.part.get());
         let place = store.reading.model(|model| (model.position().map(|it| it.epoch), model.view().seq));
         let walk = || store.reading.view(ContextFill::of);
         meter.try_update_value(|meter| meter.read((shown, place), walk)).unwrap_or_default()

@@ -13,11 +13,12 @@ fn read(store: Store) -> Memo<Outline> {
         store.reading.recordings.track();
         store.reading.live.track();
         store.reading.now.track();
-        store.reading.view(|view| view.seq)
+        // More of the conversation may come from the hub, with the same head.
+        (store.reading.view(|view| view.seq), store.reading.part.get())
     });
     Memo::new(move |_| {
         // Read, not only tracked: a memo computes only when it is read.
-        grown.with(|_seq| ());
+        grown.with(|_place| ());
         store.reading.view(outline)
     })
 }

@@ -289,9 +289,10 @@ pub(crate) fn OpenTimeline() -> impl IntoView {
         }
     };
     Effect::new(move |_| {
-        // A change of the conversation, the agent or the moment is drawn at once, not at the next beat.
+        // A change of the conversation, of how much of it is here, of the agent or the moment is drawn at once, not at the next beat.
         store.reading.conversation.track();
         store.reading.recordings.track();
+        store.reading.part.track();
         store.reading.only.track();
         store.panel.drawer.track();
         store.replay.told.with(|replay| replay.as_ref().map(|replay| replay.at));

@@ -267,10 +267,9 @@ impl Store {
     /// Sets the signals that hold values of the model; the seq last, so that who reads it finds the others
     /// set.
     fn tell_words(self) {
-        set(
-            self.reading.part,
-            self.reading.model(|model| model.earlier().map(|earlier| earlier.window.to_string())),
-        );
+        let part = self.reading.model(|model| model.earlier().map(|earlier| earlier.window.to_string()));
+        let has_other_part = self.reading.part.with_untracked(|shown| *shown != part);
+        set(self.reading.part, part);
         self.go_on_with_whole();
         let (seq, is_live, is_running, viewers, names) = self.reading.model(|model| {
             let view = model.view();
@@ -284,7 +283,12 @@ impl Store {
         set(self.link.viewer_names, names);
         set(self.reading.live, is_live);
         set(self.reading.running, is_running);
-        set(self.reading.seq, seq);
+        if has_other_part {
+            // The head may be the same, but much that was made of the view is not.
+            self.reading.seq.set(seq);
+        } else {
+            set(self.reading.seq, seq);
+        }
     }
 }
 
