@@ -13,6 +13,8 @@
 //! They all work alike: `feed` takes bytes and calls `take` for each piece that is complete, `end` calls it
 //! for what is left. A piece borrows from the splitter and is valid during the call only.
 
+use std::borrow::Cow;
+
 pub mod body;
 pub mod json;
 pub mod lines;
@@ -71,6 +73,12 @@ pub fn excerpt(text: &str) -> &str {
         end = end.saturating_sub(1);
     }
     text.get(..end).unwrap_or_default()
+}
+
+/// The text of `bytes`, with a replacement character for what is not UTF-8. Nearly every piece is UTF-8, which is checked many bytes at
+/// once; only the others are searched for what is not.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 #[cfg(test)]

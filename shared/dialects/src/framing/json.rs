@@ -13,7 +13,7 @@
 //! Brackets of either kind close each other, so a value with crossed brackets is passed on whole and refused
 //! by its reader.
 
-use super::{FramedItem, StreamPiece};
+use super::{FramedItem, StreamPiece, lossy};
 use crate::scan::special;
 use model::limits::LINE_BYTES_MAX;
 
@@ -211,12 +211,8 @@ impl ValueSplitter {
         while let [byte, after @ ..] = rest {
             self.nesting.push(*byte);
             rest = self.nesting.within_string(after);
+            // What is passed over within a string holds no line break.
             self.line = self.line.saturating_add(u64::from(*byte == b'\n'));
-            let passed = after.len().saturating_sub(rest.len());
-            if passed > 0 {
-                let ends = after.iter().take(passed).filter(|byte| **byte == b'\n').count();
-                self.line = self.line.saturating_add(u64::try_from(ends).unwrap_or(u64::MAX));
-            }
             if self.nesting.is_whole() {
                 let used = bytes.len().saturating_sub(rest.len());
                 self.hold(bytes.get(..used).unwrap_or_default());
@@ -265,9 +261,7 @@ impl ValueSplitter {
         if self.dropped > 0 {
             take(StreamPiece { line: self.began, body: FramedItem::TooLarge(self.dropped) });
         } else {
-            let text = std::str::from_utf8(&self.held)
-                .map_or_else(|_| String::from_utf8_lossy(&self.held), std::borrow::Cow::Borrowed);
-            take(StreamPiece { line: self.began, body: body(&text) });
+            take(StreamPiece { line: self.began, body: body(&lossy(&self.held)) });
         }
         self.state = ValueState::Between;
         self.dropped = 0;

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use super::lossy;
 use model::limits::LINE_BYTES_MAX;
 
 /// How much memory a splitter may keep between lines, in bytes. The buffer of a longer line is freed after
@@ -132,7 +133,6 @@ impl LineSplitter {
         if !self.lone_cr {
             line = line.strip_suffix(b"\r").unwrap_or(line);
         }
-        // Nearly every line is UTF-8, which is checked many bytes at once; only the others are searched for what is not.
-        std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
+        lossy(line)
     }
 }
