@@ -35,7 +35,7 @@ pub(crate) struct Queued {
 /// How an operation gets into the database, and when it counts as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WritePath {
-    /// The operation is stored once it is in the journal. It becomes rows later.
+    /// The operation is stored once it is in the journal ([`JournalOp`]). It becomes rows later.
     Journal,
     /// The operation only saves time or space: losing it loses nothing, and what comes after it does not wait for it. Its ticket counts as stored as
     /// soon as everything before it is.
@@ -83,6 +83,24 @@ pub(crate) enum Op {
     Release(ConversationId),
     /// Change nothing, but make what came before survive a loss of power.
     Sync,
+}
+
+/// An operation as it stands in the journal.
+#[derive(Debug, Clone)]
+pub(crate) enum JournalOp {
+    /// [`Op::Append`].
+    Append(Arc<QueuedEvents>),
+    /// [`Op::Remove`].
+    Remove(ConversationId),
+}
+
+impl From<JournalOp> for Op {
+    fn from(op: JournalOp) -> Self {
+        match op {
+            JournalOp::Append(events) => Self::Append(events),
+            JournalOp::Remove(conversation) => Self::Remove(conversation),
+        }
+    }
 }
 
 /// The last step of an import: makes a conversation of what was staged, with its state and its calls.
@@ -280,10 +298,8 @@ impl Op {
     /// How it gets into the database. `known` is what the queue had of its conversation before.
     pub(crate) fn write_path(&self, known: QueuedCoverage) -> WritePath {
         match self {
-            // The first events of a conversation are rows at once, so that it is listed and counted.
-            Self::Append(events) if events.after.seq > 0 && events.level < Durability::Synced => {
-                WritePath::Journal
-            }
+            Self::Append(events) if events.level < Durability::Synced => WritePath::Journal,
+            Self::Remove(_) => WritePath::Journal,
             Self::Keep(_) if known == QueuedCoverage::Whole => WritePath::Optional,
             Self::View(_)
             | Self::Compact(_)
@@ -294,7 +310,6 @@ impl Op {
             Self::Append(_)
             | Self::Keep(_)
             | Self::Adopt(_)
-            | Self::Remove(_)
             | Self::Purge(_)
             | Self::Release(_)
             | Self::Sync => WritePath::Database,

@@ -1,8 +1,14 @@
 //! The packer: a thread that packs states, and joins small blocks into few large ones. It reads by itself and
 //! leaves the writing to the writer, in steps that are small compared with a commit. All its work only saves
 //! time and space later, so work beyond its bounds is dropped.
+//!
+//! Nobody waits for joined blocks, so they become rows together with what the writer writes next. Until then their
+//! conversation is left alone; afterwards it is looked at again, because joined blocks may be worth joining with
+//! older ones.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
 use model::{ConversationId, Envelope, Seq};
@@ -11,7 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use crate::blocks::{self, BLOCK_BYTES, Loose};
 use crate::ops::{CompactedBlocks, Op, PackedView};
 use crate::queue::Queue;
-use crate::{Checkpoint, LogError};
+use crate::{Checkpoint, LogError, Ticket};
 
 /// Most states that wait to be packed. Each is as large as the one in memory.
 const VIEWS_MAX: usize = 64;
@@ -26,8 +32,29 @@ const STEP_ROWS_MAX: usize = 1024;
 /// event is packed again only a few times, however long its conversation gets.
 const GROWTH: u64 = 2;
 
+/// Most joins that wait to be written, and their most bytes. More are made once these are rows.
+const WRITING_MAX: usize = 64;
+const WRITING_BYTES_MAX: usize = 4 << 20;
+
+/// How often it is looked whether a join was written, while one waits.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// A row that a step joins: its key, and the seq of its last event.
 type JoinedRow = (i64, Seq);
+
+/// A join that waits to be written.
+#[derive(Debug)]
+struct PendingJoin {
+    conversation: ConversationId,
+    /// The key of the conversation.
+    key: i64,
+    /// The ticket of the operation that writes it.
+    ticket: u64,
+    /// The bytes of the blocks that it makes.
+    bytes: usize,
+    /// The rows that it replaces.
+    rows: Vec<JoinedRow>,
+}
 
 /// The source from which the packer reads what it packs.
 pub(crate) trait BlockSource {
@@ -53,6 +80,8 @@ pub(crate) struct Packer {
 struct Jobs {
     views: IndexMap<ConversationId, (i64, Box<Checkpoint>)>,
     ripe: IndexSet<(ConversationId, i64)>,
+    /// Joins that wait to be written, the oldest first.
+    writing: VecDeque<PendingJoin>,
     ends: bool,
 }
 
@@ -60,7 +89,27 @@ struct Jobs {
 enum Job {
     Keep(i64, Box<Checkpoint>),
     Compact(ConversationId, i64),
+    /// Look at the conversation of a join that was written.
+    GoOn(PendingJoin),
     End,
+}
+
+impl Jobs {
+    /// Takes a join of which everything is rows by now, where rows reach up to `indexed`.
+    fn written(&mut self, indexed: Ticket) -> Option<PendingJoin> {
+        self.writing.pop_front_if(|oldest| Ticket(oldest.ticket) <= indexed)
+    }
+
+    /// Takes a conversation whose blocks can be joined now: no join of it waits, and there is room for one more.
+    fn take_ripe(&mut self) -> Option<(ConversationId, i64)> {
+        let bytes: usize = self.writing.iter().map(|join| join.bytes).sum();
+        if self.writing.len() >= WRITING_MAX || bytes > WRITING_BYTES_MAX {
+            return None;
+        }
+        let waits = |key: i64| self.writing.iter().any(|join| join.key == key);
+        let place = self.ripe.iter().position(|(_, key)| !waits(*key))?;
+        self.ripe.shift_remove_index(place)
+    }
 }
 
 impl Packer {
@@ -96,8 +145,8 @@ impl Packer {
         self.work.notify_all();
     }
 
-    /// Takes the next job; waits for one.
-    fn next(&self) -> Job {
+    /// Takes the next job; waits for one. `indexed` says up to which ticket everything is rows.
+    fn next(&self, indexed: impl Fn() -> Ticket) -> Job {
         let mut jobs = self.jobs.lock();
         loop {
             if let Some((_, (key, checkpoint))) = jobs.views.shift_remove_index(0) {
@@ -106,10 +155,17 @@ impl Packer {
             if jobs.ends {
                 return Job::End;
             }
-            if let Some((conversation, key)) = jobs.ripe.shift_remove_index(0) {
+            if let Some(join) = jobs.written(indexed()) {
+                return Job::GoOn(join);
+            }
+            if let Some((conversation, key)) = jobs.take_ripe() {
                 return Job::Compact(conversation, key);
             }
-            self.work.wait(&mut jobs);
+            if jobs.writing.is_empty() {
+                self.work.wait(&mut jobs);
+            } else {
+                self.work.wait_for(&mut jobs, LOOK);
+            }
         }
     }
 
@@ -117,58 +173,60 @@ impl Packer {
     /// is no `source`.
     pub(crate) fn run(&self, mut source: Option<&mut dyn BlockSource>, queue: &Arc<Queue>) {
         loop {
-            match self.next() {
+            let (conversation, key, joined) = match self.next(|| queue.progress.borrow().indexed) {
                 Job::Keep(key, checkpoint) => {
                     queue.put(Op::View(Box::new(PackedView::of(key, *checkpoint))));
+                    continue;
                 }
-                Job::Compact(conversation, key) => {
-                    let Some(source) = &mut source else { continue };
-                    if queue.is_failing() {
-                        continue;
-                    }
-                    if let Err(error) = self.join_blocks(&mut **source, queue, &conversation, key) {
-                        tracing::debug!(%error, %conversation, "blocks stay as they are");
-                    }
-                }
+                Job::Compact(conversation, key) => (conversation, key, Vec::new()),
+                Job::GoOn(join) => (join.conversation, join.key, join.rows),
                 Job::End => return,
+            };
+            let Some(source) = &mut source else { continue };
+            if queue.is_failing() {
+                continue;
+            }
+            if let Err(error) = self.join_blocks(&mut **source, queue, &conversation, key, &joined) {
+                tracing::debug!(%error, %conversation, "blocks stay as they are");
             }
         }
     }
 
-    /// Joins the newest blocks of a conversation, step by step, until nothing is worth joining, the log ends, or a step
-    /// was not written: the rows of a removed conversation are there until they are deleted, and stay as they are.
+    /// Joins the newest blocks of a conversation, if that is worth it. `joined` are the rows that the last step was to
+    /// replace: where they are still there, the step was not written, and nothing is joined. The rows of a removed
+    /// conversation are there until they are deleted.
     fn join_blocks(
         &self,
         source: &mut dyn BlockSource,
         queue: &Queue,
         conversation: &ConversationId,
         key: i64,
+        joined: &[JoinedRow],
     ) -> Result<(), LogError> {
-        let mut joined: Vec<JoinedRow> = Vec::new();
-        while !self.jobs.lock().ends {
-            let rows = source.newest_first(key, STEP_ROWS_MAX)?;
-            if !joined.is_empty() && all_remain(&joined, &rows) {
-                return Ok(());
-            }
-            let rows = choose(&rows);
-            if rows.len() < 2 {
-                return Ok(());
-            }
-            let envelopes: Vec<_> = source.events(key, rows)?.into_iter().map(Arc::new).collect();
-            let packed = blocks::compress(&envelopes);
-            if packed.len() >= rows.len() {
-                return Ok(());
-            }
-            joined = rows.iter().map(|row| (row.id, row.last)).collect();
-            let ticket = queue.put(Op::Compact(Box::new(CompactedBlocks {
-                conversation: conversation.clone(),
-                key,
-                instead_of: rows.iter().map(|row| row.id).collect(),
-                bytes_before: rows.iter().map(|row| row.bytes).sum(),
-                blocks: packed,
-            })));
-            queue.settle_to(ticket.0)?;
+        let rows = source.newest_first(key, STEP_ROWS_MAX)?;
+        if !joined.is_empty() && all_remain(joined, &rows) {
+            return Ok(());
         }
+        let rows = choose(&rows);
+        if rows.len() < 2 {
+            return Ok(());
+        }
+        let envelopes: Vec<_> = source.events(key, rows)?.into_iter().map(Arc::new).collect();
+        let packed = blocks::compress(&envelopes);
+        if packed.len() >= rows.len() {
+            return Ok(());
+        }
+        let bytes = packed.iter().map(|block| block.body.len()).sum();
+        let ticket = queue.put(Op::Compact(Box::new(CompactedBlocks {
+            conversation: conversation.clone(),
+            key,
+            instead_of: rows.iter().map(|row| row.id).collect(),
+            bytes_before: rows.iter().map(|row| row.bytes).sum(),
+            blocks: packed,
+        })));
+        let rows = rows.iter().map(|row| (row.id, row.last)).collect();
+        let join = PendingJoin { conversation: conversation.clone(), key, ticket: ticket.0, bytes, rows };
+        self.jobs.lock().writing.push_back(join);
         Ok(())
     }
 }

@@ -100,8 +100,8 @@ pub(crate) struct QueueState {
     rows_bytes: usize,
     /// The moment at which the oldest operation that waits came.
     since: Option<Instant>,
-    /// Whether everything is to be written as rows at once.
-    pub(crate) urgent: bool,
+    /// Somebody waits until everything up to this ticket is rows.
+    rows_to: u64,
     /// Since when an operation waits that is stored only as rows.
     rows_since: Option<Instant>,
     /// Since when an append waits for the journal.
@@ -116,6 +116,8 @@ pub(crate) struct QueueState {
     pub(crate) has_journal: bool,
     /// The newest ticket that changes what searches find.
     found_at: u64,
+    /// The newest ticket of a removal.
+    removed_at: u64,
     /// Decides when to write what somebody waits for.
     group_commit: GroupCommit,
     /// The newest ticket that the writer has taken.
@@ -243,6 +245,17 @@ impl QueueState {
     #[cfg(any(test, feature = "testkit"))]
     pub(crate) fn lifecycle(&self) -> LogLifecycle {
         self.lifecycle
+    }
+
+    /// Whether somebody waits for rows that the writer has not taken yet.
+    fn is_urgent(&self) -> bool {
+        self.taken < self.rows_to
+    }
+
+    /// Notes that somebody waits until everything that was queued so far is rows.
+    #[cfg(any(test, feature = "testkit"))]
+    pub(crate) fn wants_all_rows(&mut self) {
+        self.rows_to = self.tickets;
     }
 
     /// Notes that the events of `conversation` after `head` are not taken.

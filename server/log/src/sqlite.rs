@@ -62,6 +62,7 @@ mod load;
 mod marks;
 mod measures;
 mod opening;
+mod pace;
 mod private;
 mod purge;
 mod readers;
@@ -236,6 +237,7 @@ impl EventLog for SqliteLog {
     }
 
     fn list(&self, query: &ListQuery) -> Result<Vec<ConversationRow>, LogError> {
+        self.queue.settle_removals();
         self.readers.read(|connection| rows::page(connection, query).map_err(unreadable))
     }
 
@@ -312,6 +314,7 @@ impl EventLog for SqliteLog {
         now: u64,
         keep: &dyn Fn(&ConversationId) -> bool,
     ) -> Result<Vec<ConversationId>, LogError> {
+        self.queue.settle_removals();
         self.readers.read(|connection| retain::choose(connection, rule, now, keep).map_err(unreadable))
     }
 

@@ -76,7 +76,7 @@ impl WriteControl {
         let mut state = self.queue.state.lock();
         let (newest, failures) = (state.tickets, state.write_hold.failures);
         while self.queue.progress.borrow().indexed.0 < newest && state.write_hold.failures == failures {
-            state.urgent = true;
+            state.wants_all_rows();
             self.queue.work.notify_one();
             self.queue.done.wait(&mut state);
         }

@@ -68,7 +68,9 @@ impl Hub {
 
     /// How many conversations there are, in memory and in the log.
     pub fn total(&self) -> u64 {
-        if self.log.indexes() { self.log.count() } else { self.conversations.len() as u64 }
+        let in_memory = self.conversations.len() as u64;
+        // The log counts a new conversation a second later.
+        if self.log.indexes() { self.log.count().max(in_memory) } else { in_memory }
     }
 
     /// The rows from memory, in order: one more than is asked for, if there are as many.

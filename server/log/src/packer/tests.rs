@@ -1,5 +1,7 @@
 //! Tests of the choice of what is packed together, and of when joining ends.
 
+use std::time::Instant;
+
 use super::*;
 use crate::queue::WriterStep;
 use model::frame::Durability;
@@ -20,10 +22,8 @@ impl BlockSource for RowsThatStay {
     }
 }
 
-#[test]
-fn joining_ends_though_the_rows_stay() {
-    let queue = Arc::new(Queue::new(1 << 20, None));
-    let packer = Packer::default();
+/// Runs `packer` until it has nothing to do; a writer counts what it gets in `written`.
+fn run_until_idle(packer: &Packer, queue: &Arc<Queue>) -> usize {
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let mut joins = 0;
@@ -34,19 +34,76 @@ fn joining_ends_though_the_rows_stay() {
             }
             joins
         });
-        packer.join_blocks(&mut RowsThatStay, &queue, &ConversationId::parse("c").unwrap(), 1).unwrap();
+        let packing = scope.spawn(|| packer.run(Some(&mut RowsThatStay), queue));
+        let is_idle = |jobs: &Jobs| jobs.ripe.is_empty() && jobs.writing.is_empty();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while queue.figures().taken == Ticket(0) || !is_idle(&packer.jobs.lock()) {
+            assert!(Instant::now() < deadline, "the packer still works");
+            std::thread::yield_now();
+        }
+        packer.end();
+        packing.join().unwrap();
         queue.end(crate::queue::LogLifecycle::Closing);
-        assert_eq!(writer.join().unwrap(), 1);
-    });
+        writer.join().unwrap()
+    })
+}
+
+#[test]
+fn joining_ends_though_the_rows_stay() {
+    let (queue, packer) = (Arc::new(Queue::new(1 << 20, None)), Packer::default());
+    packer.compact(ConversationId::parse("c").unwrap(), 1);
+    assert_eq!(run_until_idle(&packer, &queue), 1);
 }
 
 #[test]
 fn joining_ends_with_the_log() {
-    let queue = Arc::new(Queue::new(1 << 20, None));
-    let packer = Packer::default();
+    let (queue, packer) = (Arc::new(Queue::new(1 << 20, None)), Packer::default());
+    packer.compact(ConversationId::parse("c").unwrap(), 1);
     packer.end();
-    packer.join_blocks(&mut RowsThatStay, &queue, &ConversationId::parse("c").unwrap(), 1).unwrap();
+    packer.run(Some(&mut RowsThatStay), &queue);
     assert!(queue.take_now().is_empty());
+}
+
+#[test]
+fn a_conversation_waits_until_its_last_join_is_written_and_others_do_not() {
+    let id = |name: &str| ConversationId::parse(name).unwrap();
+    let join = |key: i64, ticket: u64, bytes: usize| PendingJoin {
+        conversation: id("c"),
+        key,
+        ticket,
+        bytes,
+        rows: Vec::new(),
+    };
+    let mut jobs = Jobs::default();
+    jobs.writing.push_back(join(1, 7, 10));
+    jobs.ripe.insert((id("c"), 1));
+    jobs.ripe.insert((id("d"), 2));
+    assert_eq!(jobs.take_ripe(), Some((id("d"), 2)));
+    assert_eq!(jobs.take_ripe(), None);
+    assert!(jobs.written(Ticket(6)).is_none());
+    assert_eq!(jobs.written(Ticket(7)).map(|join| join.key), Some(1));
+    assert_eq!(jobs.take_ripe(), Some((id("c"), 1)));
+}
+
+#[test]
+fn joins_that_wait_to_be_written_are_bounded() {
+    let id = |number: usize| ConversationId::parse(&format!("c{number}")).unwrap();
+    let waiting = |count: usize, bytes: usize| {
+        let mut jobs = Jobs::default();
+        jobs.ripe.insert((id(0), 0));
+        jobs.writing.extend((1..=count).map(|number| PendingJoin {
+            conversation: id(number),
+            key: i64::try_from(number).unwrap(),
+            ticket: number as u64,
+            bytes,
+            rows: Vec::new(),
+        }));
+        jobs.take_ripe().is_some()
+    };
+    assert!(waiting(WRITING_MAX - 1, 10));
+    assert!(!waiting(WRITING_MAX, 10));
+    assert!(waiting(1, WRITING_BYTES_MAX));
+    assert!(!waiting(1, WRITING_BYTES_MAX + 1));
 }
 
 /// Rows without a hole, the newest first, with these bytes.

@@ -127,8 +127,13 @@ impl Queue {
         }
         let before = state.bytes;
         state.bytes += bytes;
-        let urgent = op.is_urgent() && !state.urgent;
-        state.urgent |= urgent;
+        let urgent = op.is_urgent() && !state.is_urgent();
+        if op.is_urgent() {
+            state.rows_to = ticket;
+        }
+        if matches!(op, Op::Remove(_)) {
+            state.removed_at = ticket;
+        }
         let now = Instant::now();
         let wake = urgent
             || state.ops.is_empty()
@@ -141,6 +146,7 @@ impl Queue {
             let entry_before = state.entry_bytes;
             state.entry_bytes += bytes;
             if state.entry_since.is_none()
+                || urgent
                 || (entry_before < GATHER_BYTES && state.entry_bytes >= GATHER_BYTES)
             {
                 self.entries.notify_one();

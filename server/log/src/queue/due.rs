@@ -3,8 +3,9 @@
 //!
 //! ```text
 //! operation                       stored     rows after
-//! events of a known conversation  journal    1 s, 8 MiB, or at once when somebody reads
-//! first events, synced, removals  as rows    20 ms, or at once when somebody waits
+//! events                          journal    1 s, 8 MiB, or at once when somebody reads
+//! removals                        journal    at once
+//! synced events, imports, purges  as rows    20 ms, or at once when somebody waits
 //! states, rows of the list        not asked  with the others
 //!
 //! without a journal, as in PostgreSQL, all events are stored as rows
@@ -48,18 +49,18 @@ impl QueueState {
         [waited, gathered].into_iter().flatten().fold(since + ROWS_AFTER, Instant::min)
     }
 
-    /// Takes what is written as rows next: everything if something waits for that, otherwise what the journal
-    /// has. At most about [`GROUP_BYTES_MAX`] bytes.
+    /// Takes what is written as rows next: what the journal has, so that entries go on meanwhile. If it has
+    /// nothing, everything is taken that cannot become stored in another way. At most about
+    /// [`GROUP_BYTES_MAX`] bytes.
     pub(super) fn take(&mut self) -> Vec<Queued> {
-        let all =
-            self.urgent || self.waits_for_rows() || self.lifecycle != LogLifecycle::Open || self.is_long();
-        let until = if all { u64::MAX } else { self.stored };
+        let has_stored = self.ops.front().is_some_and(|queued| queued.ticket <= self.stored);
+        let until = if has_stored || !self.stores_as_rows() { self.stored } else { u64::MAX };
         let mut bytes = 0;
         let mut taken = Vec::new();
         while let Some(queued) = self.ops.pop_front() {
             bytes += queued.bytes;
-            if (bytes > GROUP_BYTES_MAX || queued.ticket > until) && !(taken.is_empty() && until == u64::MAX)
-            {
+            let is_full = bytes > GROUP_BYTES_MAX && !taken.is_empty();
+            if is_full || queued.ticket > until {
                 self.ops.push_front(queued);
                 break;
             }
@@ -68,6 +69,15 @@ impl QueueState {
         }
         self.has_taken();
         taken
+    }
+
+    /// Whether what waits next is stored only as rows, whatever it is.
+    fn stores_as_rows(&self) -> bool {
+        #[cfg(any(test, feature = "testkit"))]
+        if self.write_hold.is_controlled() && self.is_urgent() {
+            return true;
+        }
+        self.waits_for_rows() || self.lifecycle != LogLifecycle::Open || self.is_long()
     }
 
     /// Brings the times and sums up to date after operations were taken.
@@ -79,7 +89,6 @@ impl QueueState {
             (self.entry_since, self.entry_bytes) = (None, 0);
         }
         self.since = (!self.ops.is_empty()).then_some(now);
-        self.urgent &= !self.ops.is_empty();
         if self.rows_since.is_some() {
             let is_left = self.ops.iter().any(|queued| queued.write_path == WritePath::Database);
             self.rows_since = self.rows_since.filter(|_| is_left);

@@ -1,19 +1,19 @@
 //! The queue from the journal's side: what the next entry holds, and what became of it. An entry holds
-//! appends in the order of their tickets, from the first that is not stored up to the first operation that
-//! must become rows before. That one and what follows it are stored by the writer.
+//! appends and removals in the order of their tickets, from the first that is not stored up to the first
+//! operation that must become rows before. That one and what follows it are stored by the writer.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, LogLifecycle, Queue, QueueState};
-use crate::ops::{Op, QueuedEvents, WritePath};
+use crate::ops::{JournalOp, Op, WritePath};
 use crate::{Health, Ticket};
 
 /// The contents of the next entry.
 #[derive(Debug)]
 pub(crate) struct NextEntry {
-    /// The appends, each with its ticket. Empty if only operations wait that need not be stored.
-    pub(crate) appends: Vec<(u64, Arc<QueuedEvents>)>,
+    /// The operations, each with its ticket. Empty if only operations wait that need not be stored.
+    pub(crate) ops: Vec<(u64, JournalOp)>,
     /// Everything up to this ticket is stored once they are written.
     pub(crate) last: u64,
 }
@@ -41,7 +41,9 @@ impl Queue {
                 continue;
             }
             let now = Instant::now();
-            let gathered = state.entry_since.map(|since| since + GATHER);
+            // Rows are made of what is stored, so whoever waits for rows waits for the entry first.
+            let gathered =
+                state.entry_since.map(|since| if state.is_urgent() { now } else { since + GATHER });
             let Some(due) = gathered.into_iter().chain(state.group_commit.due(now)).min() else {
                 self.entries.wait(&mut state);
                 continue;
@@ -89,6 +91,9 @@ impl Queue {
         #[cfg(any(test, feature = "testkit"))]
         state.write_hold.has_entry();
         self.progress.send_modify(|progress| progress.stored = progress.stored.max(stored));
+        if state.is_urgent() {
+            self.work.notify_one();
+        }
         drop(state);
         self.done.notify_all();
     }
@@ -102,7 +107,7 @@ impl Queue {
         state.write_hold.has_entry();
         state.entry_since = None;
         // Whoever waits now waits for the writer.
-        state.urgent = true;
+        state.rows_to = state.tickets;
         drop(state);
         self.work.notify_one();
     }
@@ -125,19 +130,23 @@ impl QueueState {
     /// Collects the next entry; `None` if it would be empty.
     fn entry(&mut self) -> Option<NextEntry> {
         let begin = self.ops.partition_point(|queued| queued.ticket <= self.stored);
-        let mut entry = NextEntry { appends: Vec::new(), last: self.stored };
+        let mut entry = NextEntry { ops: Vec::new(), last: self.stored };
         let mut bytes: usize = 0;
         for queued in self.ops.range(begin..) {
             if bytes > GROUP_BYTES_MAX {
                 break;
             }
-            match (queued.write_path, &queued.op) {
-                (WritePath::Journal, Op::Append(events)) => {
-                    entry.appends.push((queued.ticket, Arc::clone(events)));
-                    bytes += queued.bytes;
+            let op = match (queued.write_path, &queued.op) {
+                (WritePath::Journal, Op::Append(events)) => Some(JournalOp::Append(Arc::clone(events))),
+                (WritePath::Journal, Op::Remove(conversation)) => {
+                    Some(JournalOp::Remove(conversation.clone()))
                 }
-                (WritePath::Optional, _) => {}
+                (WritePath::Optional, _) => None,
                 _ => break,
+            };
+            if let Some(op) = op {
+                entry.ops.push((queued.ticket, op));
+                bytes += queued.bytes;
             }
             entry.last = queued.ticket;
         }

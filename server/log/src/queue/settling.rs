@@ -40,6 +40,13 @@ impl Queue {
         drop(self.settle_to(ticket));
     }
 
+    /// Waits until no conversation that was removed is in the database, if it can be written.
+    pub(crate) fn settle_removals(&self) {
+        let ticket = self.state.lock().removed_at;
+        // If it cannot be written, the list is what the database has.
+        drop(self.settle_to(ticket));
+    }
+
     /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
     pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
@@ -59,7 +66,8 @@ impl Queue {
             if state.lifecycle == LogLifecycle::Dropped {
                 return Err(LogError::Failing(Arc::from("it has ended")));
             }
-            state.urgent = true;
+            state.rows_to = state.rows_to.max(ticket);
+            self.entries.notify_one();
             self.work.notify_one();
             self.done.wait(&mut state);
         }

@@ -50,7 +50,7 @@ impl Queue {
             let now = Instant::now();
             let due = state.rows_due(since, now);
             let at_once =
-                state.urgent || state.bytes >= state.rows_bytes || state.lifecycle != LogLifecycle::Open;
+                state.is_urgent() || state.bytes >= state.rows_bytes || state.lifecycle != LogLifecycle::Open;
             if at_once || due <= now {
                 let group = state.take();
                 if !group.is_empty() {
@@ -98,6 +98,20 @@ impl Queue {
         if !state.ops.is_empty() {
             state.since.get_or_insert_with(Instant::now);
         }
+    }
+
+    /// For the writer in the middle of a commit: waits for `pause`, less if something becomes due. Returns false at once
+    /// if rows are to be written as fast as possible: somebody waits for some, much waits to be written, or the log ends.
+    pub(crate) fn pause_commit(&self, pause: Duration) -> bool {
+        let mut state = self.state.lock();
+        let is_awaited = Ticket(state.rows_to) > self.progress.borrow().indexed
+            || state.bytes >= state.rows_bytes
+            || state.waits_for_rows()
+            || state.lifecycle != LogLifecycle::Open;
+        if !is_awaited {
+            self.work.wait_for(&mut state, pause);
+        }
+        !is_awaited
     }
 
     /// Waits for `pause`, less if the log ends. Returns how far the log is on its way to its end.

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 
 use super::known::{ConversationCache, RowUpdate};
 use super::ops::{CompactedBlocks, Op, PackedView, Queued, QueuedEvents, StagedImport};
+use super::pace::WriterPace;
 use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
@@ -61,6 +62,11 @@ pub(super) struct Commit<'a> {
     inline: bool,
     /// What was collected of each conversation.
     batches: IndexMap<ConversationId, ConversationBatch<'a>>,
+    /// Texts that the events have completed, in the order in which they came: what a search finds is listed in
+    /// the order in which it was written.
+    documents: Vec<(&'a ConversationId, &'a SearchDocument)>,
+    /// When to rest.
+    pace: WriterPace<'a>,
     /// The tool calls of the group.
     calls: ToolCallCounts,
     /// What was measured in the group.
@@ -76,10 +82,10 @@ struct ConversationBatch<'a> {
     envelopes: Vec<Arc<Envelope>>,
     /// The newest mark of each publisher, with the ticket that brought it.
     marks: IndexMap<&'a PublisherId, (&'a PublisherMark, u64)>,
-    /// Texts that the events have completed.
-    documents: Vec<&'a SearchDocument>,
     /// Large results of the events.
     attachments: Vec<&'a Attachment>,
+    /// The bytes of the texts that are written by now.
+    bytes: i64,
 }
 
 impl<'a> Commit<'a> {
@@ -89,15 +95,18 @@ impl<'a> Commit<'a> {
         known: &'a mut ConversationCache,
         life: i64,
         inline: bool,
+        pace: WriterPace<'a>,
     ) -> Self {
         let (calls, measures, outcome) =
             (ToolCallCounts::default(), MeasureCounts::default(), CommitEffects::default());
-        Self { connection, known, life, inline, batches: IndexMap::new(), calls, measures, outcome }
+        let (batches, documents) = (IndexMap::new(), Vec::new());
+        Self { connection, known, life, inline, batches, documents, pace, calls, measures, outcome }
     }
 
     /// Writes one operation, or collects it to be written with its neighbours. An error of the database
     /// leaves the transaction incomplete: it must be rolled back.
     pub(super) fn apply(&mut self, queued: &'a Queued) -> rusqlite::Result<()> {
+        self.pace.step();
         match &queued.op {
             Op::Append(events) => self.append(queued.ticket, events),
             Op::Keep(checkpoint) => self.keep(queued.ticket, checkpoint),
@@ -122,7 +131,9 @@ impl<'a> Commit<'a> {
 
     /// Writes what was collected. The caller commits the transaction.
     pub(super) fn finish(mut self) -> rusqlite::Result<CommitEffects> {
+        self.write_documents()?;
         for (conversation, batch) in std::mem::take(&mut self.batches) {
+            self.pace.step();
             self.flush(&conversation, &batch)?;
         }
         tools::add(self.connection, &self.calls)?;
@@ -147,7 +158,7 @@ impl<'a> Commit<'a> {
         if let Some(mark) = &events.mark {
             batch.marks.insert(&mark.publisher, (mark, ticket));
         }
-        batch.documents.extend(&events.documents);
+        self.documents.extend(events.documents.iter().map(|document| (id, document)));
         batch.attachments.extend(&events.attachments);
         self.calls.add(&events.calls);
         self.measures.add(&events.measurements);
@@ -156,13 +167,27 @@ impl<'a> Commit<'a> {
 
     /// Writes what was collected of one conversation, because something follows that must come after it.
     fn flush_one(&mut self, conversation: &ConversationId) -> rusqlite::Result<()> {
+        self.write_documents()?;
         match self.batches.shift_remove(conversation) {
             Some(batch) => self.flush(conversation, &batch),
             None => Ok(()),
         }
     }
 
-    /// Writes a batch as one block with its marks, results and documents.
+    /// Writes the texts that were collected, of all conversations. Their batches must not be written yet.
+    fn write_documents(&mut self) -> rusqlite::Result<()> {
+        for (conversation, document) in std::mem::take(&mut self.documents) {
+            self.pace.step();
+            let Some(place) = self.known.find(self.connection, conversation)? else { continue };
+            let bytes = documents::put(self.connection, place.key, document)?;
+            if let Some(batch) = self.batches.get_mut(conversation) {
+                batch.bytes += bytes;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a batch as one block with its marks and results.
     fn flush(
         &mut self,
         conversation: &ConversationId,
@@ -170,15 +195,13 @@ impl<'a> Commit<'a> {
     ) -> rusqlite::Result<()> {
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         let (written, mut bytes) = blocks::insert(self.connection, place.key, &batch.envelopes)?;
+        bytes += batch.bytes;
         place.loose += written;
         for (mark, ticket) in batch.marks.values() {
             marks::put(self.connection, place.key, mark, marks::turn(self.life, *ticket))?;
         }
         for attachment in &batch.attachments {
             bytes += blocks::attach(self.connection, place.key, attachment)?;
-        }
-        for document in &batch.documents {
-            bytes += documents::put(self.connection, place.key, document)?;
         }
         let at = active_at(&batch.envelopes);
         place.write(self.connection, RowUpdate { at, life: Some(self.life), bytes })?;
@@ -264,6 +287,7 @@ impl<'a> Commit<'a> {
     /// Makes a conversation invisible; its rows are deleted later.
     fn remove(&mut self, conversation: &ConversationId) -> rusqlite::Result<()> {
         self.batches.shift_remove(conversation);
+        self.documents.retain(|(of, _)| *of != conversation);
         let Some(place) = self.known.find(self.connection, conversation)? else { return Ok(()) };
         let key = place.key;
         self.known.remove(conversation);

@@ -31,11 +31,12 @@ pub(super) use latencies::migrate as pack_latencies;
 /// those of these rows; they are never more than these, and take none of the room.
 pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
     let mut summed = BTreeMap::<(MeasureSpan, MeasureKey), i64>::new();
+    let mut newest_day = None;
     for (span, key, amount) in counts.changes().filter(|(_, key, _)| !key.metric.is_latency()) {
         let others;
         let mut written = key;
         if !add_to_row(connection, span, key, amount)? {
-            if !has_room(connection, span, key)? {
+            if !has_room(connection, span, key, &mut newest_day)? {
                 others = key.among_others();
                 written = &others;
             }
@@ -47,7 +48,11 @@ pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::
         }
     }
     summed.iter().try_for_each(|((span, key), amount)| put(connection, *span, key, *amount))?;
-    latencies::add(connection, counts)
+    latencies::add(connection, counts, &mut newest_day)?;
+    match newest_day {
+        Some(day) => forget(connection, integer(day.saturating_mul(24).saturating_sub(MEASURE_HOURS_KEPT))),
+        None => Ok(()),
+    }
 }
 
 /// Adds to a row that is there; false where there is none.
@@ -82,14 +87,20 @@ fn put(connection: &Connection, span: MeasureSpan, key: &MeasureKey, amount: i64
         .map(drop)
 }
 
-/// Whether one more row may be about this span; it is counted then. With a new day, hours go that are too old.
-fn has_room(connection: &Connection, span: MeasureSpan, key: &MeasureKey) -> rusqlite::Result<bool> {
+/// Whether one more row may be about this span; it is counted then. A day that is new becomes `newest_day`, if it is the newest: once
+/// everything is written, hours go that are too old then.
+fn has_room(
+    connection: &Connection,
+    span: MeasureSpan,
+    key: &MeasureKey,
+    newest_day: &mut Option<u64>,
+) -> rusqlite::Result<bool> {
     let count = "INSERT INTO measure_span (span, start, rows) VALUES (?1, ?2, 1) ON CONFLICT (span, start) \
                  DO UPDATE SET rows = rows + 1 RETURNING rows";
     let mut count = connection.prepare_cached(count)?;
     let rows: i64 = count.query_row((span.number(), integer(key.start)), |row| row.get(0))?;
     if rows == 1 && span == MeasureSpan::Day {
-        forget(connection, integer((key.start.saturating_mul(24)).saturating_sub(MEASURE_HOURS_KEPT)))?;
+        *newest_day = (*newest_day).max(Some(key.start));
     }
     Ok(rows <= size(MEASURES_PER_SPAN_MAX))
 }

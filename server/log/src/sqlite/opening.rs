@@ -159,10 +159,13 @@ impl BlockSource for rusqlite::Connection {
     }
 
     fn events(&mut self, _key: i64, rows: &[crate::blocks::Loose]) -> Result<Vec<model::Envelope>, LogError> {
+        // In one transaction, so that what was written meanwhile does not empty the cache for each row.
+        let transaction = self.transaction().map_err(unreadable)?;
         let mut events = Vec::new();
         for row in rows.iter().rev() {
-            events.extend(blocks::one(self, row.id)?);
+            events.extend(blocks::one(&transaction, row.id)?);
         }
+        transaction.commit().map_err(unreadable)?;
         Ok(events)
     }
 }
@@ -180,7 +183,7 @@ fn open_journal(path: &Path, life: i64, marker: &Arc<Mutex<WatermarkWriter>>) ->
 fn write_entries(queue: &Queue, journal: Option<&Journal>) {
     let Some(journal) = journal else { return queue.go_without_journal() };
     while let Some(entry) = queue.next_entry() {
-        match journal.write(&entry.appends, clock::now_ms()) {
+        match journal.write(&entry.ops, clock::now_ms()) {
             Ok(()) => queue.journaled(&entry),
             Err(error) => {
                 tracing::warn!(%error, "the journal of the log cannot be written");

@@ -20,10 +20,11 @@ use super::commit::Commit;
 use super::journal::{self, JournalEntry};
 use super::known::ConversationCache;
 use super::ops::{Op, Queued, WritePath};
+use super::pace::WriterPace;
 use super::schema::{integer, natural};
 use super::{SqliteError, private};
 
-/// Most appends in one transaction.
+/// Most operations in one transaction.
 const GROUP: usize = 10_000;
 
 /// Makes rows of what the journal beside `path` has and the database has not. The journal stays as it is; the
@@ -54,14 +55,13 @@ pub(super) fn replay(
         let went = op.conversation().and_then(|conversation| void.get(conversation.as_str()));
         ticket > applied && went.is_none_or(|went| ticket > *went)
     };
-    let appends = entries.into_iter().flat_map(|entry| entry.appends);
-    let ops = appends.map(|(ticket, events)| (ticket, Op::Append(events.into())));
+    let ops = entries.into_iter().flat_map(|entry| entry.ops).map(|(ticket, op)| (ticket, Op::from(op)));
     let group: Vec<Queued> = ops
         .filter(|(ticket, op)| is_new(*ticket, op))
         .map(|(ticket, op)| Queued { ticket, bytes: 0, write_path: WritePath::Journal, op })
         .collect();
     if !group.is_empty() {
-        tracing::info!(appends = group.len(), "what the journal has is written into the log");
+        tracing::info!(operations = group.len(), "what the journal has is written into the log");
     }
     let mut left_out = 0;
     for group in group.chunks(GROUP) {
@@ -83,7 +83,7 @@ fn apply(
 ) -> rusqlite::Result<u64> {
     let mut known = ConversationCache::default();
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut commit = Commit::new(&transaction, &mut known, life, true);
+    let mut commit = Commit::new(&transaction, &mut known, life, true, WriterPace::restless());
     let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
     let outcome = match (applied, group) {
         (Ok(outcome), _) => outcome,

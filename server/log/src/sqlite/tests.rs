@@ -16,6 +16,7 @@ mod finding;
 mod full;
 mod imports;
 mod journaled;
+mod kept;
 mod lives;
 mod measured;
 mod refused;

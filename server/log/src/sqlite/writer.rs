@@ -24,6 +24,7 @@ use super::commit::{Commit, CommitEffects};
 use super::journal::Journal;
 use super::known::ConversationCache;
 use super::ops::{Op, PackedView, Queued};
+use super::pace::WriterPace;
 use super::packer::Packer;
 use super::purge::PendingPurge;
 use super::queue::{LogLifecycle, Queue, WriterStep};
@@ -199,7 +200,8 @@ impl SqliteWriter {
         let newest = group.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let inline = self.queue.lifecycle() != LogLifecycle::Open;
-        let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline);
+        let pace = WriterPace::of(&self.queue);
+        let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline, pace);
         let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
         let committed = applied.and_then(|outcome| {
             let applied = match part {
@@ -242,7 +244,9 @@ impl SqliteWriter {
         for (conversation, key) in outcome.ripe {
             self.packer.compact(conversation, key);
         }
+        let mut pace = WriterPace::of(&self.queue);
         for queued in group {
+            pace.step();
             if let Op::Keep(checkpoint) = queued.op
                 && let Some(key) = outcome.to_pack.get(&queued.ticket)
             {

@@ -11,13 +11,18 @@ use super::{Selection, has_room};
 use crate::LogError;
 use crate::measure::{LatencyCounts, MeasureCounts, MeasureKey, MeasurePart, MeasureRow, MeasureSpan, Sums};
 
-/// Writes the latencies of one commit, in its transaction. What its span has no room for counts among the others.
-pub(super) fn add(connection: &Connection, counts: &MeasureCounts) -> rusqlite::Result<()> {
+/// Writes the latencies of one commit, in its transaction. What its span has no room for counts among the others. `newest_day` as in
+/// [`has_room`].
+pub(super) fn add(
+    connection: &Connection,
+    counts: &MeasureCounts,
+    newest_day: &mut Option<u64>,
+) -> rusqlite::Result<()> {
     for (span, key, more) in counts.latencies() {
         if add_to_row(connection, span, &key, &more)? {
             continue;
         }
-        let key = if has_room(connection, span, &key)? { key } else { key.among_others() };
+        let key = if has_room(connection, span, &key, newest_day)? { key } else { key.among_others() };
         if !add_to_row(connection, span, &key, &more)? {
             insert(connection, span, &key, &more)?;
         }

@@ -185,8 +185,10 @@ fn retain(
     keep: &dyn Fn(&ConversationId) -> bool,
 ) -> Vec<ConversationId> {
     let gone = log.expired(rule, now, keep).unwrap();
-    let last = gone.iter().map(|id| log.remove(id)).max().unwrap_or_default();
-    stored(log, last);
+    for id in &gone {
+        log.remove(id);
+    }
+    stored(log, log.sync());
     until_swept(log);
     gone
 }

@@ -148,6 +148,66 @@ fn i9_a_conversation_that_went_does_not_come_back_out_of_the_journal() {
 }
 
 #[test]
+fn i9_a_new_conversation_and_a_removal_are_stored_once_the_journal_has_them() {
+    let disk = Disk::new();
+    let (log, hand) = half_written(&disk, 3);
+    let first = append(&log, "new", 0, &events(1, 2, 20));
+    let removal = log.remove(&id("c"));
+    let again = append(&log, "c", 0, &events(1, 1, 40));
+    hand.write_entry();
+    for ticket in [first, removal, again] {
+        assert!(log.progress().borrow().has(ticket));
+    }
+    assert!(log.progress().borrow().indexed < first, "nothing of it is rows");
+    let after = copied(&disk);
+    drop((log, hand));
+    let log = after.open();
+    assert_eq!(log.missing(), None);
+    assert_eq!(log.read(&id("new"), 0, 9).unwrap().envelopes, events(1, 2, 20));
+    assert_eq!(log.read(&id("c"), 0, 9).unwrap().envelopes, events(1, 1, 40), "what came after the removal");
+    assert_eq!(log.count(), 2);
+}
+
+#[test]
+fn a_list_has_no_conversation_whose_removal_is_only_in_the_journal() {
+    let disk = Disk::new();
+    let log = disk.open();
+    for name in ["c", "d"] {
+        stored(&log, append(&log, name, 0, &events(1, 1, 20)));
+    }
+    stored(&log, log.sync());
+    stored(&log, log.remove(&id("c")));
+    let rows = log.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
+    assert_eq!(rows.iter().map(|row| row.conversation.as_str()).collect::<Vec<_>>(), ["d"]);
+    let all = Retention { conversations: Some(0), ..Retention::default() };
+    assert_eq!(log.expired(&all, 0, &|_| false).unwrap(), [id("d")]);
+}
+
+#[test]
+fn i8_acks_go_on_while_rows_are_waited_for() {
+    let disk = Disk::new();
+    let log = disk.open();
+    stored(&log, append(&log, "c", 0, &events(1, 1, 20)));
+    stored(&log, log.sync());
+    // Another process holds the database, so nothing becomes rows.
+    let holder = rusqlite::Connection::open(disk.path()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let removed = log.remove(&id("c"));
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| log.load(&id("c")).unwrap().is_none());
+        stored(&log, removed);
+        for seq in 1..=40 {
+            stored(&log, append(&log, "d", seq - 1, &events(seq, seq, 20)));
+        }
+        assert!(log.progress().borrow().indexed < removed, "it is not rows");
+        assert!(!reader.is_finished(), "a reader waits for the rows");
+        holder.execute_batch("ROLLBACK").unwrap();
+        assert!(reader.join().unwrap());
+    });
+    assert_eq!(log.read(&id("d"), 0, 99).unwrap().envelopes, events(1, 40, 20));
+}
+
+#[test]
 fn what_only_saves_time_keeps_nobody_waiting_and_counts_as_nothing_that_may_be_lost() {
     let disk = Disk::new();
     let (log, hand) = half_written(&disk, 3);

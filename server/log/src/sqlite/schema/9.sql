@@ -1,0 +1,2 @@
+-- No table changes. The journal beside the file may say that a conversation was removed, which earlier versions cannot read: they
+-- would take such an entry for a torn one and leave out what follows it.
