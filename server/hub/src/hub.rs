@@ -191,6 +191,8 @@ impl Hub {
             return Ok(Some(found));
         }
         blocking(|| {
+            // Before the lock, which others share.
+            self.log.settle(id)?;
             let _one_reads = self.reading_back.get(self.stripe(id)).map(Mutex::lock);
             if let Some(found) = known() {
                 return Ok(Some(found));

@@ -97,6 +97,12 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         true
     }
 
+    /// Waits until [`EventLog::load`] of the conversation need not wait for what is still to be written. Call it before a lock is taken
+    /// under which the conversation is loaded, since writing may take long. Fails if nothing can be written.
+    fn settle(&self, _conversation: &ConversationId) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// The conversation as it was last stored; `None` if the log does not know it. Waits for the disk.
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError>;
 

@@ -206,8 +206,12 @@ impl EventLog for SqliteLog {
         self.queue.awaiting_checkpoint()
     }
 
+    fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+        self.queue.settle(conversation)
+    }
+
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
-        self.queue.settle(conversation)?;
+        self.settle(conversation)?;
         let stored = self.readers.read(|connection| {
             let Some(found) = load::find(connection, conversation)? else { return Ok(None) };
             let (view, marks) = load::state(connection, &found)?;

@@ -114,7 +114,11 @@ impl Socket {
     /// Subscribes, up to `live`.
     async fn view(&mut self, sub: u32, conversation: &str) -> u64 {
         self.say(&format!(r#"{{"t":"sub","sub":{sub},"conv":"{conversation}"}}"#)).await;
-        assert!(matches!(self.hear().await, ServerFrame::Subbed { mode: SubMode::Snapshot, why: None, .. }));
+        let subbed = self.hear().await;
+        assert!(
+            matches!(subbed, ServerFrame::Subbed { mode: SubMode::Snapshot, why: None, .. }),
+            "{subbed:?}"
+        );
         assert!(matches!(self.hear().await, ServerFrame::Snap { .. }));
         let ServerFrame::Live { sub: of, seq } = self.hear().await else { panic!("not live") };
         assert_eq!(of, sub);

@@ -123,6 +123,10 @@ impl EventLog for BlockingLog {
         self.under.awaiting_checkpoint()
     }
 
+    fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+        self.under.settle(conversation)
+    }
+
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
         self.pass();
         Ok(self.stored.lock().get(conversation).cloned())

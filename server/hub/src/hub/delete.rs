@@ -26,6 +26,8 @@ impl Hub {
     /// [`OpenError::Elsewhere`] if another hub has it. Waits for the disk.
     pub fn delete(&self, id: &ConversationId) -> Result<Option<PendingDeletion>, OpenError> {
         blocking(|| {
+            // Before the lock, which others share.
+            self.log.settle(id)?;
             // Nobody may read it back between the look and the removal.
             let _nobody_reads = self.reading_back.get(self.stripe(id)).map(Mutex::lock);
             if let Owner::Elsewhere(address) = self.log.claim(id, Purpose::Find)? {

@@ -210,12 +210,6 @@ impl ModelLog {
             Ok(StoredConversation { position, view: found.state()?, at: record.at, marks })
         })
     }
-
-    /// Writes what waits, so that readers find it, as far as it can be written.
-    fn settle(&self, id: &ConversationId) -> Result<(), LogError> {
-        while self.write() {}
-        self.queue.settle(id)
-    }
 }
 
 impl ClaimTables for &ModelLog {
@@ -308,6 +302,11 @@ impl EventLog for ModelLog {
 
     fn holds_lease(&self) -> bool {
         self.own_lease.holds(self.now())
+    }
+
+    fn settle(&self, conversation: &ConversationId) -> Result<(), LogError> {
+        while self.write() {}
+        self.queue.settle(conversation)
     }
 
     fn load(&self, conversation: &ConversationId) -> Result<Option<StoredConversation>, LogError> {
