@@ -174,6 +174,11 @@ pub trait EventLog: std::fmt::Debug + Send + Sync {
         Ticket::default()
     }
 
+    /// Does both [`EventLog::remove`] and [`EventLog::purge`], so that no end of the process comes between the two. Does not wait.
+    fn remove_and_purge(&self, conversation: &ConversationId) -> (Ticket, Ticket) {
+        (self.remove(conversation), self.purge(conversation))
+    }
+
     /// Chooses whole conversations to remove, the one that was silent longest first, until the rest is within
     /// `rule`. Returns a bounded number, and none for which `keep` is true. `now` is in milliseconds since
     /// 1970. Waits for the disk.

@@ -92,6 +92,8 @@ pub(crate) enum JournalOp {
     Append(Arc<QueuedEvents>),
     /// [`Op::Remove`].
     Remove(ConversationId),
+    /// [`Op::Purge`].
+    Purge(ConversationId),
 }
 
 impl From<JournalOp> for Op {
@@ -99,6 +101,7 @@ impl From<JournalOp> for Op {
         match op {
             JournalOp::Append(events) => Self::Append(events),
             JournalOp::Remove(conversation) => Self::Remove(conversation),
+            JournalOp::Purge(conversation) => Self::Purge(conversation),
         }
     }
 }
@@ -299,7 +302,7 @@ impl Op {
     pub(crate) fn write_path(&self, known: QueuedCoverage) -> WritePath {
         match self {
             Self::Append(events) if events.level < Durability::Synced => WritePath::Journal,
-            Self::Remove(_) => WritePath::Journal,
+            Self::Remove(_) | Self::Purge(_) => WritePath::Journal,
             Self::Keep(_) if known == QueuedCoverage::Whole => WritePath::Optional,
             Self::View(_)
             | Self::Compact(_)
@@ -307,12 +310,9 @@ impl Op {
             | Self::Stage(..)
             | Self::Abandon(_)
             | Self::Rename(..) => WritePath::Optional,
-            Self::Append(_)
-            | Self::Keep(_)
-            | Self::Adopt(_)
-            | Self::Purge(_)
-            | Self::Release(_)
-            | Self::Sync => WritePath::Database,
+            Self::Append(_) | Self::Keep(_) | Self::Adopt(_) | Self::Release(_) | Self::Sync => {
+                WritePath::Database
+            }
         }
     }
 

@@ -32,8 +32,10 @@ const STEP_ROWS_MAX: usize = 1024;
 /// event is packed again only a few times, however long its conversation gets.
 const GROWTH: u64 = 2;
 
-/// Most joins that wait to be written, and their most bytes. More are made once these are rows.
+/// Most joins that wait to be written, and their most bytes. More are made once these are rows. Without a journal
+/// everybody who waits for a commit waits for the joins in it, so one waits at a time.
 const WRITING_MAX: usize = 64;
+const WRITING_MAX_WITHOUT_JOURNAL: usize = 1;
 const WRITING_BYTES_MAX: usize = 4 << 20;
 
 /// How often it is looked whether a join was written, while one waits.
@@ -100,10 +102,10 @@ impl Jobs {
         self.writing.pop_front_if(|oldest| Ticket(oldest.ticket) <= indexed)
     }
 
-    /// Takes a conversation whose blocks can be joined now: no join of it waits, and there is room for one more.
-    fn take_ripe(&mut self) -> Option<(ConversationId, i64)> {
+    /// Takes a conversation whose blocks can be joined now: no join of it waits, and fewer than `writing_max` do.
+    fn take_ripe(&mut self, writing_max: usize) -> Option<(ConversationId, i64)> {
         let bytes: usize = self.writing.iter().map(|join| join.bytes).sum();
-        if self.writing.len() >= WRITING_MAX || bytes > WRITING_BYTES_MAX {
+        if self.writing.len() >= writing_max || bytes > WRITING_BYTES_MAX {
             return None;
         }
         let waits = |key: i64| self.writing.iter().any(|join| join.key == key);
@@ -145,8 +147,9 @@ impl Packer {
         self.work.notify_all();
     }
 
-    /// Takes the next job; waits for one. `indexed` says up to which ticket everything is rows.
-    fn next(&self, indexed: impl Fn() -> Ticket) -> Job {
+    /// Takes the next job; waits for one. `queue` says what was written.
+    fn next(&self, queue: &Queue) -> Job {
+        let writing_max = if queue.has_journal() { WRITING_MAX } else { WRITING_MAX_WITHOUT_JOURNAL };
         let mut jobs = self.jobs.lock();
         loop {
             if let Some((_, (key, checkpoint))) = jobs.views.shift_remove_index(0) {
@@ -155,10 +158,10 @@ impl Packer {
             if jobs.ends {
                 return Job::End;
             }
-            if let Some(join) = jobs.written(indexed()) {
+            if let Some(join) = jobs.written(queue.progress.borrow().indexed) {
                 return Job::GoOn(join);
             }
-            if let Some((conversation, key)) = jobs.take_ripe() {
+            if let Some((conversation, key)) = jobs.take_ripe(writing_max) {
                 return Job::Compact(conversation, key);
             }
             if jobs.writing.is_empty() {
@@ -173,7 +176,7 @@ impl Packer {
     /// is no `source`.
     pub(crate) fn run(&self, mut source: Option<&mut dyn BlockSource>, queue: &Arc<Queue>) {
         loop {
-            let (conversation, key, joined) = match self.next(|| queue.progress.borrow().indexed) {
+            let (conversation, key, joined) = match self.next(queue) {
                 Job::Keep(key, checkpoint) => {
                     queue.put(Op::View(Box::new(PackedView::of(key, *checkpoint))));
                     continue;

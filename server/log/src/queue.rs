@@ -199,6 +199,11 @@ impl Queue {
         }
     }
 
+    /// Whether there is a journal.
+    pub(crate) fn has_journal(&self) -> bool {
+        self.state.lock().has_journal
+    }
+
     pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
@@ -270,3 +275,6 @@ impl QueueState {
         self.sweep_at.is_some_and(|due| now >= due + patience)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -312,6 +312,10 @@ impl EventLog for SqliteLog {
         self.queue.put(Op::Purge(conversation.clone()))
     }
 
+    fn remove_and_purge(&self, conversation: &ConversationId) -> (Ticket, Ticket) {
+        self.queue.put_removal_and_purge(conversation)
+    }
+
     fn expired(
         &self,
         rule: &Retention,

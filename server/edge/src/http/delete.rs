@@ -62,8 +62,10 @@ pub(crate) async fn delete(
     for deletion in &pending {
         reached(log, deletion.removal, Durability::Stored.min(log.durability())).await?;
     }
-    // Until now a list that was read from the log could have it.
+    // Until now a list that was read from the log could have it, and it was counted.
     if let Ok(id) = ConversationId::parse(&name) {
+        // If it cannot be written, the wait for the purge says so.
+        blocking(|| drop(log.settle(&id)));
         shared.fanout.fleet.lose(&id);
     }
     for deletion in pending {

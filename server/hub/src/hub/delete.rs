@@ -26,8 +26,10 @@ impl Hub {
     /// [`OpenError::Elsewhere`] if another hub has it. Waits for the disk.
     pub fn delete(&self, id: &ConversationId) -> Result<Option<PendingDeletion>, OpenError> {
         blocking(|| {
-            // Before the lock, which others share.
-            self.log.settle(id)?;
+            if self.in_memory(id).is_none() {
+                // Before the lock, which others share.
+                self.log.settle(id)?;
+            }
             // Nobody may read it back between the look and the removal.
             let _nobody_reads = self.reading_back.get(self.stripe(id)).map(Mutex::lock);
             if let Owner::Elsewhere(address) = self.log.claim(id, Purpose::Find)? {
@@ -47,7 +49,8 @@ impl Hub {
                 self.changed.lock().retain(|changed| !Arc::ptr_eq(changed, &found));
                 self.noted.lock().retain(|noted| !Arc::ptr_eq(noted, &found));
             }
-            Ok(Some(PendingDeletion { removal: self.log.remove(id), purge: self.log.purge(id) }))
+            let (removal, purge) = self.log.remove_and_purge(id);
+            Ok(Some(PendingDeletion { removal, purge }))
         })
     }
 }

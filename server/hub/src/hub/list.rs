@@ -69,8 +69,15 @@ impl Hub {
     /// How many conversations there are, in memory and in the log.
     pub fn total(&self) -> u64 {
         let in_memory = self.conversations.len() as u64;
-        // The log counts a new conversation a second later.
-        if self.log.indexes() { self.log.count().max(in_memory) } else { in_memory }
+        if !self.log.indexes() {
+            return in_memory;
+        }
+        let stored = self.log.count();
+        if stored >= in_memory {
+            return stored;
+        }
+        // The log counts a new conversation up to a second later. One in which nothing was said is only looked at.
+        stored.max(self.conversations.iter().filter(|found| found.head() > 0).count() as u64)
     }
 
     /// The rows from memory, in order: one more than is asked for, if there are as many.

@@ -78,11 +78,11 @@ fn a_conversation_waits_until_its_last_join_is_written_and_others_do_not() {
     jobs.writing.push_back(join(1, 7, 10));
     jobs.ripe.insert((id("c"), 1));
     jobs.ripe.insert((id("d"), 2));
-    assert_eq!(jobs.take_ripe(), Some((id("d"), 2)));
-    assert_eq!(jobs.take_ripe(), None);
+    assert_eq!(jobs.take_ripe(WRITING_MAX), Some((id("d"), 2)));
+    assert_eq!(jobs.take_ripe(WRITING_MAX), None);
     assert!(jobs.written(Ticket(6)).is_none());
     assert_eq!(jobs.written(Ticket(7)).map(|join| join.key), Some(1));
-    assert_eq!(jobs.take_ripe(), Some((id("c"), 1)));
+    assert_eq!(jobs.take_ripe(WRITING_MAX), Some((id("c"), 1)));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn joins_that_wait_to_be_written_are_bounded() {
             bytes,
             rows: Vec::new(),
         }));
-        jobs.take_ripe().is_some()
+        jobs.take_ripe(WRITING_MAX).is_some()
     };
     assert!(waiting(WRITING_MAX - 1, 10));
     assert!(!waiting(WRITING_MAX, 10));

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use model::Seq;
 use model::frame::Durability;
+use model::{ConversationId, Seq};
 
 use super::{GATHER_BYTES, Queue, QueueState};
 use crate::ops::{Op, Queued, QueuedEvents, WeighedOp, WritePath};
@@ -76,12 +76,24 @@ impl Queue {
 
     /// Queues an operation without asking for room, because there are few of these.
     pub(crate) fn put(&self, op: Op) -> Ticket {
-        let (weighed, mut state) = (WeighedOp::of(op), self.state.lock());
+        self.put_locked(&mut self.state.lock(), op)
+    }
+
+    /// Queues the removal of a conversation and its purge, so that nothing comes between the two: they are stored together.
+    pub(crate) fn put_removal_and_purge(&self, conversation: &ConversationId) -> (Ticket, Ticket) {
+        let mut state = self.state.lock();
+        let removal = self.put_locked(&mut state, Op::Remove(conversation.clone()));
+        (removal, self.put_locked(&mut state, Op::Purge(conversation.clone())))
+    }
+
+    /// As [`Queue::put`], under the lock.
+    fn put_locked(&self, state: &mut QueueState, op: Op) -> Ticket {
+        let weighed = WeighedOp::of(op);
         let head = matches!(weighed.op, Op::Remove(_)).then_some(0);
         if let Op::Remove(conversation) = &weighed.op {
             state.unnamed.shift_remove(conversation);
         }
-        self.push(&mut state, weighed, head)
+        self.push(state, weighed, head)
     }
 
     /// Notes that somebody waits until `ticket` is kept at `level`.
@@ -146,7 +158,7 @@ impl Queue {
             let entry_before = state.entry_bytes;
             state.entry_bytes += bytes;
             if state.entry_since.is_none()
-                || urgent
+                || state.rows_to == ticket
                 || (entry_before < GATHER_BYTES && state.entry_bytes >= GATHER_BYTES)
             {
                 self.entries.notify_one();

@@ -4,8 +4,8 @@
 //! ```text
 //! operation                       stored     rows after
 //! events                          journal    1 s, 8 MiB, or at once when somebody reads
-//! removals                        journal    at once
-//! synced events, imports, purges  as rows    20 ms, or at once when somebody waits
+//! removals, purges                journal    at once
+//! synced events, imports          as rows    20 ms, or at once when somebody waits
 //! states, rows of the list        not asked  with the others
 //!
 //! without a journal, as in PostgreSQL, all events are stored as rows
@@ -54,12 +54,15 @@ impl QueueState {
     /// [`GROUP_BYTES_MAX`] bytes.
     pub(super) fn take(&mut self) -> Vec<Queued> {
         let has_stored = self.ops.front().is_some_and(|queued| queued.ticket <= self.stored);
-        let until = if has_stored || !self.stores_as_rows() { self.stored } else { u64::MAX };
+        // Without a journal there is no entry that could go on.
+        let is_ahead = has_stored && !self.journal_is_off;
+        let until = if is_ahead || !self.stores_as_rows() { self.stored } else { u64::MAX };
         let mut bytes = 0;
         let mut taken = Vec::new();
         while let Some(queued) = self.ops.pop_front() {
             bytes += queued.bytes;
-            let is_full = bytes > GROUP_BYTES_MAX && !taken.is_empty();
+            // A purge becomes rows with its removal.
+            let is_full = bytes > GROUP_BYTES_MAX && !taken.is_empty() && !matches!(queued.op, Op::Purge(_));
             if is_full || queued.ticket > until {
                 self.ops.push_front(queued);
                 break;
@@ -81,7 +84,7 @@ impl QueueState {
     }
 
     /// Brings the times and sums up to date after operations were taken.
-    fn has_taken(&mut self) {
+    pub(super) fn has_taken(&mut self) {
         let now = Instant::now();
         if self.taken > self.stored {
             // Whoever waits now waits for the writer.

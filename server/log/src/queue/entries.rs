@@ -1,5 +1,5 @@
 //! The queue from the journal's side: what the next entry holds, and what became of it. An entry holds
-//! appends and removals in the order of their tickets, from the first that is not stored up to the first
+//! appends, removals and purges in the order of their tickets, from the first that is not stored up to the first
 //! operation that must become rows before. That one and what follows it are stored by the writer.
 
 use std::sync::Arc;
@@ -42,8 +42,9 @@ impl Queue {
             }
             let now = Instant::now();
             // Rows are made of what is stored, so whoever waits for rows waits for the entry first.
-            let gathered =
-                state.entry_since.map(|since| if state.is_urgent() { now } else { since + GATHER });
+            let gathered = state
+                .entry_since
+                .map(|since| if state.stored < state.rows_to { now } else { since + GATHER });
             let Some(due) = gathered.into_iter().chain(state.group_commit.due(now)).min() else {
                 self.entries.wait(&mut state);
                 continue;
@@ -133,7 +134,8 @@ impl QueueState {
         let mut entry = NextEntry { ops: Vec::new(), last: self.stored };
         let mut bytes: usize = 0;
         for queued in self.ops.range(begin..) {
-            if bytes > GROUP_BYTES_MAX {
+            // A purge is stored with its removal.
+            if bytes > GROUP_BYTES_MAX && !matches!(queued.op, Op::Purge(_)) {
                 break;
             }
             let op = match (queued.write_path, &queued.op) {
@@ -141,6 +143,7 @@ impl QueueState {
                 (WritePath::Journal, Op::Remove(conversation)) => {
                     Some(JournalOp::Remove(conversation.clone()))
                 }
+                (WritePath::Journal, Op::Purge(conversation)) => Some(JournalOp::Purge(conversation.clone())),
                 (WritePath::Optional, _) => None,
                 _ => break,
             };

@@ -1,6 +1,7 @@
 //! What readers of the log and the hub need of the queue: waiting until something is rows, and which conversations have a hole.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use model::{ConversationId, Epoch, Seq};
 
@@ -8,6 +9,9 @@ use super::{LogLifecycle, Queue};
 use crate::ops::{Op, WeighedOp};
 use crate::queued_ends::QueuedEnd;
 use crate::{Health, LogError, Ticket};
+
+/// How long a list waits for removals to become rows. The writer may be busy for minutes, as while it writes the file anew.
+const LIST_WAITS_MAX: Duration = Duration::from_secs(1);
 
 impl Queue {
     /// The conversations with a hole, each named once, if there is room for checkpoints.
@@ -40,15 +44,20 @@ impl Queue {
         drop(self.settle_to(ticket));
     }
 
-    /// Waits until no conversation that was removed is in the database, if it can be written.
+    /// Waits until no conversation that was removed is in the database, if it can be written; [`LIST_WAITS_MAX`] at the most.
     pub(crate) fn settle_removals(&self) {
         let ticket = self.state.lock().removed_at;
-        // If it cannot be written, the list is what the database has.
-        drop(self.settle_to(ticket));
+        // Otherwise the list is what the database has.
+        drop(self.settle_until(ticket, Some(Instant::now() + LIST_WAITS_MAX)));
     }
 
     /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
     pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
+        self.settle_until(ticket, None)
+    }
+
+    /// As [`Queue::settle_to`], until the moment `deadline` at the most.
+    fn settle_until(&self, ticket: u64, deadline: Option<Instant>) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.release_writer();
         let mut state = self.state.lock();
@@ -69,7 +78,11 @@ impl Queue {
             state.rows_to = state.rows_to.max(ticket);
             self.entries.notify_one();
             self.work.notify_one();
-            self.done.wait(&mut state);
+            match deadline {
+                Some(deadline) if self.done.wait_until(&mut state, deadline).timed_out() => return Ok(()),
+                Some(_) => {}
+                None => self.done.wait(&mut state),
+            }
         }
     }
 

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use model::frame::Durability;
 use model::{ConversationId, Seq};
 
-use super::{GATHER, LOST_MAX, LogLifecycle, QUEUED_ENDS_MAX, Queue, SWEEP_PAUSE, WriterStep};
+use super::{
+    GATHER, LOST_MAX, LogLifecycle, QUEUED_ENDS_MAX, Queue, SWEEP_PATIENCE, SWEEP_PAUSE, WriterStep,
+};
 use crate::ops::{Op, Queued, WritePath};
 use crate::{Health, Ticket, Unwritten, WriteFault};
 
@@ -61,7 +63,10 @@ impl Queue {
                 self.work.wait_for(&mut state, GATHER);
                 continue;
             }
-            self.work.wait_until(&mut state, due);
+            // Rows of removed conversations are deleted meanwhile.
+            let sweep = state.sweep_at.map(|at| at + SWEEP_PATIENCE);
+            let until = sweep.map_or(due, |sweep| due.min(sweep));
+            self.work.wait_until(&mut state, until);
         }
     }
 
@@ -82,22 +87,17 @@ impl Queue {
         self.state.lock().sweep_at = None;
     }
 
-    /// Takes everything that waits. The bytes stay counted. The caller must give them back with
-    /// [`Queue::put_back`] or report them as written.
-    pub(crate) fn rest(&self) -> VecDeque<Queued> {
+    /// For a writer that has no room: takes everything that waits if a removal is among it, which makes room, and
+    /// otherwise nothing. The bytes stay counted. What is taken counts as stored once the writer says so.
+    pub(crate) fn take_if_removals_wait(&self) -> VecDeque<Queued> {
         let mut state = self.state.lock();
-        state.since = None;
-        std::mem::take(&mut state.ops)
-    }
-
-    /// Puts back in front what was taken and not written. What came meanwhile stays behind them.
-    pub(crate) fn put_back(&self, rest: VecDeque<Queued>) {
-        let mut state = self.state.lock();
-        let later = std::mem::replace(&mut state.ops, rest);
-        state.ops.extend(later);
-        if !state.ops.is_empty() {
-            state.since.get_or_insert_with(Instant::now);
+        if !state.ops.iter().any(|queued| matches!(queued.op, Op::Remove(_))) {
+            return VecDeque::new();
         }
+        let waiting = std::mem::take(&mut state.ops);
+        state.taken = waiting.back().map_or(state.taken, |queued| queued.ticket);
+        state.has_taken();
+        waiting
     }
 
     /// For the writer in the middle of a commit: waits for `pause`, less if something becomes due. Returns false at once
@@ -250,7 +250,7 @@ impl Queue {
     /// What was not written when the writer had ended; `None` if all was. Called once, after the threads have
     /// ended.
     pub(crate) fn left(&self) -> Option<Unwritten> {
-        let rest = self.rest();
+        let rest = std::mem::take(&mut self.state.lock().ops);
         self.unwritten(rest.iter());
         let mut state = self.state.lock();
         let mut unwritten = std::mem::take(&mut state.unwritten);

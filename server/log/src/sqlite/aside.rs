@@ -74,8 +74,15 @@ impl AsideFile {
         }
     }
 
+    /// Takes the lines about a conversation that is purged out of the file. An error is said in the trace. Waits for the disk.
+    pub(super) fn forget_purged(&self, conversation: &ConversationId) {
+        if let Err(error) = self.forget(conversation) {
+            tracing::error!(%error, %conversation, "what was set aside of a removed conversation is still there");
+        }
+    }
+
     /// Takes the lines about a conversation out of the file, where there are any. Waits for the disk.
-    pub(super) fn forget(&self, conversation: &ConversationId) -> io::Result<()> {
+    fn forget(&self, conversation: &ConversationId) -> io::Result<()> {
         let text = match std::fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -91,9 +91,7 @@ impl SqliteWriter {
             if let Op::Purge(conversation) = &queued.op {
                 let until = self.purging.until.unwrap_or(0).max(queued.ticket);
                 self.purging = PendingPurge { until: Some(until), stage: PurgeStep::Words };
-                if let Err(error) = self.aside.forget(conversation) {
-                    tracing::error!(%error, %conversation, "what was set aside of a removed conversation is still there");
-                }
+                self.aside.forget_purged(conversation);
             }
         }
     }

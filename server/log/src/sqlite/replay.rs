@@ -108,6 +108,11 @@ fn apply(
     let note = "UPDATE life SET applied = max(applied, ?2) WHERE number = ?1";
     transaction.execute(note, (life, integer(last)))?;
     transaction.commit()?;
+    for queued in group {
+        if let Op::Purge(conversation) = &queued.op {
+            aside.forget_purged(conversation);
+        }
+    }
     Ok(outcome.misfits.len() as u64)
 }
 

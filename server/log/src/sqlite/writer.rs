@@ -320,14 +320,9 @@ impl SqliteWriter {
 
     /// Makes room before the next attempt: removals are written first, and rows are deleted.
     fn make_room(&mut self, group: &mut Vec<Queued>) {
-        let waiting = self.queue.rest();
         // What waits must come after the other half of a group that was cut in half.
-        if self.halvings == 0 && waiting.iter().any(|queued| matches!(queued.op, Op::Remove(_))) {
-            group.extend(waiting);
-        } else {
-            self.queue.put_back(waiting);
-        }
         if self.halvings == 0 {
+            group.extend(self.queue.take_if_removals_wait());
             self.remove_first(group);
         }
         for _ in 0..SWEEPS_WHEN_FULL {

@@ -72,3 +72,26 @@ fn pages_of_what_is_in_memory_and_of_what_is_only_in_the_log_join_to_one_list() 
     let newest = (0..30).rev().filter(|number| *number != 3).map(|number| format!("c{number:02}"));
     assert_eq!(joined, std::iter::once(String::from("c03")).chain(newest).collect::<Vec<_>>());
 }
+
+#[test]
+fn what_is_only_looked_at_is_not_counted_and_what_was_just_said_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = SqliteLog::open(&directory.path().join("log.db"), &SqliteOptions::default()).unwrap();
+    let hub = Hub::new(Arc::new(log));
+    let id = |name: &str| ConversationId::parse(name).unwrap();
+    let say = |name: &str| {
+        let event = Event::new(&RunId::new("r"), Kind::Status { text: String::new() });
+        let said = Envelope { event, seq: 0, at: 0, producer_at: None, publisher: None, by_hub: false };
+        hub.publish(&id(name), Publication::of(vec![said])).unwrap();
+    };
+    for name in ["a", "b", "c"] {
+        hub.open(&id(name)).unwrap();
+    }
+    assert_eq!(hub.total(), 0);
+    // Before the log has it as a row.
+    say("d");
+    assert_eq!(hub.total(), 1);
+    assert!(hub.delete(&id("d")).unwrap().is_some());
+    hub.log().settle(&id("d")).unwrap();
+    assert_eq!(hub.total(), 0);
+}

@@ -7,6 +7,7 @@
 //! {"k":"part.delta","part":"p1","text":"Hi","run":"r","seq":5,"at":…}  its events, as on the wire
 //! +{"ticket":91,…}                                                     the next append
 //! -{"ticket":92,"conversation":"d"}                                    a removal: RemovalHeader
+//! !{"ticket":93,"conversation":"d"}                                    a purge, likewise
 //! ```
 
 use std::borrow::Cow;
@@ -32,6 +33,9 @@ const APPEND: &str = "+";
 
 /// How the line of a removal begins.
 const REMOVAL: &str = "-";
+
+/// How the line of a purge begins.
+const PURGE: &str = "!";
 
 /// The first line of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,10 +68,10 @@ struct AppendHeader<'a> {
     attachments: Cow<'a, [Attachment]>,
 }
 
-/// The line of a removal.
+/// The line of a removal, and of a purge.
 #[derive(Serialize, Deserialize)]
 struct RemovalHeader<'a> {
-    /// The ticket that the removal got from the queue.
+    /// The ticket that the operation got from the queue.
     ticket: u64,
     conversation: Cow<'a, ConversationId>,
 }
@@ -89,10 +93,8 @@ pub(super) fn encode(entry: &mut Vec<u8>, head: EntryHeader, ops: &[(u64, Journa
     for (ticket, op) in ops {
         match op {
             JournalOp::Append(events) => encode_append(entry, *ticket, events)?,
-            JournalOp::Remove(conversation) => {
-                let conversation = Cow::Borrowed(conversation);
-                line(entry, REMOVAL, &RemovalHeader { ticket: *ticket, conversation })?;
-            }
+            JournalOp::Remove(conversation) => encode_removal(entry, REMOVAL, *ticket, conversation)?,
+            JournalOp::Purge(conversation) => encode_removal(entry, PURGE, *ticket, conversation)?,
         }
     }
     let body = entry.get(HEAD_BYTES..).unwrap_or_default();
@@ -103,6 +105,16 @@ pub(super) fn encode(entry: &mut Vec<u8>, head: EntryHeader, ops: &[(u64, Journa
         *to = from;
     }
     Ok(())
+}
+
+/// Appends the line of a removal or a purge, which begins with `before`.
+fn encode_removal(
+    entry: &mut Vec<u8>,
+    before: &str,
+    ticket: u64,
+    conversation: &ConversationId,
+) -> io::Result<()> {
+    line(entry, before, &RemovalHeader { ticket, conversation: Cow::Borrowed(conversation) })
 }
 
 /// Appends the lines of an append.
@@ -176,6 +188,10 @@ fn parse(body: &str) -> Option<JournalEntry> {
             let RemovalHeader { ticket, conversation } = serde_json::from_str(removal).ok()?;
             ops.extend(whole(append.take()));
             ops.push((ticket, JournalOp::Remove(conversation.into_owned())));
+        } else if let Some(purge) = line.strip_prefix(PURGE) {
+            let RemovalHeader { ticket, conversation } = serde_json::from_str(purge).ok()?;
+            ops.extend(whole(append.take()));
+            ops.push((ticket, JournalOp::Purge(conversation.into_owned())));
         } else {
             let (_, events) = append.as_mut()?;
             events.envelopes.push(Arc::new(Envelope::parse(line).ok()?));

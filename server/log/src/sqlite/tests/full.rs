@@ -248,3 +248,27 @@ fn i7_names_that_nobody_wrote_to_leave_nothing_behind() {
     }
     assert_eq!(log.queue.known(), 0);
 }
+
+#[test]
+fn i9_what_waits_behind_a_removal_on_a_full_disk_is_not_acked() {
+    let disk = Disk::new();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
+    append(&log, "d", 0, &events(1, 1, 20));
+    append(&log, "c", 0, &events(1, 1, 20));
+    hand.write();
+    append(&log, "c", 1, &events(2, 2, 20));
+    hand.write_entry();
+    hand.fill_the_disk(true);
+    hand.write();
+    // The writer fails with what the journal has, and takes the removal to make room, with all that waits.
+    let waiting = append(&log, "c", 2, &events(3, 3, 20));
+    log.remove(&id("d"));
+    hand.write();
+    log.put_rows(vec![row("c", &testkit::folded(&events(1, 3, 20)), 1)]);
+    assert!(!log.progress().borrow().has(waiting), "nothing has it");
+    hand.fill_the_disk(false);
+    hand.write();
+    assert!(log.progress().borrow().has(waiting));
+    assert_eq!(log.read(&id("c"), 0, 9).unwrap().envelopes, events(1, 3, 20));
+    assert!(log.load(&id("d")).unwrap().is_none());
+}

@@ -201,10 +201,41 @@ fn i8_acks_go_on_while_rows_are_waited_for() {
         }
         assert!(log.progress().borrow().indexed < removed, "it is not rows");
         assert!(!reader.is_finished(), "a reader waits for the rows");
+        // A list waits for removals, but not for long.
+        let rows = log.list(&ListQuery { limit: 9, ..ListQuery::default() }).unwrap();
+        assert_eq!(rows.iter().map(|row| row.conversation.as_str()).collect::<Vec<_>>(), ["c"]);
         holder.execute_batch("ROLLBACK").unwrap();
         assert!(reader.join().unwrap());
     });
     assert_eq!(log.read(&id("d"), 0, 99).unwrap().envelopes, events(1, 40, 20));
+}
+
+/// Whether a file of the database at `disk` has these bytes.
+fn has_bytes(disk: &Disk, wanted: &[u8]) -> bool {
+    ["fanlight.db", "fanlight.db-wal", "fanlight.db.journal.1", "fanlight.db.journal.2"].iter().any(|name| {
+        let bytes = std::fs::read(disk.directory.path().join(name)).unwrap_or_default();
+        bytes.windows(wanted.len()).any(|window| window == wanted)
+    })
+}
+
+#[test]
+fn i9_a_purge_whose_removal_was_stored_is_done_after_a_death() {
+    let disk = Disk::new();
+    let (log, hand) = half_written(&disk, 3);
+    let (removal, purge) = log.remove_and_purge(&id("c"));
+    hand.write_entry();
+    assert!(log.progress().borrow().has(removal) && log.progress().borrow().has(purge));
+    let after = copied(&disk);
+    drop((log, hand));
+    let Kind::Status { text } = events(1, 1, 20)[0].event.kind.clone() else { panic!("a status") };
+    assert!(has_bytes(&after, text.as_bytes()), "it is there to be purged");
+    let log = after.open();
+    let deadline = std::time::Instant::now() + Duration::from_mins(1);
+    while has_bytes(&after, text.as_bytes()) {
+        assert!(std::time::Instant::now() < deadline, "it is still there");
+        std::thread::yield_now();
+    }
+    assert!(log.load(&id("c")).unwrap().is_none());
 }
 
 #[test]

@@ -29,13 +29,13 @@ fn append(ticket: u64, name: &str, text: &str) -> (u64, JournalOp) {
     (ticket, JournalOp::Append(Arc::new(events)))
 }
 
-/// Three entries: two appends; a removal between two appends; a removal alone. Each with its bytes.
+/// Three entries: two appends; a removal between two appends; a removal with its purge. Each with its bytes.
 fn journal() -> Vec<(Ops, Vec<u8>)> {
     let remove = |ticket: u64, name: &str| (ticket, JournalOp::Remove(id(name)));
     let entries = [
         vec![append(1, "c", "one"), append(2, "d", "-{\"ticket\":9}")],
         vec![append(3, "c", "+two"), remove(4, "c"), append(5, "c", "three \n lines")],
-        vec![remove(6, "d")],
+        vec![remove(6, "d"), (7, JournalOp::Purge(id("d")))],
     ];
     let written = |(number, ops): (usize, Ops)| {
         let mut bytes = Vec::new();
