@@ -22,7 +22,7 @@ impl BlockSource for RowsThatStay {
     }
 }
 
-/// Runs `packer` until it has nothing to do; a writer counts what it gets in `written`.
+/// Runs `packer` until it has nothing to do. Returns how many operations its writer got.
 fn run_until_idle(packer: &Packer, queue: &Arc<Queue>) -> usize {
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! The journal: appends to all conversations and their removals, written in one go before they become rows of the database. An
+//! The journal: appends to all conversations, their removals and purges, written in one go before they become rows of the database. An
 //! event is stored once its entry is in the journal. The writer makes rows of many entries at a time, when
 //! that costs least.
 //!
