@@ -4,6 +4,7 @@
 //! as `pack` says and perhaps compressed. The writer writes small blocks uncompressed, one for each
 //! conversation in a group. The packer later joins neighbours and compresses the result.
 
+use std::borrow::Cow;
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
@@ -15,10 +16,13 @@ use model::{Envelope, Seq};
 
 use crate::LogError;
 use crate::ops::{Block, Encoding};
-use crate::pack::{pack, unpack};
+use crate::pack::{self, pack, unpack};
 
 /// A block ends once its events weigh this much, in bytes. Reading one event reads its whole block.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
+
+/// What an event weighs beside its text, about.
+const EVENT_BYTES: u64 = 128;
 
 /// Cuts `envelopes` into runs of about [`BLOCK_BYTES`], each without a hole.
 pub(crate) fn cut(envelopes: &[Arc<Envelope>]) -> impl Iterator<Item = &[Arc<Envelope>]> {
@@ -36,12 +40,16 @@ pub(crate) fn cut(envelopes: &[Arc<Envelope>]) -> impl Iterator<Item = &[Arc<Env
 /// Unpacks the body of a block. Fails with [`LogError::Unreadable`] for an encoding that this version does
 /// not know and for a body that is damaged.
 pub(crate) fn events(encoding: i64, body: &[u8]) -> Result<Vec<Envelope>, LogError> {
-    let unpacked = match Encoding::of(encoding) {
-        Some(Encoding::Plain) => unpack(body),
-        Some(Encoding::Zlib) => unpack(&inflate(body).map_err(unreadable)?),
-        None => return Err(unreadable(format!("no encoding has the number {encoding}"))),
-    };
-    unpacked.map_err(unreadable)
+    unpack(&plain(encoding, body)?).map_err(unreadable)
+}
+
+/// The body of a block before compression. Fails as [`events`] does, apart from damage within it.
+pub(crate) fn plain(encoding: i64, body: &[u8]) -> Result<Cow<'_, [u8]>, LogError> {
+    match Encoding::of(encoding) {
+        Some(Encoding::Plain) => Ok(Cow::Borrowed(body)),
+        Some(Encoding::Zlib) => inflate(body).map(Cow::Owned).map_err(unreadable),
+        None => Err(unreadable(format!("no encoding has the number {encoding}"))),
+    }
 }
 
 /// The error for bytes that cannot be read, with the reason.
@@ -52,16 +60,26 @@ pub(crate) fn unreadable(error: impl std::fmt::Display) -> LogError {
 /// Packs `envelopes` into compressed blocks. A run that zlib would make larger stays plain. The number of
 /// blocks may be above one: a block ends at [`BLOCK_BYTES`] and at every hole.
 pub(crate) fn compress(envelopes: &[Arc<Envelope>]) -> Vec<Block> {
-    let block = |run: &[Arc<Envelope>]| {
-        let (first, last) = (run.first()?.seq, run.last()?.seq);
-        let plain = pack(run);
-        let raw = plain.len();
-        let zlib = deflate(&plain, Compression::default());
-        let (encoding, body) =
-            if zlib.len() < raw { (Encoding::Zlib, zlib) } else { (Encoding::Plain, plain) };
-        Some(Block { first, last, encoding, raw, body })
-    };
+    let block = |run: &[Arc<Envelope>]| Some(packed(run.first()?.seq, run.last()?.seq, pack(run)));
     cut(envelopes).filter_map(block).collect()
+}
+
+/// Joins the bodies of blocks that follow one another, the oldest first, into one compressed block of the events from
+/// `first` to `last`. Fails if one of them is damaged, or if they do not have these events.
+pub(crate) fn join(bodies: &[Vec<u8>], first: Seq, last: Seq) -> Result<Block, LogError> {
+    let joined = pack::join(bodies).map_err(unreadable)?;
+    if last.checked_sub(first).and_then(|events| events.checked_add(1)) != Some(joined.events) {
+        return Err(unreadable(format!("the blocks from {first} to {last} have {} events", joined.events)));
+    }
+    Ok(packed(first, last, joined.body))
+}
+
+/// A block of `plain`, compressed unless zlib would make it larger.
+fn packed(first: Seq, last: Seq, plain: Vec<u8>) -> Block {
+    let raw = plain.len();
+    let zlib = deflate(&plain, Compression::default());
+    let (encoding, body) = if zlib.len() < raw { (Encoding::Zlib, zlib) } else { (Encoding::Plain, plain) };
+    Block { first, last, encoding, raw, body }
 }
 
 /// Compresses `bytes` with zlib.
@@ -92,4 +110,12 @@ pub(crate) struct Loose {
     pub(crate) first: Seq,
     /// The seq of its last event; every seq between the two is in the block.
     pub(crate) last: Seq,
+}
+
+impl Loose {
+    /// About what its events weigh, as [`cut`] weighs them. Joined deltas take less in the block.
+    pub(crate) fn weight(&self) -> u64 {
+        let events = self.last.saturating_sub(self.first).saturating_add(1);
+        self.raw.saturating_add(events.saturating_mul(EVENT_BYTES))
+    }
 }

@@ -182,10 +182,10 @@ impl PackedView {
     }
 }
 
-/// Blocks that the packer has made of smaller ones, and those that they replace.
+/// A block that the packer has made of smaller ones, and those that it replaces.
 #[derive(Debug)]
 pub(crate) struct CompactedBlocks {
-    /// The conversation that the blocks belong to.
+    /// The conversation that the block belongs to.
     pub(crate) conversation: ConversationId,
     /// The key of its row when the blocks were read. If it has another by now, nothing is replaced.
     pub(crate) key: i64,
@@ -193,8 +193,8 @@ pub(crate) struct CompactedBlocks {
     pub(crate) instead_of: Vec<i64>,
     /// The bytes of those rows.
     pub(crate) bytes_before: u64,
-    /// The blocks that come in their place.
-    pub(crate) blocks: Vec<Block>,
+    /// The block that comes in their place.
+    pub(crate) block: Block,
 }
 
 /// A row of the table of events: the events from `first` to `last`, packed into `body`. They have `raw` bytes
@@ -280,7 +280,7 @@ impl Op {
             // The view shares its texts with the one in memory, and there is one for each conversation.
             Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
             Self::View(view) => view.body.len(),
-            Self::Compact(compacted) => compacted.blocks.iter().map(|block| block.body.len()).sum(),
+            Self::Compact(compacted) => compacted.block.body.len(),
             Self::Rows(rows) => rows.len() * 512,
             Self::Remove(_)
             | Self::Purge(_)

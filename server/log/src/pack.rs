@@ -20,6 +20,10 @@ use compact_str::CompactString;
 use model::event::{EventError, Kind};
 use model::{AgentId, Envelope, PublisherId};
 
+mod join;
+
+pub(crate) use join::join;
+
 /// Why bytes cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PackError {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indexmap::{IndexMap, IndexSet};
-use model::{ConversationId, Envelope, Seq};
+use model::{ConversationId, Seq};
 use parking_lot::{Condvar, Mutex};
 
 use crate::blocks::{self, BLOCK_BYTES, Loose};
@@ -63,9 +63,9 @@ pub(crate) trait BlockSource {
     /// Up to `limit` rows of the conversation `key`, the newest first.
     fn newest_first(&mut self, key: i64, limit: usize) -> Result<Vec<Loose>, LogError>;
 
-    /// The events of `rows` of the conversation `key`, which are the newest first; the events are the oldest
-    /// first. Fails if one of the rows is gone.
-    fn events(&mut self, key: i64, rows: &[Loose]) -> Result<Vec<Envelope>, LogError>;
+    /// The bodies of `rows` of the conversation `key` before compression. The rows are the newest first, the bodies the
+    /// oldest first. Fails if one of the rows is gone.
+    fn bodies(&mut self, key: i64, rows: &[Loose]) -> Result<Vec<Vec<u8>>, LogError>;
 }
 
 /// The jobs of the packing thread. Owned by the log together with the thread. When the log ends, waiting
@@ -211,21 +211,18 @@ impl Packer {
             return Ok(());
         }
         let rows = choose(&rows);
+        let (Some(newest), Some(oldest)) = (rows.first(), rows.last()) else { return Ok(()) };
         if rows.len() < 2 {
             return Ok(());
         }
-        let envelopes: Vec<_> = source.events(key, rows)?.into_iter().map(Arc::new).collect();
-        let packed = blocks::compress(&envelopes);
-        if packed.len() >= rows.len() {
-            return Ok(());
-        }
-        let bytes = packed.iter().map(|block| block.body.len()).sum();
+        let joined_block = blocks::join(&source.bodies(key, rows)?, oldest.first, newest.last)?;
+        let bytes = joined_block.body.len();
         let ticket = queue.put(Op::Compact(Box::new(CompactedBlocks {
             conversation: conversation.clone(),
             key,
             instead_of: rows.iter().map(|row| row.id).collect(),
             bytes_before: rows.iter().map(|row| row.bytes).sum(),
-            blocks: packed,
+            block: joined_block,
         })));
         let rows = rows.iter().map(|row| (row.id, row.last)).collect();
         let join = PendingJoin { conversation: conversation.clone(), key, ticket: ticket.0, bytes, rows };
@@ -243,20 +240,20 @@ fn all_remain(rows: &[JoinedRow], now: &[Loose]) -> bool {
 /// means none.
 fn choose(rows: &[Loose]) -> &[Loose] {
     let mut begin = 0;
-    let mut sum = 0;
+    let (mut sum, mut weight) = (0_u64, 0_u64);
     for (place, row) in rows.iter().enumerate() {
         let later = place.checked_sub(1).and_then(|place| rows.get(place));
         let continues = later.is_some_and(|later| row.last.checked_add(1) == Some(later.first));
         // A damaged file may name any size.
-        let together = row.raw.saturating_add(sum);
+        let together = row.weight().saturating_add(weight);
         if continues && row.raw <= sum.saturating_mul(GROWTH) && together <= BLOCK_BYTES as u64 {
-            sum = together;
+            (sum, weight) = (row.raw.saturating_add(sum), together);
             continue;
         }
         if place - begin >= 2 {
             return rows.get(begin..place).unwrap_or_default();
         }
-        (begin, sum) = (place, row.raw);
+        (begin, sum, weight) = (place, row.raw, row.weight());
     }
     rows.get(begin..).unwrap_or_default()
 }

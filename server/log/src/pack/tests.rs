@@ -17,6 +17,26 @@ fn same(envelopes: &[Arc<Envelope>]) {
     assert_eq!(back, before);
 }
 
+fn sorted(mut lines: Vec<String>) -> Vec<String> {
+    lines.sort();
+    lines
+}
+
+/// Packs `history` in pieces, cut at `cuts`, and joins these.
+fn joins(history: &[Arc<Envelope>], mut cuts: Vec<usize>) {
+    cuts.retain(|cut| *cut < history.len());
+    cuts.sort_unstable();
+    let mut blocks = Vec::new();
+    let mut begin = 0;
+    for cut in cuts.into_iter().chain([history.len()]) {
+        blocks.push(pack(&history[begin..cut]));
+        begin = cut;
+    }
+    let joined = join(&blocks).unwrap();
+    assert_eq!(joined.events, history.len() as u64);
+    assert_eq!(String::from_utf8(joined.body), String::from_utf8(pack(history)));
+}
+
 fn delta(seq: u64, off: Option<u64>, text: &str) -> Envelope {
     let kind = Kind::PartDelta { part: PartId::new("p1"), off, text: text.into() };
     Envelope {
@@ -69,6 +89,61 @@ proptest! {
         prop_assume!(number.is_finite());
         let line = format!(r#"{{"k":"later.kind","weight":{number:e},"seq":1,"at":5}}"#);
         same(&[Arc::new(Envelope::parse(&line).unwrap())]);
+    }
+
+    #[test]
+    fn blocks_that_are_joined_are_as_if_their_events_had_been_packed_together(
+        history in testkit::history(1..80),
+        told in proptest::collection::vec(
+            (proptest::option::of(0_u64..3), proptest::option::of("[ab]"), any::<bool>()), 80),
+        cuts in proptest::collection::vec(0_usize..80, 0..5),
+    ) {
+        let history: Vec<_> = history.iter().zip(told).map(|(envelope, (producer_at, publisher, _))| {
+            let mut envelope = Envelope::clone(envelope);
+            envelope.producer_at = producer_at;
+            envelope.publisher = publisher.map(|publisher| PublisherId::new(&publisher));
+            Arc::new(envelope)
+        }).collect();
+        joins(&history, cuts);
+    }
+
+    #[test]
+    fn a_text_of_any_deltas_is_joined_wherever_it_is_cut(
+        texts in proptest::collection::vec("[aé漢]{0,3}", 1..30),
+        has_offsets in any::<bool>(),
+        cuts in proptest::collection::vec(0_usize..30, 0..5),
+    ) {
+        let mut off = 0;
+        let deltas = texts.iter().zip(1..).map(|(text, seq)| {
+            let delta = delta(seq, has_offsets.then_some(off), text);
+            off += text.len() as u64;
+            Arc::new(delta)
+        });
+        joins(&deltas.collect::<Vec<_>>(), cuts);
+    }
+
+    #[test]
+    fn a_damaged_block_is_not_joined_to_something_else(
+        history in testkit::history(1..30), at in any::<proptest::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let mut block = pack(&history);
+        let at = at.index(block.len());
+        block[at] = byte;
+        let whole = pack(&[Arc::new(delta(1_000, None, "whole"))]);
+        let told = unpack(&block);
+        match (join(&[block, whole.clone()]), told) {
+            (Ok(joined), Ok(mut told)) => {
+                told.extend(unpack(&whole).unwrap());
+                let mut back = unpack(&joined.body).unwrap();
+                // A damaged seq may stand anywhere.
+                told.sort_by_key(|envelope| envelope.seq);
+                back.sort_by_key(|envelope| envelope.seq);
+                assert_eq!(joined.events, told.len() as u64);
+                assert_eq!(sorted(json(&back)), sorted(json(&told)));
+            }
+            (Err(_), Err(_)) => {}
+            (joined, told) => panic!("{joined:?} of {told:?}"),
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::*;
+use crate::pack::pack;
 use crate::queue::WriterStep;
 use model::frame::Durability;
 use model::{Event, Kind, RunId, testkit};
@@ -15,10 +16,10 @@ impl BlockSource for RowsThatStay {
         Ok(rows(&[10, 10, 10]))
     }
 
-    fn events(&mut self, _key: i64, _rows: &[Loose]) -> Result<Vec<Envelope>, LogError> {
+    fn bodies(&mut self, _key: i64, _rows: &[Loose]) -> Result<Vec<Vec<u8>>, LogError> {
         let texts = (0..3)
             .map(|number| Event::new(&RunId::new("r1"), Kind::Status { text: format!("word {number}") }));
-        Ok(testkit::logged(texts.collect()).into_iter().map(Arc::unwrap_or_clone).collect())
+        Ok(testkit::logged(texts.collect()).chunks(1).map(pack).collect())
     }
 }
 

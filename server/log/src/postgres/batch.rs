@@ -117,14 +117,14 @@ impl Batch {
         batch.beside(plan);
         batch.marks(plan);
         batch.states(plan);
-        for (key, instead_of, blocks) in &plan.compacted {
+        for (key, instead_of, block) in &plan.compacted {
             let changes = Some(instead_of.len() as u64);
             batch.steps.push(CommitStep {
                 sql: UNBLOCK,
                 values: vec![Box::new(*key), Box::new(instead_of.clone())],
                 changes,
             });
-            batch.blocks(blocks.iter().map(|block| (*key, block)));
+            batch.blocks(std::iter::once((*key, block)));
         }
         if !plan.released.is_empty() {
             let names: Vec<String> = plan.released.iter().map(ToString::to_string).collect();

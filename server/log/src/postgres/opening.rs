@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::Envelope;
 use parking_lot::Mutex;
 
 use super::claims::Claims;
@@ -94,8 +93,8 @@ impl BlockSource for PostgresBlockSource {
         self.database.read_for_upkeep(move |session| Box::pin(read::newest_first(session, key, limit)))
     }
 
-    fn events(&mut self, key: i64, rows: &[Loose]) -> Result<Vec<Envelope>, LogError> {
+    fn bodies(&mut self, key: i64, rows: &[Loose]) -> Result<Vec<Vec<u8>>, LogError> {
         let firsts: Vec<i64> = rows.iter().map(|row| row.id).collect();
-        self.database.read_for_upkeep(move |session| Box::pin(read::events_of(session, key, firsts.clone())))
+        self.database.read_for_upkeep(move |session| Box::pin(read::bodies_of(session, key, firsts.clone())))
     }
 }

@@ -114,7 +114,7 @@ pub(super) struct Plan {
     pub(super) rows: IndexMap<i64, StoredRow>,
     pub(super) removed: Vec<i64>,
     /// Conversations whose blocks are replaced: the first seqs of those that go, and the blocks that come.
-    pub(super) compacted: Vec<(i64, Vec<i64>, Vec<Block>)>,
+    pub(super) compacted: Vec<(i64, Vec<i64>, Block)>,
     pub(super) calls: ToolCallCounts,
     /// Measurements, by the rows that they change.
     pub(super) measures: MeasureCounts,

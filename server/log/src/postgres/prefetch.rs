@@ -101,7 +101,7 @@ async fn has_all(session: &mut Session, compacted: &CompactedBlocks) -> Result<b
     let select = session.prepared(select).await?;
     let row = session.client.query_one(&select, &[&compacted.key, &compacted.instead_of]).await?;
     let (blocks, events): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-    let packed: u64 = compacted.blocks.iter().map(|block| block.last - block.first + 1).sum();
+    let packed = compacted.block.last - compacted.block.first + 1;
     Ok(blocks == size(compacted.instead_of.len()) && natural(events) == packed)
 }
 

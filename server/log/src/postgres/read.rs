@@ -2,6 +2,7 @@
 //! that only reads, so what several of them find fits together. All fail with [`LogError::Unreadable`] when
 //! the database does, or when it holds what this version cannot read.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use super::database::Session;
 use super::text::{escape, unescape};
 use super::unreadable;
-use crate::blocks::{Loose, events};
+use crate::blocks::{Loose, events, plain};
 use crate::measure::quantile;
 use crate::numbers::{integer, natural, size};
 use crate::{EventPage, ListQuery, LogError, PublisherMark, ToolFigures, rows, views};
@@ -368,13 +369,13 @@ pub(super) async fn newest_first(
     loose.map_err(unreadable)
 }
 
-/// The events of the blocks of a conversation that begin with `firsts`, the oldest first, by one statement
-/// for all. Fails if one of them is gone, because it was replaced meanwhile.
-pub(super) async fn events_of(
+/// The bodies of the blocks of a conversation that begin with `firsts`, before compression, the oldest first, by one
+/// statement for all. Fails if one of them is gone, because it was replaced meanwhile.
+pub(super) async fn bodies_of(
     session: &mut Session,
     key: i64,
     firsts: Vec<i64>,
-) -> Result<Vec<Envelope>, LogError> {
+) -> Result<Vec<Vec<u8>>, LogError> {
     let select =
         "SELECT encoding, body FROM event WHERE conversation = $1 AND first = ANY($2) ORDER BY first";
     let select = session.prepared(select).await.map_err(unreadable)?;
@@ -382,10 +383,9 @@ pub(super) async fn events_of(
     if rows.len() != firsts.len() {
         return Err(unreadable("a block was replaced meanwhile"));
     }
-    let mut envelopes = Vec::new();
-    for row in rows {
+    let body = |row: &Row| {
         let encoding: i16 = row.try_get(0).map_err(unreadable)?;
-        envelopes.extend(events(i64::from(encoding), row.try_get(1).map_err(unreadable)?)?);
-    }
-    Ok(envelopes)
+        plain(i64::from(encoding), row.try_get(1).map_err(unreadable)?).map(Cow::into_owned)
+    };
+    rows.iter().map(body).collect()
 }

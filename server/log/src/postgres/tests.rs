@@ -280,13 +280,14 @@ fn i9_blocks_that_were_joined_already_are_not_joined_again() {
         let key = key.unwrap().unwrap();
         let loose = source.newest_first(key, 10).unwrap();
         let some = loose.get(loose.len() - 4..).unwrap();
-        let all = source.events(key, some).unwrap().into_iter().map(Arc::new);
+        let bodies = source.bodies(key, some).unwrap();
+        let (newest, oldest) = (some.first().unwrap(), some.last().unwrap());
         Op::Compact(Box::new(CompactedBlocks {
             conversation: id("c"),
             key,
             instead_of: some.iter().map(|it| it.id).collect(),
             bytes_before: some.iter().map(|it| it.bytes).sum(),
-            blocks: blocks::compress(&all.collect::<Vec<_>>()),
+            block: blocks::join(&bodies, oldest.first, newest.last).unwrap(),
         }))
     };
     // As after a failure: several wait that were made from the same blocks, in one group and in two.

@@ -6,6 +6,7 @@
 //! attachment  conversation, hash, json                             one row for each large result
 //! ```
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use model::{Envelope, Seq};
@@ -14,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::ops::{Block, CompactedBlocks, Encoding};
 use super::schema::{integer, natural, size};
 pub(super) use crate::blocks::unreadable;
-use crate::blocks::{Loose, cut, events};
+use crate::blocks::{Loose, cut, events, plain};
 use crate::pack::pack;
 use crate::{Attachment, LogError};
 
@@ -62,10 +63,7 @@ pub(super) fn replace(connection: &Connection, compacted: &CompactedBlocks) -> r
     for id in &compacted.instead_of {
         delete.execute([id])?;
     }
-    let mut bytes = 0;
-    for block in &compacted.blocks {
-        bytes += put(connection, compacted.key, block)?;
-    }
+    let bytes = put(connection, compacted.key, &compacted.block)?;
     Ok(bytes - integer(compacted.bytes_before))
 }
 
@@ -142,14 +140,14 @@ pub(super) fn newest_first(connection: &Connection, key: i64, limit: usize) -> r
     rows.collect()
 }
 
-/// The events of one block. Fails if there is none of that id.
-pub(super) fn one(connection: &Connection, id: i64) -> Result<Vec<Envelope>, LogError> {
+/// The body of one block before compression. Fails if there is none of that id.
+pub(super) fn body(connection: &Connection, id: i64) -> Result<Vec<u8>, LogError> {
     let mut select =
         connection.prepare_cached("SELECT encoding, body FROM event WHERE id = ?1").map_err(unreadable)?;
     let found = select.query_row([id], |row| {
         let encoding = row.get(0)?;
         let body = row.get_ref(1)?.as_blob()?;
-        Ok(events(encoding, body))
+        Ok(plain(encoding, body).map(Cow::into_owned))
     });
     found.map_err(unreadable)?
 }

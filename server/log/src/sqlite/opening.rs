@@ -158,15 +158,13 @@ impl BlockSource for rusqlite::Connection {
         blocks::newest_first(self, key, limit).map_err(unreadable)
     }
 
-    fn events(&mut self, _key: i64, rows: &[crate::blocks::Loose]) -> Result<Vec<model::Envelope>, LogError> {
+    fn bodies(&mut self, _key: i64, rows: &[crate::blocks::Loose]) -> Result<Vec<Vec<u8>>, LogError> {
         // In one transaction, so that what was written meanwhile does not empty the cache for each row.
         let transaction = self.transaction().map_err(unreadable)?;
-        let mut events = Vec::new();
-        for row in rows.iter().rev() {
-            events.extend(blocks::one(&transaction, row.id)?);
-        }
+        let bodies =
+            rows.iter().rev().map(|row| blocks::body(&transaction, row.id)).collect::<Result<_, _>>()?;
         transaction.commit().map_err(unreadable)?;
-        Ok(events)
+        Ok(bodies)
     }
 }
 

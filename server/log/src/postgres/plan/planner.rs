@@ -267,13 +267,11 @@ impl<'a> Planner<'a> {
         }
         let Some(change) = self.touch(&compacted.conversation) else { return };
         change.loose = change.loose.saturating_sub(compacted.instead_of.len());
-        let after: usize = compacted.blocks.iter().map(|block| block.body.len()).sum();
-        change.bytes += integer(after as u64) - integer(compacted.bytes_before);
+        change.bytes += integer(compacted.block.body.len() as u64) - integer(compacted.bytes_before);
         let loose = change.loose;
         self.known.loosens(&compacted.conversation, loose);
-        let blocks =
-            compacted.blocks.iter().map(|block| Block { body: block.body.clone(), ..*block }).collect();
-        self.plan.compacted.push((compacted.key, compacted.instead_of.clone(), blocks));
+        let block = Block { body: compacted.block.body.clone(), ..compacted.block };
+        self.plan.compacted.push((compacted.key, compacted.instead_of.clone(), block));
     }
 
     /// Plans a row of the list, unless the plan has a newer one. One of a conversation that does not exist is
