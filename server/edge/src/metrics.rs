@@ -176,6 +176,11 @@ fn keeping(page: &mut Page, shared: &Shared) {
         "Appends that could not be written for reasons of their own.",
         figures.set_aside,
     );
+    page.gauge(
+        "fanlight_log_unindexed_bytes",
+        "Bytes of texts whose words searches do not find yet.",
+        figures.unindexed_bytes,
+    );
     let missing = log.missing().map_or(0, |missing| missing.commits);
     page.gauge("fanlight_log_missing", "Transactions that were acked and not found at the start.", missing);
     let failing = match &progress.health {

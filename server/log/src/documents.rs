@@ -4,6 +4,8 @@
 //! conversation it is known by its run, its kind and the id of its item; a document of the same three
 //! replaces the older one.
 
+use std::borrow::Cow;
+
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::view::Item;
 
@@ -41,8 +43,9 @@ pub(crate) fn item(document: &SearchDocument) -> Option<&str> {
 /// Prepares `text` for the index: shortens it to the limit, and replaces the character that would end a text
 /// in the database and the two that the index takes for letters although they are none. A cut never falls
 /// inside a character.
-pub(crate) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    const REPLACED: [char; 3] = ['\0', '\u{fdd0}', '\u{fdd1}'];
     let end = text.floor_char_boundary(DOCUMENT_BYTES_MAX);
     let text = text.get(..end).unwrap_or_default();
-    text.replace(['\0', '\u{fdd0}', '\u{fdd1}'], " ")
+    if text.contains(REPLACED) { Cow::Owned(text.replace(REPLACED, " ")) } else { Cow::Borrowed(text) }
 }

@@ -6,7 +6,9 @@ use compact_str::CompactString;
 use model::event::{Event, Kind};
 use model::frame::{ConversationRow, Durability};
 use model::view::Item;
-use model::{ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, View};
+use model::{
+    ConversationId, Envelope, Epoch, MessageId, Position, PublisherId, RunId, Seq, SharedText, View,
+};
 
 use crate::Measurement;
 
@@ -77,8 +79,8 @@ pub struct SearchDocument {
     pub seq: Seq,
     /// When the hub took that event, in milliseconds since 1970.
     pub at: u64,
-    /// The text of the document.
-    pub text: String,
+    /// The text of the document, shared with the state that it is from, where it is no part of a longer one.
+    pub text: SharedText,
 }
 
 /// What a document belongs to.

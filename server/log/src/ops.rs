@@ -157,8 +157,10 @@ pub(crate) struct QueuedEvents {
     pub(crate) calls: Vec<EndedToolCall>,
     pub(crate) measurements: Vec<Measurement>,
     pub(crate) attachments: Vec<Attachment>,
-    /// The memory that it counts for, in bytes.
+    /// The memory that it counts for, in bytes. Texts that it shares with the state of the conversation count there.
     pub(crate) bytes: usize,
+    /// The bytes of those texts, which are written nevertheless.
+    pub(crate) shared_bytes: usize,
 }
 
 /// A state that the packer has packed, ready to be written.
@@ -234,8 +236,10 @@ impl QueuedEvents {
             measurements,
         } = append;
         let events: usize = envelopes.iter().map(|envelope| weigh(envelope)).sum();
+        let shared_bytes = shared_bytes(&documents);
         let texts: usize =
             documents.iter().map(|document| document.text.len() + document.name.len() + 128).sum();
+        let texts = texts - shared_bytes;
         let called: usize = calls.iter().map(|call| call.name.len() + 64).sum();
         let measured: usize =
             measurements.iter().map(|it| it.agent.len() + it.model.len() + it.tool.len() + 96).sum();
@@ -247,6 +251,7 @@ impl QueuedEvents {
             mark,
             level,
             bytes: 256 + events + texts + results + called + measured,
+            shared_bytes,
             documents,
             calls,
             measurements,
@@ -255,7 +260,20 @@ impl QueuedEvents {
     }
 }
 
+/// The bytes of the texts of `documents` that are shared with the state that they are from.
+fn shared_bytes(documents: &[SearchDocument]) -> usize {
+    documents.iter().filter(|document| document.text.is_shared()).map(|document| document.text.len()).sum()
+}
+
 impl Op {
+    /// The bytes that it shares with others and that are written with it.
+    pub(crate) fn shared_bytes(&self) -> usize {
+        match self {
+            Self::Append(events) | Self::Stage(_, events) => events.shared_bytes,
+            _ => 0,
+        }
+    }
+
     /// The conversation that it concerns; `None` if it concerns none or several.
     pub(crate) fn conversation(&self) -> Option<&ConversationId> {
         match self {

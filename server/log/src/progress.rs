@@ -73,7 +73,7 @@ impl Progress {
     }
 }
 
-/// Counters of a log, for metrics. All but `queue_bytes`, `left_out` and `holed` only rise.
+/// Counters of a log, for metrics. All but `queue_bytes`, `unindexed_bytes`, `left_out` and `holed` only rise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LogFigures {
     /// Appends that the queue did not take and that no checkpoint has replaced yet.
@@ -84,6 +84,8 @@ pub struct LogFigures {
     pub set_aside: u64,
     /// Bytes that wait to be written.
     pub queue_bytes: u64,
+    /// Bytes of texts that are written and whose words are not in the index of searches yet. A search waits for them.
+    pub unindexed_bytes: u64,
     /// The newest ticket that was given.
     pub taken: Ticket,
     /// Transactions since the log was opened.

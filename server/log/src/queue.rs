@@ -25,9 +25,12 @@ mod due;
 mod entries;
 mod group_commit;
 mod settling;
+mod words;
 mod writing;
 
 use group_commit::GroupCommit;
+pub(crate) use words::UnindexedDocuments;
+use words::WordBacklog;
 
 /// How long an append may wait for the journal if nobody waits for it, and how long an operation that is
 /// stored only as rows may wait.
@@ -132,6 +135,8 @@ pub(crate) struct QueueState {
     lifecycle: LogLifecycle,
     /// When rows of removed conversations are deleted next; `None` while there are none.
     sweep_at: Option<Instant>,
+    /// Documents whose words are not in the index yet.
+    words: WordBacklog,
     /// What was not written when the writer ended.
     unwritten: Unwritten,
     #[cfg(any(test, feature = "testkit"))]
@@ -159,6 +164,8 @@ pub(crate) enum WriterStep {
     Write(Vec<Queued>),
     /// Nothing is due: delete some rows of removed conversations.
     Sweep,
+    /// Add words of some documents to the index of searches.
+    IndexWords,
     /// Everything is written: note that the log ended well.
     Close,
     /// Leave everything as it is.
@@ -193,6 +200,7 @@ impl Queue {
             left_out,
             set_aside: self.set_aside.load(Ordering::Relaxed),
             queue_bytes: state.bytes as u64,
+            unindexed_bytes: state.unindexed_bytes() as u64,
             taken: Ticket(state.tickets),
             commits: self.commits.load(Ordering::Relaxed),
             commit_micros: self.commit_micros.load(Ordering::Relaxed),

@@ -12,6 +12,7 @@
 //! The queue takes appends without waiting ([`queue`]). An append is stored once it is in the journal
 //! ([`journal`]), a file beside the database. Up to a second later the writer turns it into rows, in one
 //! transaction for everything that has collected ([`writer`], [`commit`]); at once if somebody asks for them.
+//! The words of texts are added to the index of searches after their rows ([`words`]).
 //! When the log is opened, whatever the journal has of the previous life becomes rows ([`replay`]). The
 //! packer joins small blocks into large ones and packs states ([`packer`]). Freed pages are used again; the
 //! file does not shrink.
@@ -27,7 +28,7 @@
 //!
 //! `queue` and its parts (what waits), `ops` (the work of the writer), `journal`, `writer`, `commit` and the
 //! tables that it writes (`blocks`, `marks`, `views`, `rows`, `documents`, `tools`, `imports`), `packer`,
-//! `readers` and `load`, `search`, then what happens at the start and in the end (`schema`, `replay`,
+//! `readers` and `load`, `words` and `search`, then what happens at the start and in the end (`schema`, `replay`,
 //! `watermark`, `retain`, `sweep`).
 
 use std::sync::Arc;
@@ -75,6 +76,7 @@ mod sweep;
 mod tools;
 mod views;
 mod watermark;
+mod words;
 mod writer;
 
 pub use closed::ClosedSqliteLog;
@@ -254,7 +256,7 @@ impl EventLog for SqliteLog {
     }
 
     fn search(&self, query: &SearchQuery, stop: &QueryCancel) -> Result<SearchResults, LogError> {
-        self.queue.settle_found();
+        self.queue.settle_words(stop);
         self.searchers.read(|connection| search::search(connection, query, stop))
     }
 

@@ -18,6 +18,11 @@ impl SharedText {
         self.0.as_deref().map_or("", String::as_str)
     }
 
+    /// Whether another copy shares its bytes at present.
+    pub fn is_shared(&self) -> bool {
+        self.0.as_ref().is_some_and(|text| Arc::strong_count(text) > 1)
+    }
+
     /// Appends `text`; copies the bytes first where a copy of this text shares them.
     pub fn push_str(&mut self, text: &str) {
         if !text.is_empty() {
@@ -91,7 +96,9 @@ mod tests {
         let mut text = SharedText::from("one");
         let copy = text.clone();
         assert_eq!(text.as_str().as_ptr(), copy.as_str().as_ptr());
+        assert!(text.is_shared() && copy.is_shared());
         text.push_str(" two");
+        assert!(!text.is_shared() && !copy.is_shared());
         assert_eq!((&*text, &*copy), ("one two", "one"));
     }
 

@@ -16,7 +16,7 @@ use model::fold::fold;
 use model::limits::DOCUMENT_BYTES_MAX;
 use model::mask::Hideable;
 use model::view::{Item, RunView};
-use model::{Envelope, Mask, PartId, RunId, ToolCallId, View};
+use model::{Envelope, Mask, PartId, RunId, SharedText, ToolCallId, View};
 
 /// What was collected from a series of events.
 #[derive(Debug, Default)]
@@ -53,7 +53,12 @@ pub(super) fn fold_and_index(view: &mut View, envelope: &Envelope, into: &mut In
         }
         Kind::Message(message) => {
             let place = SearchDocumentPlace::Message(message.message.clone());
-            collector.document(place, SearchDocumentKind::Message, &message.role, &message.text);
+            collector.document(
+                place,
+                SearchDocumentKind::Message,
+                &message.role,
+                message.text.as_str().into(),
+            );
         }
         _ => {}
     }
@@ -96,14 +101,14 @@ impl<'a> IndexCollector<'a> {
             PartKind::Thinking => SearchDocumentKind::Thinking,
             PartKind::File => return,
         };
-        self.document(SearchDocumentPlace::Item(Item::Part(id.clone())), kind, "", &part.body.text);
+        self.document(SearchDocumentPlace::Item(Item::Part(id.clone())), kind, "", part.body.text.clone());
     }
 
     /// Collects the arguments of a call.
     fn arguments(&mut self, id: &ToolCallId) {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         let place = SearchDocumentPlace::Item(Item::Tool(id.clone()));
-        self.document(place, SearchDocumentKind::Arguments, &call.name, &call.arguments.text);
+        self.document(place, SearchDocumentKind::Arguments, &call.name, call.arguments.text.clone());
     }
 
     /// Collects the result of a call.
@@ -111,7 +116,7 @@ impl<'a> IndexCollector<'a> {
         let Some(call) = self.run().and_then(|run| run.tools.get(id)) else { return };
         let Some(result) = &call.result else { return };
         let place = SearchDocumentPlace::Item(Item::Tool(id.clone()));
-        self.document(place, SearchDocumentKind::Result, &call.name, &result.to_text());
+        self.document(place, SearchDocumentKind::Result, &call.name, result.to_text().as_ref().into());
     }
 
     /// Collects a call that has ended, unless it had ended before.
@@ -125,8 +130,14 @@ impl<'a> IndexCollector<'a> {
 
     /// Adds a document, shortened to what is searched, unless it is a blank text that every role sees. What a role may not see is counted even if it
     /// is blank, because hits have numbers: those of other hits would tell the role whether it is.
-    fn document(&mut self, place: SearchDocumentPlace, kind: SearchDocumentKind, name: &str, text: &str) {
-        let text = beginning(text);
+    fn document(
+        &mut self,
+        place: SearchDocumentPlace,
+        kind: SearchDocumentKind,
+        name: &str,
+        text: SharedText,
+    ) {
+        let text = if text.len() > DOCUMENT_BYTES_MAX { SharedText::from(beginning(&text)) } else { text };
         if kind == SearchDocumentKind::Text && text.trim().is_empty() {
             return;
         }
@@ -137,7 +148,7 @@ impl<'a> IndexCollector<'a> {
             name: name.into(),
             seq: self.envelope.seq,
             at: self.envelope.at,
-            text: text.to_owned(),
+            text,
         });
     }
 }

@@ -118,7 +118,7 @@ pub(super) fn lengthen(
         let hash = event.and_then(|envelope| reference(&envelope.event)).map(|reference| &reference.hash);
         let whole = attachments.iter().find(|it| Some(&it.hash) == hash).and_then(|it| Json::parse(&it.json));
         if let Some(whole) = whole {
-            beginning(&whole.to_text(), DOCUMENT_BYTES_MAX).clone_into(&mut document.text);
+            document.text = beginning(&whole.to_text(), DOCUMENT_BYTES_MAX).into();
         }
     }
 }

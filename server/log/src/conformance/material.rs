@@ -148,7 +148,7 @@ pub(crate) fn document(kind: SearchDocumentKind, item: &str, seq: Seq, text: &st
         name: "n".into(),
         seq,
         at: BEGIN + seq,
-        text: text.to_owned(),
+        text: text.into(),
     }
 }
 

@@ -115,6 +115,8 @@ impl PostgresWriter {
                     self.close();
                     break;
                 }
+                // PostgreSQL indexes a text when it stores it, so none waits for that.
+                WriterStep::IndexWords => Ok(()),
                 WriterStep::Leave => break,
             };
             if goes_on.is_err() {

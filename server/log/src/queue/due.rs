@@ -49,6 +49,20 @@ impl QueueState {
         [waited, gathered].into_iter().flatten().fold(since + ROWS_AFTER, Instant::min)
     }
 
+    /// Whether rows are written now, whatever has waited how long.
+    pub(super) fn writes_at_once(&self) -> bool {
+        self.is_urgent() || self.bytes >= self.rows_bytes || self.lifecycle != LogLifecycle::Open
+    }
+
+    /// Whether the writer works at present: the log is open, and no test holds it back.
+    pub(super) fn goes_on(&self) -> bool {
+        #[cfg(any(test, feature = "testkit"))]
+        if self.write_hold.holds() {
+            return false;
+        }
+        self.lifecycle == LogLifecycle::Open
+    }
+
     /// Takes what is written as rows next: what the journal has, so that entries go on meanwhile. If it has
     /// nothing, everything is taken that cannot become stored in another way. At most about
     /// [`GROUP_BYTES_MAX`] bytes.
@@ -60,7 +74,7 @@ impl QueueState {
         let mut bytes = 0;
         let mut taken = Vec::new();
         while let Some(queued) = self.ops.pop_front() {
-            bytes += queued.bytes;
+            bytes += queued.bytes + queued.op.shared_bytes();
             // A purge becomes rows with its removal.
             let is_full = bytes > GROUP_BYTES_MAX && !taken.is_empty() && !matches!(queued.op, Op::Purge(_));
             if is_full || queued.ticket > until {

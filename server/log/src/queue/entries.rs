@@ -149,7 +149,7 @@ impl QueueState {
             };
             if let Some(op) = op {
                 entry.ops.push((queued.ticket, op));
-                bytes += queued.bytes;
+                bytes += queued.bytes + queued.op.shared_bytes();
             }
             entry.last = queued.ticket;
         }

@@ -37,8 +37,14 @@ impl Queue {
             if state.lifecycle == LogLifecycle::Open && state.sweep_is_due(Instant::now()) {
                 return WriterStep::Sweep;
             }
-            let Some(since) = state.since else {
-                match state.sweep_at {
+            let now = Instant::now();
+            let due = state.since.map(|since| state.rows_due(since, now));
+            let writes = due.is_some_and(|due| due <= now || state.writes_at_once());
+            if state.goes_on() && state.words_are_due(now, writes) {
+                return WriterStep::IndexWords;
+            }
+            let Some(due) = due else {
+                match [state.sweep_at, state.words_at()].into_iter().flatten().min() {
                     Some(due) => drop(self.work.wait_until(&mut state, due)),
                     None => self.work.wait(&mut state),
                 }
@@ -49,13 +55,10 @@ impl Queue {
                 self.work.wait(&mut state);
                 continue;
             }
-            let now = Instant::now();
-            let due = state.rows_due(since, now);
-            let at_once =
-                state.is_urgent() || state.bytes >= state.rows_bytes || state.lifecycle != LogLifecycle::Open;
-            if at_once || due <= now {
+            if writes {
                 let group = state.take();
                 if !group.is_empty() {
+                    state.words.commits();
                     return WriterStep::Write(group);
                 }
                 // The journal has nothing of it yet, and comes first.
@@ -63,9 +66,9 @@ impl Queue {
                 self.work.wait_for(&mut state, GATHER);
                 continue;
             }
-            // Rows of removed conversations are deleted meanwhile.
+            // Rows of removed conversations are deleted meanwhile, and words are added.
             let sweep = state.sweep_at.map(|at| at + SWEEP_PATIENCE);
-            let until = sweep.map_or(due, |sweep| due.min(sweep));
+            let until = [sweep, state.words_at()].into_iter().flatten().fold(due, Instant::min);
             self.work.wait_until(&mut state, until);
         }
     }
@@ -107,6 +110,7 @@ impl Queue {
         let is_awaited = Ticket(state.rows_to) > self.progress.borrow().indexed
             || state.bytes >= state.rows_bytes
             || state.waits_for_rows()
+            || state.words.is_awaited()
             || state.lifecycle != LogLifecycle::Open;
         if !is_awaited {
             self.work.wait_for(&mut state, pause);

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use super::blocks::{self, unreadable};
 use super::private::{FileLock, lock};
 use super::schema::integer;
-use super::{SqliteLog, SqliteOptions, load, purge, schema, sweep, views};
+use super::{SqliteLog, SqliteOptions, load, purge, schema, sweep, views, words};
 use crate::blocks::{compress, inflate};
 use crate::closed::{ClosedLog, Rewrite};
 use crate::{EventLog as _, LogError, SqliteError, StoredShare};
@@ -117,7 +117,7 @@ impl ClosedLog for ClosedSqliteLog {
     }
 
     fn purge(&mut self) -> Result<BTreeSet<String>, LogError> {
-        self.connection.execute_batch("INSERT INTO word (word) VALUES ('rebuild')").map_err(unreadable)?;
+        words::rebuild(&self.connection).map_err(unreadable)?;
         purge::rewrite(&self.connection).map_err(unreadable)?;
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         self.connection.query_row(checkpoint, [], |_row| Ok(())).map_err(unreadable)?;

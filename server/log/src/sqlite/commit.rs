@@ -16,12 +16,14 @@ use model::frame::ConversationRow;
 use model::{ConversationId, Envelope, Epoch, PublisherId, Seq};
 use rusqlite::Connection;
 
+use super::documents::StoredDocument;
 use super::known::{ConversationCache, RowUpdate};
 use super::ops::{CompactedBlocks, Op, PackedView, Queued, QueuedEvents, StagedImport};
 use super::pace::WriterPace;
 use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
+use crate::queue::UnindexedDocuments;
 use crate::rows::active_at;
 use crate::{Attachment, Checkpoint, ImportId, PublisherMark, SearchDocument};
 
@@ -45,6 +47,8 @@ pub(super) struct CommitEffects {
     pub(super) sweeps: bool,
     /// Conversations, with their keys, whose blocks should be packed together.
     pub(super) ripe: Vec<(ConversationId, i64)>,
+    /// The documents that were written, whose words are still to be added to the index; `None` if there are none.
+    pub(super) documents: Option<UnindexedDocuments>,
     /// Tickets of checkpoints whose state is still to be packed, with the keys of their conversations.
     pub(super) to_pack: HashMap<u64, i64>,
 }
@@ -86,6 +90,15 @@ struct ConversationBatch<'a> {
     attachments: Vec<&'a Attachment>,
     /// The bytes of the texts that are written by now.
     bytes: i64,
+}
+
+impl CommitEffects {
+    /// Notes a document that was written.
+    pub(super) fn wrote(&mut self, document: StoredDocument) {
+        let documents = self.documents.get_or_insert(UnindexedDocuments { newest: 0, bytes: 0 });
+        documents.newest = documents.newest.max(document.id);
+        documents.bytes = documents.bytes.saturating_add(document.bytes);
+    }
 }
 
 impl<'a> Commit<'a> {
@@ -179,9 +192,10 @@ impl<'a> Commit<'a> {
         for (conversation, document) in std::mem::take(&mut self.documents) {
             self.pace.step();
             let Some(place) = self.known.find(self.connection, conversation)? else { continue };
-            let bytes = documents::put(self.connection, place.key, document)?;
+            let Some(stored) = documents::put(self.connection, place.key, document)? else { continue };
+            self.outcome.wrote(stored);
             if let Some(batch) = self.batches.get_mut(conversation) {
-                batch.bytes += bytes;
+                batch.bytes += stored.growth();
             }
         }
         Ok(())
@@ -299,7 +313,7 @@ impl<'a> Commit<'a> {
 
     /// Writes a piece of an import.
     fn stage(&mut self, ticket: u64, import: ImportId, events: &QueuedEvents) -> rusqlite::Result<()> {
-        if !imports::stage(self.connection, import, events)? {
+        if !imports::stage(self.connection, import, events, &mut self.outcome)? {
             self.outcome.lost.push(ticket);
         }
         Ok(())

@@ -11,6 +11,7 @@
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::blocks;
+use super::commit::CommitEffects;
 use super::documents;
 use super::ops::{QueuedEvents, StagedImport};
 use super::schema::{integer, natural};
@@ -22,6 +23,7 @@ pub(super) fn stage(
     connection: &Connection,
     import: ImportId,
     events: &QueuedEvents,
+    effects: &mut CommitEffects,
 ) -> rusqlite::Result<bool> {
     let (key, head) = match find(connection, import)? {
         Some((key, head, _bytes)) => (key, head),
@@ -35,7 +37,10 @@ pub(super) fn stage(
         bytes += blocks::attach(connection, key, attachment)?;
     }
     for document in &events.documents {
-        bytes += documents::put(connection, key, document)?;
+        if let Some(stored) = documents::put(connection, key, document)? {
+            effects.wrote(stored);
+            bytes += stored.growth();
+        }
     }
     let head = events.envelopes.last().map_or(head, |envelope| envelope.seq);
     let update = "UPDATE gone SET head = ?2, bytes = bytes + ?3 WHERE key = ?1";

@@ -14,7 +14,7 @@ use super::watermark::WatermarkWriter;
 use super::writer::SqliteWriter;
 use super::{
     SqliteError, SqliteLog, SqliteOptions, SqliteThreads, blocks, known, private, purge, replay, rows,
-    schema, sweep, watermark,
+    schema, sweep, watermark, words,
 };
 use crate::blocks::unreadable;
 use crate::conversation_count::ConversationCount;
@@ -62,6 +62,9 @@ impl SqliteLog {
             halvings: 0,
         };
         queue.sweep_after(Duration::ZERO);
+        if let Some(documents) = words::unindexed(&writer.connection).map_err(broken)? {
+            queue.has_documents(documents, false);
+        }
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             let spawned = std::thread::Builder::new().name(String::from(name)).spawn(run);
             spawned.map(Some).map_err(|source| SqliteError::File { path: path.to_path_buf(), source })

@@ -69,7 +69,7 @@ fn texts(connection: &Connection, key: i64, left: &mut usize) -> rusqlite::Resul
     let select = "SELECT id, octet_length(text) FROM document WHERE conversation = ?1 LIMIT ?2";
     let ids = within(connection, select, key, left)?;
     for id in &ids.0 {
-        documents::forget(connection, "id", *id)?;
+        documents::forget(connection, *id)?;
     }
     Ok(ids.1)
 }

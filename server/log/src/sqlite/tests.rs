@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::model::event::{Kind, RunEnd, RunStart, RunStatus};
 use ::model::testkit;
@@ -20,6 +20,7 @@ mod kept;
 mod lives;
 mod measured;
 mod refused;
+mod words;
 
 /// A directory with a log in it.
 struct Disk {
@@ -188,8 +189,8 @@ fn until_packed(log: &SqliteLog) {
         };
         log.readers.read::<i64>(count).unwrap()
     };
-    let deadline = std::time::Instant::now() + Duration::from_secs(30);
-    while blocks() > 4 && std::time::Instant::now() < deadline {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while blocks() > 4 && Instant::now() < deadline {
         stored(log, log.sync());
     }
     assert!(blocks() <= 4, "{} blocks", blocks());
@@ -198,9 +199,9 @@ fn until_packed(log: &SqliteLog) {
 /// Waits until nothing is left of conversations that went.
 fn until_swept(log: &SqliteLog) {
     let is_due = |connection: &rusqlite::Transaction<'_>| sweep::is_due(connection).map_err(unreadable);
-    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(30);
     while log.readers.read(is_due).unwrap() {
-        assert!(std::time::Instant::now() < deadline, "rows of conversations that went are still there");
+        assert!(Instant::now() < deadline, "rows of conversations that went are still there");
         std::thread::yield_now();
     }
 }

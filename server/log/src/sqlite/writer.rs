@@ -31,6 +31,7 @@ use super::queue::{LogLifecycle, Queue, WriterStep};
 use super::schema::integer;
 use super::sweep;
 use super::watermark::WatermarkWriter;
+use super::words::{self, IndexedWords};
 use crate::WriteFault;
 use crate::clock;
 use crate::conversation_count::ConversationCount;
@@ -95,6 +96,10 @@ impl SqliteWriter {
                     if !self.sweep() {
                         self.purge();
                     }
+                    Ok(())
+                }
+                WriterStep::IndexWords => {
+                    self.index_words();
                     Ok(())
                 }
                 WriterStep::Close => {
@@ -268,6 +273,9 @@ impl SqliteWriter {
             self.queue.lose(*ticket);
         }
         self.ask_to_purge(group);
+        if let Some(documents) = outcome.documents {
+            self.queue.has_documents(documents, true);
+        }
         if outcome.sweeps {
             self.queue.sweep_after(Duration::ZERO);
         }
@@ -305,6 +313,28 @@ impl SqliteWriter {
                 false
             }
         }
+    }
+
+    /// Adds words of some documents to the index of searches.
+    fn index_words(&mut self) {
+        let began = Instant::now();
+        #[cfg(any(test, feature = "testkit"))]
+        let stepped = full(&self.queue).and_then(|()| self.step_words());
+        #[cfg(not(any(test, feature = "testkit")))]
+        let stepped = self.step_words();
+        match stepped {
+            Ok(indexed) => self.queue.has_words(indexed.through, indexed.bytes, began.elapsed()),
+            Err(error) => {
+                if self.queue.failed_words() {
+                    tracing::warn!(%error, "searches do not find the newest texts");
+                }
+            }
+        }
+    }
+
+    /// Takes a step of [`words`].
+    fn step_words(&mut self) -> rusqlite::Result<IndexedWords> {
+        words::step(&mut self.connection, &mut WriterPace::of(&self.queue))
     }
 
     /// Reports that nothing can be written, and why.

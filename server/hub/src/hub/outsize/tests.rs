@@ -96,7 +96,7 @@ fn what_is_searched_is_more_than_what_travels() {
         name: "t".into(),
         seq,
         at: 0,
-        text: "short".to_owned(),
+        text: "short".into(),
     };
     let mut documents = [document(SearchDocumentKind::Result, 3), document(SearchDocumentKind::Arguments, 3)];
     lengthen(&mut documents, &logged, &[attachment]);

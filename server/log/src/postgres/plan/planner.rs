@@ -189,7 +189,7 @@ impl<'a> Planner<'a> {
                 documents::kind_name(document.kind),
                 item.into(),
             );
-            let text = clean(&document.text);
+            let text = clean(&document.text).into_owned();
             bytes += text.len();
             // One that comes again is the newest.
             self.plan.documents.shift_remove(&place);

@@ -54,7 +54,7 @@ fn log(path: &Path) -> ConversationId {
         name: "user".into(),
         seq: 1,
         at: 7,
-        text,
+        text: text.into(),
     };
     let documents = vec![document];
     log.append(Append { documents, ..Append::of(&id, &place, &envelopes) }).unwrap();

@@ -215,6 +215,7 @@ impl AppendHeader<'_> {
             measurements: self.measurements.into_owned(),
             attachments: self.attachments.into_owned(),
             bytes: 0,
+            shared_bytes: 0,
         }
     }
 }

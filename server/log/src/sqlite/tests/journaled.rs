@@ -230,9 +230,9 @@ fn i9_a_purge_whose_removal_was_stored_is_done_after_a_death() {
     let Kind::Status { text } = events(1, 1, 20)[0].event.kind.clone() else { panic!("a status") };
     assert!(has_bytes(&after, text.as_bytes()), "it is there to be purged");
     let log = after.open();
-    let deadline = std::time::Instant::now() + Duration::from_mins(1);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while has_bytes(&after, text.as_bytes()) {
-        assert!(std::time::Instant::now() < deadline, "it is still there");
+        assert!(Instant::now() < deadline, "it is still there");
         std::thread::yield_now();
     }
     assert!(log.load(&id("c")).unwrap().is_none());

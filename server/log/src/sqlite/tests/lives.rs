@@ -254,7 +254,7 @@ fn a_mark_or_a_life_with_a_number_that_nobody_reached_is_no_end_of_the_hub() {
 /// Makes a file of the second schema of one of the seventh.
 const UNDO_3: &str = "DROP INDEX conversation_pinned; ALTER TABLE conversation DROP COLUMN pinned; \
                       ALTER TABLE conversation DROP COLUMN archived; ALTER TABLE conversation DROP COLUMN tags; \
-                      DROP TABLE latency; DROP TABLE measure; DROP TABLE measure_span; DROP TABLE measured; DROP TABLE void; \
+                      DROP TABLE word_index; DROP TABLE latency; DROP TABLE measure; DROP TABLE measure_span; DROP TABLE measured; DROP TABLE void; \
                       ALTER TABLE life DROP COLUMN applied; PRAGMA user_version = 2;";
 
 #[test]

@@ -60,10 +60,10 @@ fn a_file_of_the_version_before_counts_from_now_on() {
 }
 
 /// Makes a file of the fifth schema of one of today without latencies.
-const UNDO_6: &str = "DROP TABLE latency; DELETE FROM measure WHERE metric > 100; PRAGMA user_version = 5;";
+const UNDO_6: &str = "DROP TABLE word_index; DROP TABLE latency; DELETE FROM measure WHERE metric > 100; PRAGMA user_version = 5;";
 
 /// Makes a file of the seventh schema of one of today.
-const UNDO_8: &str = "DELETE FROM measure WHERE metric > 500 OR (metric > 100 AND metric % 100 NOT IN (5, 6)); PRAGMA user_version = 7;";
+const UNDO_8: &str = "DROP TABLE word_index; DELETE FROM measure WHERE metric > 500 OR (metric > 100 AND metric % 100 NOT IN (5, 6)); PRAGMA user_version = 7;";
 
 #[test]
 fn counts_of_a_file_of_the_seventh_schema_are_summed_up() {

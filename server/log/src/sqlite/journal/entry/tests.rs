@@ -25,6 +25,7 @@ fn append(ticket: u64, name: &str, text: &str) -> (u64, JournalOp) {
         measurements: Vec::new(),
         attachments: Vec::new(),
         bytes: 0,
+        shared_bytes: 0,
     };
     (ticket, JournalOp::Append(Arc::new(events)))
 }

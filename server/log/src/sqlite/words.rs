@@ -1,0 +1,88 @@
+//! The index of words. A document becomes a row with the event that completes it; its words are added to the index
+//! afterwards, in steps, each a transaction of its own. So a commit takes no longer for the texts that end in it, and the
+//! words of many texts go into the index together, which is cheaper than one text at a time.
+//!
+//! ```text
+//! documents   1 … through            through + 1 … newest
+//!             words in the index     words are added by the next steps
+//! ```
+//!
+//! `word_index.through` is the newest document whose words are in the index. It changes in the transaction that adds
+//! words, so after a crash the steps go on where they were. A search first waits until the words of everything that was
+//! written before it are in the index.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::pace::WriterPace;
+use super::schema::{natural, size};
+use crate::queue::UnindexedDocuments;
+
+/// About how many bytes of text a step adds. The index writes what it has collected at the end of each step, and at 1 MiB of
+/// its own, so smaller steps would make more pieces to be merged.
+const STEP_BYTES: usize = 1 << 20;
+
+/// Most documents of a step.
+const STEP_ROWS_MAX: usize = 1_000;
+
+/// The outcome of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IndexedWords {
+    /// The words of every document up to this one are in the index.
+    pub(super) through: i64,
+    /// The bytes of the texts that were added.
+    pub(super) bytes: usize,
+}
+
+/// Documents whose words an earlier life has not added; `None` if there are none.
+pub(super) fn unindexed(connection: &Connection) -> rusqlite::Result<Option<UnindexedDocuments>> {
+    let sums =
+        "SELECT max(id), sum(octet_length(text)) FROM document WHERE id > (SELECT through FROM word_index)";
+    connection.query_row(sums, [], |row| {
+        let newest: Option<i64> = row.get(0)?;
+        let bytes =
+            usize::try_from(natural(row.get::<_, Option<i64>>(1)?.unwrap_or(0))).unwrap_or(usize::MAX);
+        Ok(newest.map(|newest| UnindexedDocuments { newest, bytes }))
+    })
+}
+
+/// Adds the words of the oldest documents that are not in the index, about [`STEP_BYTES`] of text and at least one
+/// document, in one transaction.
+pub(super) fn step(connection: &mut Connection, pace: &mut WriterPace<'_>) -> rusqlite::Result<IndexedWords> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let select = "SELECT id, octet_length(text) FROM document WHERE id > (SELECT through FROM word_index) \
+                  ORDER BY id LIMIT ?1";
+    let mut select = transaction.prepare_cached(select)?;
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO word (rowid, text, place) SELECT id, text, place FROM document WHERE id = ?1",
+    )?;
+    let mut documents = Vec::new();
+    let mut bytes = 0;
+    let mut found = select.query([size(STEP_ROWS_MAX)])?;
+    while bytes < STEP_BYTES
+        && let Some(row) = found.next()?
+    {
+        bytes += usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
+        documents.push(row.get::<_, i64>(0)?);
+    }
+    drop(found);
+    for id in &documents {
+        insert.execute([id])?;
+        pace.step();
+    }
+    drop((select, insert));
+    // Where nothing was left, the documents that waited are removed by now, all of them.
+    let Some(through) = documents.last().copied() else {
+        return Ok(IndexedWords { through: i64::MAX, bytes });
+    };
+    transaction.execute("UPDATE word_index SET through = ?1", [through])?;
+    transaction.commit()?;
+    Ok(IndexedWords { through, bytes })
+}
+
+/// Makes the index anew from the documents, with the words of all of them.
+pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "BEGIN IMMEDIATE; INSERT INTO word (word) VALUES ('rebuild'); \
+         UPDATE word_index SET through = (SELECT coalesce(max(id), 0) FROM document); COMMIT",
+    )
+}
