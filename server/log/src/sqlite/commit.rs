@@ -23,7 +23,7 @@ use super::pace::WriterPace;
 use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
-use crate::queue::UnindexedDocuments;
+use crate::queue::{Queue, UnindexedDocuments};
 use crate::rows::active_at;
 use crate::{Attachment, Checkpoint, ImportId, PublisherMark, SearchDocument};
 
@@ -70,7 +70,7 @@ pub(super) struct Commit<'a> {
     /// the order in which it was written.
     documents: Vec<(&'a ConversationId, &'a SearchDocument)>,
     /// When to rest.
-    pace: WriterPace<'a>,
+    pace: WriterPace<&'a Queue>,
     /// The tool calls of the group.
     calls: ToolCallCounts,
     /// What was measured in the group.
@@ -108,7 +108,7 @@ impl<'a> Commit<'a> {
         known: &'a mut ConversationCache,
         life: i64,
         inline: bool,
-        pace: WriterPace<'a>,
+        pace: WriterPace<&'a Queue>,
     ) -> Self {
         let (calls, measures, outcome) =
             (ToolCallCounts::default(), MeasureCounts::default(), CommitEffects::default());

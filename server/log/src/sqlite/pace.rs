@@ -2,6 +2,7 @@
 //! would wait for a core meanwhile, for a whole slice of the scheduler at a time, whatever the writer's priority: so it rests often, unless
 //! somebody waits for the rows.
 
+use std::borrow::Borrow;
 use std::time::{Duration, Instant};
 
 use crate::queue::Queue;
@@ -12,17 +13,17 @@ const WORK: Duration = Duration::from_micros(250);
 /// How long it rests then.
 const REST: Duration = Duration::from_micros(750);
 
-/// Rests once in a while during a commit. Made for one commit.
-pub(super) struct WriterPace<'a> {
+/// Rests once in a while during a commit. Made for one commit. `Q` is a reference to the queue, or shares it.
+pub(super) struct WriterPace<Q> {
     /// The queue, which says whether anybody waits; `None` for a writer that never rests.
-    queue: Option<&'a Queue>,
+    queue: Option<Q>,
     /// Since when it works.
     since: Instant,
 }
 
-impl<'a> WriterPace<'a> {
+impl<Q: Borrow<Queue>> WriterPace<Q> {
     /// The pace of a writer of what was in `queue`.
-    pub(super) fn of(queue: &'a Queue) -> Self {
+    pub(super) fn of(queue: Q) -> Self {
         Self { queue: Some(queue), since: Instant::now() }
     }
 
@@ -33,11 +34,11 @@ impl<'a> WriterPace<'a> {
 
     /// Rests if it has worked for long enough and nobody waits. Call it between small pieces of work.
     pub(super) fn step(&mut self) {
-        let Some(queue) = self.queue else { return };
+        let Some(queue) = &self.queue else { return };
         if self.since.elapsed() < WORK {
             return;
         }
-        if !queue.pause_commit(REST) {
+        if !queue.borrow().pause_commit(REST) {
             // Whoever waits now waits for all of the commit.
             self.queue = None;
         }
@@ -80,6 +81,6 @@ mod tests {
         let since = pace.since;
         pace.step();
         assert_eq!(pace.since, since);
-        WriterPace::restless().step();
+        WriterPace::<&Queue>::restless().step();
     }
 }

@@ -11,18 +11,23 @@
 //! words, so after a crash the steps go on where they were. A search first waits until the words of everything that was
 //! written before it are in the index.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::pace::WriterPace;
 use super::schema::{natural, size};
-use crate::queue::UnindexedDocuments;
+use crate::queue::{Queue, UnindexedDocuments};
 
 /// About how many bytes of text a step adds. The index writes what it has collected at the end of each step, and at 1 MiB of
-/// its own, so smaller steps would make more pieces to be merged.
+/// its own, so smaller steps would make more pieces, which have to be merged.
 const STEP_BYTES: usize = 1 << 20;
 
 /// Most documents of a step.
-const STEP_ROWS_MAX: usize = 1_000;
+const STEP_ROWS_MAX: usize = 4_000;
+
+/// About how many instructions of the database add one document.
+const OPS_OF_A_ROW: i32 = 8;
 
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,37 +51,51 @@ pub(super) fn unindexed(connection: &Connection) -> rusqlite::Result<Option<Unin
 }
 
 /// Adds the words of the oldest documents that are not in the index, about [`STEP_BYTES`] of text and at least one
-/// document, in one transaction.
-pub(super) fn step(connection: &mut Connection, pace: &mut WriterPace<'_>) -> rusqlite::Result<IndexedWords> {
+/// document, in one transaction. Rests between two documents as `pace` says.
+pub(super) fn step(
+    connection: &mut Connection,
+    mut pace: WriterPace<Arc<Queue>>,
+) -> rusqlite::Result<IndexedWords> {
+    let rests = move || {
+        pace.step();
+        false
+    };
+    connection.progress_handler(OPS_OF_A_ROW, Some(rests))?;
+    let stepped = add_words(connection);
+    connection.progress_handler(0, None::<fn() -> bool>)?;
+    stepped
+}
+
+/// As [`step`], without rest.
+fn add_words(connection: &mut Connection) -> rusqlite::Result<IndexedWords> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let select = "SELECT id, octet_length(text) FROM document WHERE id > (SELECT through FROM word_index) \
-                  ORDER BY id LIMIT ?1";
-    let mut select = transaction.prepare_cached(select)?;
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO word (rowid, text, place) SELECT id, text, place FROM document WHERE id = ?1",
-    )?;
-    let mut documents = Vec::new();
+    let (through, next) = next_documents(&transaction)?;
+    // Where nothing was left, the documents that waited are removed by now, all of them.
+    let Some(next) = next else { return Ok(IndexedWords { through: i64::MAX, bytes: 0 }) };
+    // One statement, since the index writes what it has collected at the end of each.
+    let insert = "INSERT INTO word (rowid, text, place) SELECT id, text, place FROM document WHERE id > ?1 AND id <= ?2";
+    transaction.prepare_cached(insert)?.execute((through, next.through))?;
+    transaction.prepare_cached("UPDATE word_index SET through = ?1")?.execute([next.through])?;
+    transaction.commit()?;
+    Ok(next)
+}
+
+/// The newest document whose words are in the index, and what a step adds; `None` if nothing is left.
+fn next_documents(connection: &Connection) -> rusqlite::Result<(i64, Option<IndexedWords>)> {
+    let through = "SELECT through FROM word_index";
+    let through = connection.prepare_cached(through)?.query_row([], |row| row.get(0))?;
+    let select = "SELECT id, octet_length(text) FROM document WHERE id > ?1 ORDER BY id LIMIT ?2";
+    let mut select = connection.prepare_cached(select)?;
+    let mut found = select.query((through, size(STEP_ROWS_MAX)))?;
+    let mut next = None;
     let mut bytes = 0;
-    let mut found = select.query([size(STEP_ROWS_MAX)])?;
     while bytes < STEP_BYTES
         && let Some(row) = found.next()?
     {
         bytes += usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0);
-        documents.push(row.get::<_, i64>(0)?);
+        next = Some(IndexedWords { through: row.get(0)?, bytes });
     }
-    drop(found);
-    for id in &documents {
-        insert.execute([id])?;
-        pace.step();
-    }
-    drop((select, insert));
-    // Where nothing was left, the documents that waited are removed by now, all of them.
-    let Some(through) = documents.last().copied() else {
-        return Ok(IndexedWords { through: i64::MAX, bytes });
-    };
-    transaction.execute("UPDATE word_index SET through = ?1", [through])?;
-    transaction.commit()?;
-    Ok(IndexedWords { through, bytes })
+    Ok((through, next))
 }
 
 /// Makes the index anew from the documents, with the words of all of them.

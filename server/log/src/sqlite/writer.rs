@@ -205,7 +205,7 @@ impl SqliteWriter {
         let newest = group.iter().map(|queued| queued.ticket).max().unwrap_or(0);
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let inline = self.queue.lifecycle() != LogLifecycle::Open;
-        let pace = WriterPace::of(&self.queue);
+        let pace = WriterPace::of(&*self.queue);
         let mut commit = Commit::new(&transaction, &mut self.known, self.life, inline, pace);
         let applied = group.iter().try_for_each(|queued| commit.apply(queued)).and_then(|()| commit.finish());
         let committed = applied.and_then(|outcome| {
@@ -249,7 +249,7 @@ impl SqliteWriter {
         for (conversation, key) in outcome.ripe {
             self.packer.compact(conversation, key);
         }
-        let mut pace = WriterPace::of(&self.queue);
+        let mut pace = WriterPace::of(&*self.queue);
         for queued in group {
             pace.step();
             if let Op::Keep(checkpoint) = queued.op
@@ -334,7 +334,7 @@ impl SqliteWriter {
 
     /// Takes a step of [`words`].
     fn step_words(&mut self) -> rusqlite::Result<IndexedWords> {
-        words::step(&mut self.connection, &mut WriterPace::of(&self.queue))
+        words::step(&mut self.connection, WriterPace::of(Arc::clone(&self.queue)))
     }
 
     /// Reports that nothing can be written, and why.

@@ -91,7 +91,7 @@ fn many_texts_are_added_in_several_steps() {
     }
     hand.write();
     let step = |connection: &mut rusqlite::Connection| {
-        crate::sqlite::words::step(connection, &mut pace::WriterPace::restless()).unwrap()
+        crate::sqlite::words::step(connection, pace::WriterPace::restless()).unwrap()
     };
     // As the writer does it, which is held back.
     let mut connection = rusqlite::Connection::open(disk.path()).unwrap();
