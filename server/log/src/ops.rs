@@ -319,8 +319,7 @@ impl Op {
     /// How it gets into the database. `known` is what the queue had of its conversation before.
     pub(crate) fn write_path(&self, known: QueuedCoverage) -> WritePath {
         match self {
-            Self::Append(events) if events.level < Durability::Synced => WritePath::Journal,
-            Self::Remove(_) | Self::Purge(_) => WritePath::Journal,
+            _ if self.is_journaled() => WritePath::Journal,
             Self::Keep(_) if known == QueuedCoverage::Whole => WritePath::Optional,
             Self::View(_)
             | Self::Compact(_)
@@ -328,9 +327,33 @@ impl Op {
             | Self::Stage(..)
             | Self::Abandon(_)
             | Self::Rename(..) => WritePath::Optional,
-            Self::Append(_) | Self::Keep(_) | Self::Adopt(_) | Self::Release(_) | Self::Sync => {
-                WritePath::Database
-            }
+            Self::Append(_)
+            | Self::Keep(_)
+            | Self::Adopt(_)
+            | Self::Remove(_)
+            | Self::Purge(_)
+            | Self::Release(_)
+            | Self::Sync => WritePath::Database,
+        }
+    }
+
+    /// Whether it is stored in the journal: events that need not survive a loss of power, removals and purges.
+    fn is_journaled(&self) -> bool {
+        match self {
+            Self::Append(events) => events.level < Durability::Synced,
+            Self::Remove(_) | Self::Purge(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Its form in the journal; `None` if it is not stored there.
+    pub(crate) fn journaled(&self) -> Option<JournalOp> {
+        match self {
+            _ if !self.is_journaled() => None,
+            Self::Append(events) => Some(JournalOp::Append(Arc::clone(events))),
+            Self::Remove(conversation) => Some(JournalOp::Remove(conversation.clone())),
+            Self::Purge(conversation) => Some(JournalOp::Purge(conversation.clone())),
+            _ => None,
         }
     }
 

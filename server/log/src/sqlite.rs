@@ -266,7 +266,7 @@ impl EventLog for SqliteLog {
     }
 
     fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
-        self.queue.settle_found();
+        self.queue.settle_found_unless(stop);
         self.searchers.read(|connection| measures::measured(connection, query, stop))
     }
 

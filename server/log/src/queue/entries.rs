@@ -2,7 +2,6 @@
 //! appends, removals and purges in the order of their tickets, from the first that is not stored up to the first
 //! operation that must become rows before. That one and what follows it are stored by the writer.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use super::{GATHER, GATHER_BYTES, GROUP_BYTES_MAX, LogLifecycle, Queue, QueueState};
@@ -138,14 +137,10 @@ impl QueueState {
             if bytes > GROUP_BYTES_MAX && !matches!(queued.op, Op::Purge(_)) {
                 break;
             }
-            let op = match (queued.write_path, &queued.op) {
-                (WritePath::Journal, Op::Append(events)) => Some(JournalOp::Append(Arc::clone(events))),
-                (WritePath::Journal, Op::Remove(conversation)) => {
-                    Some(JournalOp::Remove(conversation.clone()))
-                }
-                (WritePath::Journal, Op::Purge(conversation)) => Some(JournalOp::Purge(conversation.clone())),
-                (WritePath::Optional, _) => None,
-                _ => break,
+            let op = match queued.write_path {
+                WritePath::Journal => queued.op.journaled(),
+                WritePath::Optional => None,
+                WritePath::Database => break,
             };
             if let Some(op) = op {
                 entry.ops.push((queued.ticket, op));

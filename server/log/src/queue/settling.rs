@@ -8,10 +8,13 @@ use model::{ConversationId, Epoch, Seq};
 use super::{LogLifecycle, Queue};
 use crate::ops::{Op, WeighedOp};
 use crate::queued_ends::QueuedEnd;
-use crate::{Health, LogError, Ticket};
+use crate::{Health, LogError, QueryCancel, Ticket};
 
 /// How long a list waits for removals to become rows. The writer may be busy for minutes, as while it writes the file anew.
 const LIST_WAITS_MAX: Duration = Duration::from_secs(1);
+
+/// How often who waits looks whether to wait on.
+pub(super) const LOOK: Duration = Duration::from_millis(20);
 
 impl Queue {
     /// The conversations with a hole, each named once, if there is room for checkpoints.
@@ -37,27 +40,38 @@ impl Queue {
         self.settle_to(ticket)
     }
 
-    /// Waits until everything that searches find is rows, if it can be written.
+    /// Waits until everything that figures are made of is rows, if it can be written.
     pub(crate) fn settle_found(&self) {
         let ticket = self.state.lock().found_at;
-        // If it cannot be written, what was written can still be searched.
+        // If it cannot be written, figures are those of what was written.
         drop(self.settle_to(ticket));
+    }
+
+    /// As [`Queue::settle_found`], until `stop` is called at the most.
+    pub(crate) fn settle_found_unless(&self, stop: &QueryCancel) {
+        let ticket = self.state.lock().found_at;
+        drop(self.settle_unless(ticket, Some(&|| stop.is_cancelled())));
     }
 
     /// Waits until no conversation that was removed is in the database, if it can be written; [`LIST_WAITS_MAX`] at the most.
     pub(crate) fn settle_removals(&self) {
         let ticket = self.state.lock().removed_at;
+        let deadline = Instant::now() + LIST_WAITS_MAX;
         // Otherwise the list is what the database has.
-        drop(self.settle_until(ticket, Some(Instant::now() + LIST_WAITS_MAX)));
+        drop(self.settle_unless(ticket, Some(&|| Instant::now() >= deadline)));
     }
 
     /// Waits until everything up to `ticket` is rows; fails if nothing can be written.
     pub(crate) fn settle_to(&self, ticket: u64) -> Result<(), LogError> {
-        self.settle_until(ticket, None)
+        self.settle_unless(ticket, None)
     }
 
-    /// As [`Queue::settle_to`], until the moment `deadline` at the most.
-    fn settle_until(&self, ticket: u64, deadline: Option<Instant>) -> Result<(), LogError> {
+    /// As [`Queue::settle_to`], until `is_over` says so at the most. It is asked every [`LOOK`].
+    pub(super) fn settle_unless(
+        &self,
+        ticket: u64,
+        is_over: Option<&dyn Fn() -> bool>,
+    ) -> Result<(), LogError> {
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.release_writer();
         let mut state = self.state.lock();
@@ -78,9 +92,9 @@ impl Queue {
             state.rows_to = state.rows_to.max(ticket);
             self.entries.notify_one();
             self.work.notify_one();
-            match deadline {
-                Some(deadline) if self.done.wait_until(&mut state, deadline).timed_out() => return Ok(()),
-                Some(_) => {}
+            match is_over {
+                Some(is_over) if is_over() => return Ok(()),
+                Some(_) => drop(self.done.wait_for(&mut state, LOOK)),
                 None => self.done.wait(&mut state),
             }
         }

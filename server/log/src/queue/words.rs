@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::settling::LOOK;
 use super::{LogLifecycle, Queue, QueueState, SWEEP_PATIENCE};
 use crate::{Health, QueryCancel};
 
@@ -26,9 +27,6 @@ const WORDS_BYTES_MAX: usize = 64 << 20;
 
 /// Most commits that are told apart. Beyond them a search may wait for the words of a later one.
 const COMMITS_MAX: usize = 1_024;
-
-/// How often a search that waits looks whether it was stopped.
-const STOP_LOOK: Duration = Duration::from_millis(20);
 
 /// Documents of one commit, or of an earlier life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +149,7 @@ impl Queue {
     pub(crate) fn settle_words(&self, stop: &QueryCancel) {
         let ticket = self.state.lock().found_at;
         // What cannot be written does not keep what was written from being searched.
-        drop(self.settle_to(ticket));
+        drop(self.settle_unless(ticket, Some(&|| stop.is_cancelled())));
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.release_writer();
         let mut state = self.state.lock();
@@ -163,7 +161,7 @@ impl Queue {
         {
             state.words.wanted = state.words.wanted.max(Some(ticket));
             self.work.notify_one();
-            self.done.wait_for(&mut state, STOP_LOOK);
+            self.done.wait_for(&mut state, LOOK);
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use model::RunId;
-use model::limits::HITS_MAX;
+use model::limits::{HITS_MAX, NUMBER_MAX};
 use rusqlite::{Connection, Row, ToSql};
 
 use super::blocks::unreadable;
@@ -65,6 +65,11 @@ pub(super) fn search(
     }
     if let Some(kind) = query.kind {
         wanted = format!("{wanted} AND place : k{}", documents::kind_name(kind));
+    }
+    if stop.is_cancelled() {
+        // It may have been stopped while it waited for documents, whose numbers are above all that are there.
+        let stopped_at = Some(query.before.unwrap_or(NUMBER_MAX));
+        return Ok(SearchResults { hits: Vec::new(), stopped_at });
     }
     let handle = connection.get_interrupt_handle();
     let _running = stop.attach(Box::new(move || handle.interrupt()));

@@ -184,14 +184,10 @@ fn parse(body: &str) -> Option<JournalEntry> {
         if let Some(lead) = line.strip_prefix(APPEND) {
             let lead: AppendHeader<'_> = serde_json::from_str(lead).ok()?;
             ops.extend(whole(append.replace((lead.ticket, lead.into_events()))));
-        } else if let Some(removal) = line.strip_prefix(REMOVAL) {
-            let RemovalHeader { ticket, conversation } = serde_json::from_str(removal).ok()?;
+        } else if let Some((header, made)) = removal(line) {
+            let RemovalHeader { ticket, conversation } = serde_json::from_str(header).ok()?;
             ops.extend(whole(append.take()));
-            ops.push((ticket, JournalOp::Remove(conversation.into_owned())));
-        } else if let Some(purge) = line.strip_prefix(PURGE) {
-            let RemovalHeader { ticket, conversation } = serde_json::from_str(purge).ok()?;
-            ops.extend(whole(append.take()));
-            ops.push((ticket, JournalOp::Purge(conversation.into_owned())));
+            ops.push((ticket, made(conversation.into_owned())));
         } else {
             let (_, events) = append.as_mut()?;
             events.envelopes.push(Arc::new(Envelope::parse(line).ok()?));
@@ -199,6 +195,14 @@ fn parse(body: &str) -> Option<JournalEntry> {
     }
     ops.extend(whole(append));
     Some(JournalEntry { head, ops })
+}
+
+/// The header of a line that is a removal or a purge, and which of the two it becomes.
+fn removal(line: &str) -> Option<(&str, fn(ConversationId) -> JournalOp)> {
+    if let Some(header) = line.strip_prefix(REMOVAL) {
+        return Some((header, JournalOp::Remove));
+    }
+    Some((line.strip_prefix(PURGE)?, JournalOp::Purge))
 }
 
 impl AppendHeader<'_> {
