@@ -93,7 +93,7 @@ impl<'a> PackedLine<'a> {
             let first_bytes = text.map_or(0, str::len);
             return Ok(Self { line, envelope, cuts: Vec::new(), events: 1, first_bytes, last });
         };
-        let cuts: Vec<i64> = serde_json::from_str(cuts).map_err(|_| PackError::Cuts)?;
+        let cuts: Vec<i64> = serde_json::from_str(cuts).ok().ok_or(PackError::Cuts)?;
         let (events, first_bytes, last) =
             text.and_then(|text| follow(text, &cuts, last)).ok_or(PackError::Cuts)?;
         Ok(Self { line, envelope, cuts, events, first_bytes, last })

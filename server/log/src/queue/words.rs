@@ -61,6 +61,20 @@ impl WordBacklog {
         self.commits.front().is_none_or(|(_, after)| after.is_some_and(|after| ticket <= after))
     }
 
+    /// Adds the documents of a commit, which were written after everything up to the ticket `after`; `None` for those of an
+    /// earlier life.
+    fn add(&mut self, documents: UnindexedDocuments, after: Option<u64>) {
+        if self.commits.len() < COMMITS_MAX {
+            self.commits.push_back((documents.newest, after));
+        } else if let Some((newest, _)) = self.commits.back_mut() {
+            *newest = documents.newest;
+        }
+        self.bytes = self.bytes.saturating_add(documents.bytes);
+        let now = Instant::now();
+        let due = if self.bytes < STEP_BYTES { now + WORDS_AFTER } else { now };
+        self.step_at = Some(self.step_at.map_or(due, |at| at.min(due)));
+    }
+
     /// Whether a step comes before everything else that can wait.
     fn is_pressing(&self) -> bool {
         self.is_awaited() || (!self.is_failing && self.bytes > WORDS_BYTES_MAX)
@@ -81,17 +95,21 @@ impl WordBacklog {
 }
 
 impl QueueState {
-    /// Whether words are to be added now. `writes` says whether a commit is due as well.
-    pub(super) fn words_are_due(&self, now: Instant, writes: bool) -> bool {
-        if self.words.is_pressing() {
-            return !(writes && self.words.has_stepped);
-        }
-        let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
-        self.words.step_at.is_some_and(|due| now >= due + patience)
+    /// Whether words are to be added now.
+    pub(super) fn words_are_due(&self, now: Instant) -> bool {
+        self.goes_on() && (self.words.is_pressing() || self.words_at().is_some_and(|due| now >= due))
     }
 
-    /// When the writer looks next whether words are due, while it waits for something to write.
+    /// Whether a commit that is due comes before words that are due too, so that the two take turns.
+    pub(super) fn words_give_way(&self) -> bool {
+        self.words.has_stepped
+    }
+
+    /// When words are due, unless somebody waits for them; `None` while the writer adds none.
     pub(super) fn words_at(&self) -> Option<Instant> {
+        if !self.goes_on() {
+            return None;
+        }
         let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
         self.words.step_at.map(|due| due + patience)
     }
@@ -104,19 +122,15 @@ impl QueueState {
 
 impl Queue {
     /// For the writer: `documents` are rows now. Call it before the tickets of their commit are reported.
-    pub(crate) fn has_documents(&self, documents: UnindexedDocuments, is_of_this_life: bool) {
+    pub(crate) fn has_documents(&self, documents: UnindexedDocuments) {
         let mut state = self.state.lock();
-        let written = is_of_this_life.then(|| self.progress.borrow().indexed.0);
-        let words = &mut state.words;
-        if words.commits.len() < COMMITS_MAX {
-            words.commits.push_back((documents.newest, written));
-        } else if let Some((newest, _)) = words.commits.back_mut() {
-            *newest = documents.newest;
-        }
-        words.bytes = words.bytes.saturating_add(documents.bytes);
-        let now = Instant::now();
-        let due = if words.bytes < STEP_BYTES { now + WORDS_AFTER } else { now };
-        words.step_at = Some(words.step_at.map_or(due, |at| at.min(due)));
+        let written = self.progress.borrow().indexed.0;
+        state.words.add(documents, Some(written));
+    }
+
+    /// As [`Queue::has_documents`], for those of an earlier life.
+    pub(crate) fn has_documents_of_an_earlier_life(&self, documents: UnindexedDocuments) {
+        self.state.lock().words.add(documents, None);
     }
 
     /// For the writer: the words of every document up to `through` are in the index. The step took `took` for `bytes` of
@@ -197,10 +211,10 @@ mod tests {
     #[test]
     fn few_words_wait_for_commits_and_many_come_first_in_turns_with_them() {
         let queue = queue();
-        queue.has_documents(UnindexedDocuments { newest: 1, bytes: STEP_BYTES - 1 }, true);
+        queue.has_documents(UnindexedDocuments { newest: 1, bytes: STEP_BYTES - 1 });
         put(&queue);
         commit(&queue);
-        queue.has_documents(UnindexedDocuments { newest: 2, bytes: WORDS_BYTES_MAX }, true);
+        queue.has_documents(UnindexedDocuments { newest: 2, bytes: WORDS_BYTES_MAX });
         put(&queue);
         assert!(matches!(queue.next(), WriterStep::IndexWords));
         queue.has_words(1, 1, Duration::ZERO);
@@ -215,7 +229,7 @@ mod tests {
     fn a_search_waits_for_what_was_there_when_it_began() {
         let queue = queue();
         // Left by an earlier life.
-        queue.has_documents(UnindexedDocuments { newest: 7, bytes: 1 }, false);
+        queue.has_documents_of_an_earlier_life(UnindexedDocuments { newest: 7, bytes: 1 });
         std::thread::scope(|scope| {
             let search = scope.spawn(|| queue.settle_words(&QueryCancel::default()));
             assert!(matches!(queue.next(), WriterStep::IndexWords), "at once, since a search waits");
@@ -226,7 +240,7 @@ mod tests {
         // What comes later is not waited for.
         put(&queue);
         commit(&queue);
-        queue.has_documents(UnindexedDocuments { newest: 8, bytes: 1 }, true);
+        queue.has_documents(UnindexedDocuments { newest: 8, bytes: 1 });
         queue.settle_words(&QueryCancel::default());
         assert_eq!(queue.figures().unindexed_bytes, 1);
     }
@@ -234,7 +248,7 @@ mod tests {
     #[test]
     fn a_step_that_fails_is_tried_again_after_the_next_commit() {
         let queue = queue();
-        queue.has_documents(UnindexedDocuments { newest: 1, bytes: WORDS_BYTES_MAX + 1 }, false);
+        queue.has_documents(UnindexedDocuments { newest: 1, bytes: WORDS_BYTES_MAX + 1 });
         assert!(matches!(queue.next(), WriterStep::IndexWords));
         assert!(queue.failed_words(), "it is news");
         queue.settle_words(&QueryCancel::default());
@@ -249,7 +263,7 @@ mod tests {
         let queue = queue();
         let newest = i64::try_from(COMMITS_MAX).unwrap() + 9;
         for newest in 1..=newest {
-            queue.has_documents(UnindexedDocuments { newest, bytes: 1 }, true);
+            queue.has_documents(UnindexedDocuments { newest, bytes: 1 });
         }
         assert_eq!(queue.state.lock().words.commits.len(), COMMITS_MAX);
         queue.has_words(newest - 1, 0, Duration::ZERO);

@@ -40,7 +40,7 @@ impl Queue {
             let now = Instant::now();
             let due = state.since.map(|since| state.rows_due(since, now));
             let writes = due.is_some_and(|due| due <= now || state.writes_at_once());
-            if state.goes_on() && state.words_are_due(now, writes) {
+            if state.words_are_due(now) && !(writes && state.words_give_way()) {
                 return WriterStep::IndexWords;
             }
             let Some(due) = due else {

@@ -63,7 +63,7 @@ impl SqliteLog {
         };
         queue.sweep_after(Duration::ZERO);
         if let Some(documents) = words::unindexed(&writer.connection).map_err(broken)? {
-            queue.has_documents(documents, false);
+            queue.has_documents_of_an_earlier_life(documents);
         }
         let spawn = |name: &str, run: Box<dyn FnOnce() + Send>| {
             let spawned = std::thread::Builder::new().name(String::from(name)).spawn(run);

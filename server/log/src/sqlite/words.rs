@@ -12,11 +12,13 @@
 //! written before it are in the index.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::pace::WriterPace;
 use super::schema::{natural, size};
+use super::writer::SqliteWriter;
 use crate::queue::{Queue, UnindexedDocuments};
 
 /// About how many bytes of text a step adds. The index writes what it has collected at the end of each step, and at 1 MiB of
@@ -48,6 +50,28 @@ pub(super) fn unindexed(connection: &Connection) -> rusqlite::Result<Option<Unin
             usize::try_from(natural(row.get::<_, Option<i64>>(1)?.unwrap_or(0))).unwrap_or(usize::MAX);
         Ok(newest.map(|newest| UnindexedDocuments { newest, bytes }))
     })
+}
+
+impl SqliteWriter {
+    /// Adds words of some documents, and reports that.
+    pub(super) fn index_words(&mut self) {
+        let began = Instant::now();
+        match self.step_words() {
+            Ok(indexed) => self.queue.has_words(indexed.through, indexed.bytes, began.elapsed()),
+            Err(error) => {
+                if self.queue.failed_words() {
+                    tracing::warn!(%error, "searches do not find the newest texts");
+                }
+            }
+        }
+    }
+
+    /// Takes a step.
+    fn step_words(&mut self) -> rusqlite::Result<IndexedWords> {
+        #[cfg(any(test, feature = "testkit"))]
+        super::writer::full(&self.queue)?;
+        step(&mut self.connection, WriterPace::of(Arc::clone(&self.queue)))
+    }
 }
 
 /// Adds the words of the oldest documents that are not in the index, about [`STEP_BYTES`] of text and at least one

@@ -31,7 +31,6 @@ use super::queue::{LogLifecycle, Queue, WriterStep};
 use super::schema::integer;
 use super::sweep;
 use super::watermark::WatermarkWriter;
-use super::words::{self, IndexedWords};
 use crate::WriteFault;
 use crate::clock;
 use crate::conversation_count::ConversationCount;
@@ -274,7 +273,7 @@ impl SqliteWriter {
         }
         self.ask_to_purge(group);
         if let Some(documents) = outcome.documents {
-            self.queue.has_documents(documents, true);
+            self.queue.has_documents(documents);
         }
         if outcome.sweeps {
             self.queue.sweep_after(Duration::ZERO);
@@ -313,28 +312,6 @@ impl SqliteWriter {
                 false
             }
         }
-    }
-
-    /// Adds words of some documents to the index of searches.
-    fn index_words(&mut self) {
-        let began = Instant::now();
-        #[cfg(any(test, feature = "testkit"))]
-        let stepped = full(&self.queue).and_then(|()| self.step_words());
-        #[cfg(not(any(test, feature = "testkit")))]
-        let stepped = self.step_words();
-        match stepped {
-            Ok(indexed) => self.queue.has_words(indexed.through, indexed.bytes, began.elapsed()),
-            Err(error) => {
-                if self.queue.failed_words() {
-                    tracing::warn!(%error, "searches do not find the newest texts");
-                }
-            }
-        }
-    }
-
-    /// Takes a step of [`words`].
-    fn step_words(&mut self) -> rusqlite::Result<IndexedWords> {
-        words::step(&mut self.connection, WriterPace::of(Arc::clone(&self.queue)))
     }
 
     /// Reports that nothing can be written, and why.
@@ -430,7 +407,7 @@ impl Drop for SqliteWriter {
 
 /// What a commit comes to on a disk that a test makes out to be full.
 #[cfg(any(test, feature = "testkit"))]
-fn full(queue: &Queue) -> rusqlite::Result<()> {
+pub(super) fn full(queue: &Queue) -> rusqlite::Result<()> {
     if !queue.is_full() {
         return Ok(());
     }

@@ -184,10 +184,10 @@ fn parse(body: &str) -> Option<JournalEntry> {
         if let Some(lead) = line.strip_prefix(APPEND) {
             let lead: AppendHeader<'_> = serde_json::from_str(lead).ok()?;
             ops.extend(whole(append.replace((lead.ticket, lead.into_events()))));
-        } else if let Some((header, made)) = removal(line) {
+        } else if let Some((header, make)) = removal(line) {
             let RemovalHeader { ticket, conversation } = serde_json::from_str(header).ok()?;
             ops.extend(whole(append.take()));
-            ops.push((ticket, made(conversation.into_owned())));
+            ops.push((ticket, make(conversation.into_owned())));
         } else {
             let (_, events) = append.as_mut()?;
             events.envelopes.push(Arc::new(Envelope::parse(line).ok()?));
@@ -197,8 +197,11 @@ fn parse(body: &str) -> Option<JournalEntry> {
     Some(JournalEntry { head, ops })
 }
 
-/// The header of a line that is a removal or a purge, and which of the two it becomes.
-fn removal(line: &str) -> Option<(&str, fn(ConversationId) -> JournalOp)> {
+/// Makes an operation on a conversation.
+type MakeOp = fn(ConversationId) -> JournalOp;
+
+/// The header of a line that is a removal or a purge, and what makes the operation; `None` for other lines.
+fn removal(line: &str) -> Option<(&str, MakeOp)> {
     if let Some(header) = line.strip_prefix(REMOVAL) {
         return Some((header, JournalOp::Remove));
     }
