@@ -26,6 +26,9 @@ pub(crate) struct Queued {
     /// The memory that it counts for, in bytes. They are counted against the queue's bound until the
     /// operation is written.
     pub(crate) bytes: usize,
+    /// The bytes of texts that it shares with the state of its conversation and that are written with it. They are counted
+    /// against a bound of their own until the writer takes the operation.
+    pub(crate) shared_bytes: usize,
     /// The way in which it gets into the database.
     pub(crate) write_path: WritePath,
     /// The operation that is queued.
@@ -63,7 +66,7 @@ pub(crate) enum Op {
     Keep(Box<Checkpoint>),
     /// Store a state that is packed.
     View(Box<PackedView>),
-    /// Replace small blocks by larger ones.
+    /// Replace small blocks by a larger one.
     Compact(Box<CompactedBlocks>),
     /// Store rows of the list.
     Rows(Vec<ConversationRow>),
@@ -157,9 +160,9 @@ pub(crate) struct QueuedEvents {
     pub(crate) calls: Vec<EndedToolCall>,
     pub(crate) measurements: Vec<Measurement>,
     pub(crate) attachments: Vec<Attachment>,
-    /// The memory that it counts for, in bytes. Texts that it shares with the state of the conversation count there.
+    /// The memory that it counts for, in bytes, without texts that others had when they were queued.
     pub(crate) bytes: usize,
-    /// The bytes of those texts, which are written nevertheless.
+    /// The bytes of those texts.
     pub(crate) shared_bytes: usize,
 }
 
@@ -260,20 +263,12 @@ impl QueuedEvents {
     }
 }
 
-/// The bytes of the texts of `documents` that are shared with the state that they are from.
+/// The bytes of the texts of `documents` that others have too.
 fn shared_bytes(documents: &[SearchDocument]) -> usize {
     documents.iter().filter(|document| document.text.is_shared()).map(|document| document.text.len()).sum()
 }
 
 impl Op {
-    /// The bytes that it shares with others and that are written with it.
-    pub(crate) fn shared_bytes(&self) -> usize {
-        match self {
-            Self::Append(events) | Self::Stage(_, events) => events.shared_bytes,
-            _ => 0,
-        }
-    }
-
     /// The conversation that it concerns; `None` if it concerns none or several.
     pub(crate) fn conversation(&self) -> Option<&ConversationId> {
         match self {
@@ -293,7 +288,9 @@ impl Op {
     /// About the memory that it holds, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Append(events) | Self::Stage(_, events) => events.bytes,
+            Self::Append(events) => events.bytes,
+            // The state of an import is not one that is kept.
+            Self::Stage(_, events) => events.bytes + events.shared_bytes,
             Self::Adopt(adoption) => adoption.body.len(),
             // The view shares its texts with the one in memory, and there is one for each conversation.
             Self::Keep(checkpoint) => checkpoint.newest.iter().map(|envelope| weigh(envelope)).sum(),
@@ -421,10 +418,21 @@ pub(crate) struct WeighedOp {
     pub(crate) op: Op,
     /// The weight in bytes, as [`Op::bytes`] says.
     pub(crate) bytes: usize,
+    /// The bytes of texts that it shares with the state of its conversation, which are not in `bytes`.
+    pub(crate) shared_bytes: usize,
 }
 
 impl WeighedOp {
     pub(crate) fn of(op: Op) -> Self {
-        Self { bytes: op.bytes(), op }
+        let shared_bytes = if let Op::Append(events) = &op { events.shared_bytes } else { 0 };
+        Self { bytes: op.bytes(), shared_bytes, op }
+    }
+
+    /// Counts the texts that it shares like all else, unless they are at most `room` bytes.
+    pub(crate) fn sharing_at_most(self, room: usize) -> Self {
+        if self.shared_bytes <= room {
+            return self;
+        }
+        Self { bytes: self.bytes.saturating_add(self.shared_bytes), shared_bytes: 0, op: self.op }
     }
 }

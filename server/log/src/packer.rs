@@ -52,7 +52,7 @@ struct PendingJoin {
     key: i64,
     /// The ticket of the operation that writes it.
     ticket: u64,
-    /// The bytes of the blocks that it makes.
+    /// The bytes of the block that it makes.
     bytes: usize,
     /// The rows that it replaces.
     rows: Vec<JoinedRow>,

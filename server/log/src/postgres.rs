@@ -348,7 +348,7 @@ impl EventLog for PostgresLog {
     }
 
     fn search(&self, query: &SearchQuery, stop: &QueryCancel) -> Result<SearchResults, LogError> {
-        self.shared.queue.settle_found();
+        self.shared.queue.settle_found_unless(stop);
         search::search(&self.shared.database, query, stop)
     }
 
@@ -358,7 +358,7 @@ impl EventLog for PostgresLog {
     }
 
     fn measured(&self, query: &MeasureQuery, stop: &QueryCancel) -> Result<Measured, LogError> {
-        self.shared.queue.settle_found();
+        self.shared.queue.settle_found_unless(stop);
         measures::measured(&self.shared.database, query, stop)
     }
 

@@ -82,9 +82,9 @@ pub struct LogFigures {
     pub holed: u64,
     /// Operations that the database refused and that were set aside.
     pub set_aside: u64,
-    /// Bytes that wait to be written.
+    /// Bytes that wait to be written, without texts that are shared with the states of conversations.
     pub queue_bytes: u64,
-    /// Bytes of texts that are written and whose words are not in the index of searches yet. A search waits for them.
+    /// About the bytes of texts that are written and whose words are not in the index of searches yet. A search waits for them.
     pub unindexed_bytes: u64,
     /// The newest ticket that was given.
     pub taken: Ticket,

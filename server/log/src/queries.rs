@@ -74,6 +74,8 @@ pub struct SearchResults {
     /// How far a search came that was stopped: it has looked at all documents from this number on, so that
     /// [`SearchQuery::before`] continues it. `None` if it came to its end.
     pub stopped_at: Option<u64>,
+    /// Whether texts are missing that were complete when the search began, because the log has yet to index them.
+    pub lacks_newest: bool,
 }
 
 /// A document that matches.

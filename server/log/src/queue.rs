@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indexmap::IndexSet;
-use model::limits::CONVERSATIONS_MAX;
+use model::limits::{CONVERSATIONS_MAX, LOG_SHARED_BYTES_MAX};
 use model::{ConversationId, Seq};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
@@ -29,8 +29,8 @@ mod words;
 mod writing;
 
 use group_commit::GroupCommit;
-pub(crate) use words::UnindexedDocuments;
 use words::WordBacklog;
+pub(crate) use words::{DOCUMENT_BYTES, UnindexedDocuments};
 
 /// How long an append may wait for the journal if nobody waits for it, and how long an operation that is
 /// stored only as rows may wait.
@@ -85,6 +85,8 @@ pub(crate) struct Queue {
     pub(crate) progress: watch::Sender<Progress>,
     /// Most bytes that may wait.
     bytes_max: usize,
+    /// Most bytes of shared texts that may wait besides. Beyond them they count like all else.
+    shared_bytes_max: usize,
     commits: AtomicU64,
     commit_micros: AtomicU64,
     set_aside: AtomicU64,
@@ -97,6 +99,8 @@ pub(crate) struct QueueState {
     ops: VecDeque<Queued>,
     /// The bytes of what waits and of what is being written.
     bytes: usize,
+    /// The bytes of texts that what waits shares with the states of conversations.
+    shared_bytes: usize,
     /// The newest ticket that was given.
     pub(crate) tickets: u64,
     /// From so many bytes on, rows are written at once.
@@ -178,8 +182,11 @@ impl Queue {
         // In a small file, missing room is noticed before much is promised.
         let share = file_bytes_max.map_or(u64::MAX, |bytes| bytes / FILE_SHARE);
         let rows_bytes = usize::try_from(share).unwrap_or(usize::MAX).min(ROWS_BYTES);
+        // Events that are promised must find room in the file, texts included.
+        let shared_bytes_max = if file_bytes_max.is_some() { 0 } else { LOG_SHARED_BYTES_MAX };
         Self {
             bytes_max,
+            shared_bytes_max,
             state: Mutex::new(QueueState { rows_bytes, ..QueueState::default() }),
             work: Condvar::new(),
             entries: Condvar::new(),

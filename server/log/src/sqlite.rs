@@ -256,8 +256,9 @@ impl EventLog for SqliteLog {
     }
 
     fn search(&self, query: &SearchQuery, stop: &QueryCancel) -> Result<SearchResults, LogError> {
-        self.queue.settle_words(stop);
-        self.searchers.read(|connection| search::search(connection, query, stop))
+        let lacks_newest = !self.queue.settle_words(stop);
+        let found = self.searchers.read(|connection| search::search(connection, query, stop))?;
+        Ok(SearchResults { lacks_newest, ..found })
     }
 
     fn tools(&self) -> Result<Vec<ToolFigures>, LogError> {

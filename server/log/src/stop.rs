@@ -19,6 +19,7 @@ pub(crate) type Interrupt = Box<dyn Fn() + Send>;
 #[derive(Default)]
 pub struct QueryCancel {
     is_cancelled: AtomicBool,
+    is_hurried: AtomicBool,
     /// The connection that the query runs on, while it does.
     running: Mutex<Option<Interrupt>>,
 }
@@ -31,6 +32,16 @@ impl QueryCancel {
         if let Some(running) = &*running {
             running();
         }
+    }
+
+    /// Asks the query to wait no longer for what the log has yet to write, and to do with what is there.
+    pub fn hurry(&self) {
+        self.is_hurried.store(true, Ordering::Release);
+    }
+
+    /// Whether [`QueryCancel::hurry`] or [`QueryCancel::cancel`] was called.
+    pub(crate) fn is_hurried(&self) -> bool {
+        self.is_hurried.load(Ordering::Acquire) || self.is_cancelled()
     }
 
     /// Whether [`QueryCancel::cancel`] was called.

@@ -180,6 +180,9 @@ pub const PUBLISHERS_PER_CONVERSATION_MAX: usize = 1_000;
 /// Most bytes that wait to be written to the log on disk. Publishers are told to wait when half of it is in use.
 pub const LOG_QUEUE_BYTES_MAX: usize = 64 << 20;
 
+/// Most bytes of texts that wait for the log and are shared with the states of conversations, so that they do not count above.
+pub const LOG_SHARED_BYTES_MAX: usize = 64 << 20;
+
 /// Most bytes of the file in which the log keeps what it could not write. Beyond it such events are only named.
 pub const LOG_ASIDE_BYTES_MAX: u64 = 64 << 20;
 

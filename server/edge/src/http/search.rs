@@ -116,7 +116,8 @@ pub(crate) struct Found {
     /// The value of `before` for older hits; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<u64>,
-    /// Whether the time was up before everything was searched: `next` continues then. Absent if not.
+    /// Whether the time was up before everything was searched: `next` continues then, if it is there; otherwise the newest
+    /// texts are missing. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     partial: bool,
 }
@@ -124,11 +125,11 @@ pub(crate) struct Found {
 impl Found {
     /// Takes the first `limit` hits; one more than that means that there are more.
     fn of(found: SearchResults, limit: usize) -> Self {
-        let SearchResults { mut hits, stopped_at } = found;
+        let SearchResults { mut hits, stopped_at, lacks_newest } = found;
         let more = hits.len() > limit;
         hits.truncate(limit);
         let next = if more { hits.last().map(|hit| hit.id) } else { stopped_at };
-        Self { partial: !more && stopped_at.is_some(), hits, next }
+        Self { partial: lacks_newest || (!more && stopped_at.is_some()), hits, next }
     }
 }
 
@@ -163,8 +164,10 @@ fn seen(
     }
     let mut query = query.clone();
     let mut hits = Vec::new();
+    let mut lacks_newest = false;
     loop {
         let found = log.search(&query, stop)?;
+        lacks_newest |= found.lacks_newest;
         let (count, last) = (found.hits.len(), found.hits.last().map(|hit| hit.id));
         let is_seen = |hit: &SearchHit| {
             caller.0.may(Right::View, hit.conversation.as_str())
@@ -174,14 +177,14 @@ fn seen(
         let is_over = count < query.limit || found.stopped_at.is_some() || last.is_none();
         if is_over || hits.len() >= query.limit {
             hits.truncate(query.limit);
-            return Ok(SearchResults { hits, stopped_at: found.stopped_at });
+            return Ok(SearchResults { hits, stopped_at: found.stopped_at, lacks_newest });
         }
         query.before = last;
     }
 }
 
-/// Runs `ask`, which may block, on a thread beside the sockets when it is its turn. It is told to stop when
-/// its time is up ([`TIME`]), and when this future is dropped because the client has left. Fails with
+/// Runs `ask`, which may block, on a thread beside the sockets when it is its turn. It is told to hurry when
+/// half of its time is over, to stop when its time is up ([`TIME`]), and when this future is dropped because the client has left. Fails with
 /// `too_many` if no turn comes within that time, and with what the log says.
 pub(super) async fn asked<T: Send + 'static>(
     work: &Arc<Work>,
@@ -202,7 +205,12 @@ pub(super) async fn asked<T: Send + 'static>(
         found
     });
     let mut asking = std::pin::pin!(asking);
-    let found = if let Ok(found) = tokio::time::timeout(TIME, asking.as_mut()).await {
+    let mut found = tokio::time::timeout(TIME / 2, asking.as_mut()).await;
+    if found.is_err() {
+        stop.0.hurry();
+        found = tokio::time::timeout(TIME / 2, asking.as_mut()).await;
+    }
+    let found = if let Ok(found) = found {
         found
     } else {
         stop.0.cancel();

@@ -87,22 +87,27 @@ impl<'a> PackedLine<'a> {
     /// Reads a line, and the line of cuts that follows it, if there is one.
     fn parse(line: &'a str, cuts: Option<&str>) -> Result<Self, PackError> {
         let envelope = Envelope::parse(line)?;
-        let text = Delta::of(&envelope).map(|delta| delta.text.as_str());
+        let delta = Delta::of(&envelope);
         let last = LastDelta { seq: envelope.seq, at: envelope.at, producer_at: envelope.producer_at };
         let Some(cuts) = cuts else {
-            let first_bytes = text.map_or(0, str::len);
+            let first_bytes = delta.map_or(0, |delta| delta.text.len());
             return Ok(Self { line, envelope, cuts: Vec::new(), events: 1, first_bytes, last });
         };
         let cuts: Vec<i64> = serde_json::from_str(cuts).ok().ok_or(PackError::Cuts)?;
         let (events, first_bytes, last) =
-            text.and_then(|text| follow(text, &cuts, last)).ok_or(PackError::Cuts)?;
+            delta.and_then(|delta| follow(delta.text, delta.off, &cuts, last)).ok_or(PackError::Cuts)?;
         Ok(Self { line, envelope, cuts, events, first_bytes, last })
     }
 }
 
 /// Follows the cuts of `text` from its first delta to its last: the number of deltas, the bytes of the first, and the last.
 /// `None` if the cuts do not fit.
-fn follow(text: &str, cuts: &[i64], mut last: LastDelta) -> Option<(u64, usize, LastDelta)> {
+fn follow(
+    text: &str,
+    off: Option<u64>,
+    cuts: &[i64],
+    mut last: LastDelta,
+) -> Option<(u64, usize, LastDelta)> {
     let width = if last.producer_at.is_some() { 4 } else { 3 };
     if cuts.is_empty() || !cuts.len().is_multiple_of(width) {
         return None;
@@ -112,6 +117,7 @@ fn follow(text: &str, cuts: &[i64], mut last: LastDelta) -> Option<(u64, usize, 
         later = later.checked_add(usize::try_from(*step.get(1)?).ok()?)?;
     }
     let first_bytes = text.len().checked_sub(later)?;
+    off.unwrap_or(0).checked_add(text.len() as u64)?;
     let mut end = first_bytes;
     for step in cuts.chunks_exact(width) {
         if !text.is_char_boundary(end) {

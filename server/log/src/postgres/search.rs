@@ -107,12 +107,14 @@ pub(super) fn search(
     let mut hits = Vec::new();
     while hits.len() < limit {
         if stop.is_cancelled() {
-            return Ok(SearchResults { hits, stopped_at: Some(natural(wanted.before)) });
+            let stopped_at = Some(natural(wanted.before));
+            return Ok(SearchResults { hits, stopped_at, lacks_newest: false });
         }
         let began = Instant::now();
         wanted.from = wanted.before.saturating_sub(window).max(0);
         let Some(step) = look_back(database, &wanted, stop)? else {
-            return Ok(SearchResults { hits, stopped_at: Some(natural(wanted.before)) });
+            let stopped_at = Some(natural(wanted.before));
+            return Ok(SearchResults { hits, stopped_at, lacks_newest: false });
         };
         wanted.before = step.before;
         if began.elapsed() < WINDOW_QUICK {
@@ -124,7 +126,7 @@ pub(super) fn search(
             break;
         }
     }
-    Ok(SearchResults { hits, stopped_at: None })
+    Ok(SearchResults { hits, ..SearchResults::default() })
 }
 
 /// A part of a term as the index is asked for it. It holds letters and digits alone.

@@ -24,6 +24,7 @@ impl Queue {
             state.ends.left_out(&conversation);
             return Ok(Ticket::NEVER);
         }
+        let weighed = weighed.sharing_at_most(self.shared_bytes_max.saturating_sub(state.shared_bytes));
         if state.bytes.saturating_add(weighed.bytes) > self.bytes_max {
             state.hole(&conversation, after);
             return Ok(Ticket::NEVER);
@@ -122,7 +123,7 @@ impl Queue {
     pub(super) fn push(
         &self,
         state: &mut QueueState,
-        WeighedOp { op, bytes }: WeighedOp,
+        WeighedOp { op, bytes, shared_bytes }: WeighedOp,
         head: Option<Seq>,
     ) -> Ticket {
         state.tickets += 1;
@@ -139,6 +140,7 @@ impl Queue {
         }
         let before = state.bytes;
         state.bytes += bytes;
+        state.shared_bytes += shared_bytes;
         let urgent = op.is_urgent() && !state.is_urgent();
         if op.is_urgent() {
             state.rows_to = ticket;
@@ -166,7 +168,7 @@ impl Queue {
             state.entry_since.get_or_insert(now);
         }
         state.since.get_or_insert(now);
-        state.ops.push_back(Queued { ticket, bytes, write_path, op });
+        state.ops.push_back(Queued { ticket, bytes, shared_bytes, write_path, op });
         if write_path == WritePath::Optional && state.pass_optional() {
             self.progress.send_modify(|progress| progress.stored = progress.stored.max(Ticket(ticket)));
         }

@@ -74,7 +74,7 @@ impl QueueState {
         let mut bytes = 0;
         let mut taken = Vec::new();
         while let Some(queued) = self.ops.pop_front() {
-            bytes += queued.bytes + queued.op.shared_bytes();
+            bytes += queued.bytes + queued.shared_bytes;
             // A purge becomes rows with its removal.
             let is_full = bytes > GROUP_BYTES_MAX && !taken.is_empty() && !matches!(queued.op, Op::Purge(_));
             if is_full || queued.ticket > until {
@@ -82,6 +82,7 @@ impl QueueState {
                 break;
             }
             self.taken = queued.ticket;
+            self.shared_bytes = self.shared_bytes.saturating_sub(queued.shared_bytes);
             taken.push(queued);
         }
         self.has_taken();

@@ -144,7 +144,7 @@ impl QueueState {
             };
             if let Some(op) = op {
                 entry.ops.push((queued.ticket, op));
-                bytes += queued.bytes + queued.op.shared_bytes();
+                bytes += queued.bytes + queued.shared_bytes;
             }
             entry.last = queued.ticket;
         }

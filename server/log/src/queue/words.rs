@@ -2,9 +2,10 @@
 //! waits for it.
 //!
 //! ```text
-//! a search waits, or more than WORDS_BYTES_MAX wait   at once, in turns with commits
-//! STEP_BYTES wait                                     when nothing waits to be written, or 250 ms later
-//! less waits                                          5 s later
+//! more than WORDS_BYTES_MAX wait   at once, before commits
+//! a search waits                   at once, in turns with commits
+//! STEP_BYTES wait                  when nothing waits to be written, or 250 ms later
+//! less waits                       5 s later, and 250 ms more while something waits to be written
 //! ```
 
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::settling::LOOK;
 use super::{LogLifecycle, Queue, QueueState, SWEEP_PATIENCE};
-use crate::{Health, QueryCancel};
+use crate::{Health, QueryCancel, Ticket};
 
 /// How long documents may wait for their words to be added, unless [`STEP_BYTES`] wait. The longer, the fewer pieces
 /// the index has to merge.
@@ -21,9 +22,12 @@ const WORDS_AFTER: Duration = Duration::from_secs(5);
 /// From so many bytes of text on, words are added soon.
 const STEP_BYTES: usize = 1 << 20;
 
-/// From so many bytes of text on, words are added before anything else is written. A search that comes then waits for
-/// some seconds.
+/// From so many bytes of text on, words are added before anything else is written, so that the queue fills and publishers
+/// wait. It takes some seconds to add so many.
 const WORDS_BYTES_MAX: usize = 64 << 20;
+
+/// What a document weighs beside its text, so that many small ones are steps too.
+pub(crate) const DOCUMENT_BYTES: usize = 128;
 
 /// Most commits that are told apart. Beyond them a search may wait for the words of a later one.
 const COMMITS_MAX: usize = 1_024;
@@ -33,7 +37,7 @@ const COMMITS_MAX: usize = 1_024;
 pub(crate) struct UnindexedDocuments {
     /// The number of the newest of them.
     pub(crate) newest: i64,
-    /// The bytes of their texts.
+    /// The bytes of their texts, and [`DOCUMENT_BYTES`] for each.
     pub(crate) bytes: usize,
 }
 
@@ -51,8 +55,10 @@ pub(super) struct WordBacklog {
     wanted: Option<u64>,
     /// Whether the newest thing that the writer did was a step, so that a commit comes next if one is due.
     has_stepped: bool,
-    /// Whether the newest step failed. Searches do without the words then.
+    /// Whether the newest step failed, and no commit came since. Searches do without the words then.
     is_failing: bool,
+    /// Whether no step succeeded since one failed.
+    has_failed: bool,
 }
 
 impl WordBacklog {
@@ -88,7 +94,7 @@ impl WordBacklog {
     /// Notes that the writer writes a commit: words that could not be added are tried again after it.
     pub(super) fn commits(&mut self) {
         self.has_stepped = false;
-        if self.is_failing {
+        if std::mem::take(&mut self.is_failing) {
             self.step_at = Some(Instant::now());
         }
     }
@@ -102,12 +108,17 @@ impl QueueState {
 
     /// Whether a commit that is due comes before words that are due too, so that the two take turns.
     pub(super) fn words_give_way(&self) -> bool {
-        self.words.has_stepped
+        self.words.has_stepped && self.words.bytes <= WORDS_BYTES_MAX
     }
 
     /// When words are due, unless somebody waits for them; `None` while the writer adds none.
     pub(super) fn words_at(&self) -> Option<Instant> {
         if !self.goes_on() {
+            return None;
+        }
+        // A test sees what is left after each of its own steps.
+        #[cfg(any(test, feature = "testkit"))]
+        if self.write_hold.is_controlled() {
             return None;
         }
         let patience = if self.ops.is_empty() { Duration::ZERO } else { SWEEP_PATIENCE };
@@ -138,7 +149,7 @@ impl Queue {
     pub(crate) fn has_words(&self, through: i64, bytes: usize, took: Duration) {
         let mut state = self.state.lock();
         let words = &mut state.words;
-        (words.has_stepped, words.is_failing) = (true, false);
+        (words.has_stepped, words.is_failing, words.has_failed) = (true, false, false);
         while words.commits.pop_front_if(|(newest, _)| *newest <= through).is_some() {}
         words.bytes = if words.commits.is_empty() { 0 } else { words.bytes.saturating_sub(bytes) };
         let pause = if words.bytes < STEP_BYTES { WORDS_AFTER } else { took };
@@ -151,19 +162,20 @@ impl Queue {
     /// [`WORDS_AFTER`]. Returns whether the step before had not failed.
     pub(crate) fn failed_words(&self) -> bool {
         let mut state = self.state.lock();
-        let is_news = !std::mem::replace(&mut state.words.is_failing, true);
+        state.words.is_failing = true;
+        let is_news = !std::mem::replace(&mut state.words.has_failed, true);
         state.words.step_at = Some(Instant::now() + WORDS_AFTER);
         drop(state);
         self.done.notify_all();
         is_news
     }
 
-    /// Waits until searches find everything that was queued before, as far as it can be written, or until `stop` is
-    /// called.
-    pub(crate) fn settle_words(&self, stop: &QueryCancel) {
+    /// Waits until searches find everything that was queued before. Returns false if they do not: it cannot be written, or
+    /// `stop` says that the search is to hurry.
+    pub(crate) fn settle_words(&self, stop: &QueryCancel) -> bool {
         let ticket = self.state.lock().found_at;
         // What cannot be written does not keep what was written from being searched.
-        drop(self.settle_unless(ticket, Some(&|| stop.is_cancelled())));
+        drop(self.settle_unless(ticket, Some(&|| stop.is_hurried())));
         #[cfg(any(test, feature = "testkit"))]
         let _goes_on = self.release_writer();
         let mut state = self.state.lock();
@@ -171,12 +183,13 @@ impl Queue {
             && !state.words.is_failing
             && self.progress.borrow().health == Health::Well
             && state.lifecycle == LogLifecycle::Open
-            && !stop.is_cancelled()
+            && !stop.is_hurried()
         {
             state.words.wanted = state.words.wanted.max(Some(ticket));
             self.work.notify_one();
             self.done.wait_for(&mut state, LOOK);
         }
+        state.words.has(ticket) && self.progress.borrow().indexed >= Ticket(ticket)
     }
 }
 
@@ -218,9 +231,9 @@ mod tests {
         put(&queue);
         assert!(matches!(queue.next(), WriterStep::IndexWords));
         queue.has_words(1, 1, Duration::ZERO);
-        put(&queue);
+        assert!(matches!(queue.next(), WriterStep::IndexWords), "until they are few enough");
+        queue.has_words(1, STEP_BYTES, Duration::ZERO);
         commit(&queue);
-        assert!(matches!(queue.next(), WriterStep::IndexWords));
         queue.has_words(2, WORDS_BYTES_MAX, Duration::ZERO);
         assert_eq!(queue.figures().unindexed_bytes, 0);
     }

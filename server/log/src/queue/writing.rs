@@ -44,7 +44,8 @@ impl Queue {
                 return WriterStep::IndexWords;
             }
             let Some(due) = due else {
-                match [state.sweep_at, state.words_at()].into_iter().flatten().min() {
+                let sweep = state.sweep_at.filter(|_| state.lifecycle == LogLifecycle::Open);
+                match [sweep, state.words_at()].into_iter().flatten().min() {
                     Some(due) => drop(self.work.wait_until(&mut state, due)),
                     None => self.work.wait(&mut state),
                 }
@@ -98,6 +99,7 @@ impl Queue {
             return VecDeque::new();
         }
         let waiting = std::mem::take(&mut state.ops);
+        state.shared_bytes = 0;
         state.taken = waiting.back().map_or(state.taken, |queued| queued.ticket);
         state.has_taken();
         waiting

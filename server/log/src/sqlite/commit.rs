@@ -23,7 +23,7 @@ use super::pace::WriterPace;
 use super::tools::ToolCallCounts;
 use super::{blocks, documents, imports, marks, measures, purge, rows, sweep, tools, views};
 use crate::measure::MeasureCounts;
-use crate::queue::{Queue, UnindexedDocuments};
+use crate::queue::{DOCUMENT_BYTES, Queue, UnindexedDocuments};
 use crate::rows::active_at;
 use crate::{Attachment, Checkpoint, ImportId, PublisherMark, SearchDocument};
 
@@ -97,7 +97,7 @@ impl CommitEffects {
     pub(super) fn wrote(&mut self, document: StoredDocument) {
         let documents = self.documents.get_or_insert(UnindexedDocuments { newest: 0, bytes: 0 });
         documents.newest = documents.newest.max(document.id);
-        documents.bytes = documents.bytes.saturating_add(document.bytes);
+        documents.bytes = documents.bytes.saturating_add(document.bytes + DOCUMENT_BYTES);
     }
 }
 

@@ -134,6 +134,9 @@ pub(super) fn measured(
     let mut sums = Sums::new(query, stop);
     let handle = connection.get_interrupt_handle();
     let _running = stop.attach(Box::new(move || handle.interrupt()));
+    if stop.is_cancelled() {
+        return Err(Sums::stopped());
+    }
     let parts = query.parts();
     for (metric, facet) in Facet::asked(query)? {
         let of = Selection::of(metric, facet, query, &parts);

@@ -58,7 +58,7 @@ pub(super) fn replay(
     let ops = entries.into_iter().flat_map(|entry| entry.ops).map(|(ticket, op)| (ticket, Op::from(op)));
     let group: Vec<Queued> = ops
         .filter(|(ticket, op)| is_new(*ticket, op))
-        .map(|(ticket, op)| Queued { ticket, bytes: 0, write_path: WritePath::Journal, op })
+        .map(|(ticket, op)| Queued { ticket, bytes: 0, shared_bytes: 0, write_path: WritePath::Journal, op })
         .collect();
     if !group.is_empty() {
         tracing::info!(operations = group.len(), "what the journal has is written into the log");

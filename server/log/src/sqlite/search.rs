@@ -69,7 +69,7 @@ pub(super) fn search(
     if stop.is_cancelled() {
         // It may have been stopped while it waited for documents, whose numbers are above all that are there.
         let stopped_at = Some(query.before.unwrap_or(NUMBER_MAX));
-        return Ok(SearchResults { hits: Vec::new(), stopped_at });
+        return Ok(SearchResults { stopped_at, ..SearchResults::default() });
     }
     let handle = connection.get_interrupt_handle();
     let _running = stop.attach(Box::new(move || handle.interrupt()));
@@ -89,7 +89,8 @@ pub(super) fn search(
         let began = Instant::now();
         let from = search.before.saturating_sub(window).max(oldest);
         if stop.is_cancelled() || !search.look_back_to(from)? {
-            return Ok(SearchResults { hits: search.hits, stopped_at: Some(natural(search.before)) });
+            let stopped_at = Some(natural(search.before));
+            return Ok(SearchResults { hits: search.hits, stopped_at, lacks_newest: false });
         }
         match began.elapsed() {
             took if took < WINDOW_QUICK => window = window.saturating_mul(2),
@@ -97,7 +98,7 @@ pub(super) fn search(
             _ => {}
         }
     }
-    Ok(SearchResults { hits: search.hits, stopped_at: None })
+    Ok(SearchResults { hits: search.hits, ..SearchResults::default() })
 }
 
 /// A search on its way from the newest document to the oldest.

@@ -19,14 +19,11 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::pace::WriterPace;
 use super::schema::{natural, size};
 use super::writer::SqliteWriter;
-use crate::queue::{Queue, UnindexedDocuments};
+use crate::queue::{DOCUMENT_BYTES, Queue, UnindexedDocuments};
 
 /// About how many bytes of text a step adds. The index writes what it has collected at the end of each step, and at 1 MiB of
 /// its own, so smaller steps would make more pieces, which have to be merged.
 const STEP_BYTES: usize = 1 << 20;
-
-/// Most documents of a step.
-const STEP_ROWS_MAX: usize = 4_000;
 
 /// About how many instructions of the database add one document.
 const OPS_OF_A_ROW: i32 = 8;
@@ -36,15 +33,14 @@ const OPS_OF_A_ROW: i32 = 8;
 pub(super) struct IndexedWords {
     /// The words of every document up to this one are in the index.
     pub(super) through: i64,
-    /// The bytes of the texts that were added.
+    /// The bytes of the texts that were added, and [`DOCUMENT_BYTES`] for each.
     pub(super) bytes: usize,
 }
 
 /// Documents whose words an earlier life has not added; `None` if there are none.
 pub(super) fn unindexed(connection: &Connection) -> rusqlite::Result<Option<UnindexedDocuments>> {
-    let sums =
-        "SELECT max(id), sum(octet_length(text)) FROM document WHERE id > (SELECT through FROM word_index)";
-    connection.query_row(sums, [], |row| {
+    let sums = "SELECT max(id), sum(octet_length(text) + ?1) FROM document WHERE id > (SELECT through FROM word_index)";
+    connection.query_row(sums, [size(DOCUMENT_BYTES)], |row| {
         let newest: Option<i64> = row.get(0)?;
         let bytes =
             usize::try_from(natural(row.get::<_, Option<i64>>(1)?.unwrap_or(0))).unwrap_or(usize::MAX);
@@ -108,9 +104,9 @@ fn add_words(connection: &mut Connection) -> rusqlite::Result<IndexedWords> {
 fn next_documents(connection: &Connection) -> rusqlite::Result<(i64, Option<IndexedWords>)> {
     let through = "SELECT through FROM word_index";
     let through = connection.prepare_cached(through)?.query_row([], |row| row.get(0))?;
-    let select = "SELECT id, octet_length(text) FROM document WHERE id > ?1 ORDER BY id LIMIT ?2";
+    let select = "SELECT id, octet_length(text) + ?2 FROM document WHERE id > ?1 ORDER BY id";
     let mut select = connection.prepare_cached(select)?;
-    let mut found = select.query((through, size(STEP_ROWS_MAX)))?;
+    let mut found = select.query((through, size(DOCUMENT_BYTES)))?;
     let mut next = None;
     let mut bytes = 0;
     while bytes < STEP_BYTES

@@ -25,7 +25,7 @@ use crate::{Attachment, EndedToolCall, Measurement, PublisherMark, SearchDocumen
 /// Bytes before an entry: its length and its checksum, four bytes each, little-endian.
 const HEAD_BYTES: usize = 8;
 
-/// Most bytes of one entry. The queue's bound keeps entries far below it.
+/// Most bytes of one entry. The queue's bounds keep entries far below it.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
 
 /// How the first line of an append begins.

@@ -36,7 +36,7 @@ fn a_commit_leaves_the_words_of_its_texts_to_a_later_step() {
     say(&log, "c", 0, "p1", "heron");
     hand.write();
     assert_eq!(indexed(&disk), (0, 1));
-    assert_eq!(log.figures().unindexed_bytes, 5);
+    assert_eq!(log.figures().unindexed_bytes, 5 + 128);
     // A search does not wait for them to be due.
     assert_eq!(found(&log, "heron"), ["c"]);
     assert_eq!(indexed(&disk), (1, 1));
@@ -55,7 +55,7 @@ fn words_that_a_life_has_not_added_are_found_in_the_next() {
     drop(log);
     assert_eq!(indexed(&disk), (0, 1));
     let (log, _hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
-    assert_eq!(log.figures().unindexed_bytes, 20);
+    assert_eq!(log.figures().unindexed_bytes, 20 + 2 * 128);
     assert_eq!(found(&log, "heron"), ["d", "c"], "of the journal as well");
     log.close().unwrap();
     check_index(&disk);
@@ -125,6 +125,58 @@ fn a_search_does_not_wait_for_words_that_cannot_be_added() {
         assert!(Instant::now() < deadline, "the words are not added");
         std::thread::yield_now();
     }
+}
+
+#[test]
+fn a_search_in_a_hurry_finds_what_is_indexed_and_says_that_the_newest_is_missing() {
+    let disk = Disk::new();
+    let log = disk.open();
+    say(&log, "c", 0, "p1", "heron");
+    assert_eq!(found(&log, "heron"), ["c"]);
+    // The writer is busy for longer than anybody waits, as while it writes the file anew.
+    let database = rusqlite::Connection::open(disk.path()).unwrap();
+    database.execute_batch("BEGIN IMMEDIATE").unwrap();
+    say(&log, "d", 0, "p1", "heron");
+    let stop = QueryCancel::default();
+    let results = std::thread::scope(|scope| {
+        let search = scope.spawn(|| log.search(&query("heron"), &stop).unwrap());
+        stop.hurry();
+        search.join().unwrap()
+    });
+    assert_eq!((results.hits.len(), results.stopped_at, results.lacks_newest), (1, None, true));
+    database.execute_batch("COMMIT").unwrap();
+    let results = log.search(&query("heron"), &QueryCancel::default()).unwrap();
+    assert_eq!((results.hits.len(), results.lacks_newest), (2, false));
+}
+
+#[test]
+fn figures_that_are_stopped_while_they_wait_are_refused() {
+    let disk = Disk::new();
+    let log = disk.open();
+    let stop = QueryCancel::default();
+    stop.cancel();
+    let query = MeasureQuery {
+        metrics: vec![crate::Metric::Ended],
+        from: 0,
+        to: 1,
+        step_ms: 3_600_000,
+        by: std::collections::BTreeSet::new(),
+    };
+    assert!(log.measured(&query, &QueryCancel::default()).is_ok());
+    assert!(log.measured(&query, &stop).is_err());
+}
+
+#[test]
+fn many_small_texts_are_added_soon() {
+    let disk = Disk::new();
+    let (log, hand) = SqliteLog::by_hand(&disk.path(), &SqliteOptions::default()).unwrap();
+    let empty = (0..9_000).map(|n| document(SearchDocumentKind::Message, &format!("m{n}"), 1, "")).collect();
+    append_with(&log, "c", 0, &events(1, 1, 4), |append| append.documents = empty);
+    hand.write();
+    assert_eq!(log.figures().unindexed_bytes, 9_000 * 128);
+    let mut connection = rusqlite::Connection::open(disk.path()).unwrap();
+    let stepped = crate::sqlite::words::step(&mut connection, pace::WriterPace::restless()).unwrap();
+    assert_eq!(stepped.through, 8_192, "as many as weigh 1 MiB");
 }
 
 #[test]

@@ -9,12 +9,18 @@ use crate::sqlite::ops::{QueuedEvents, WritePath};
 fn append(ticket: u64, name: &str) -> Queued {
     let (id, after) = (ConversationId::parse(name).unwrap(), Position { epoch: Epoch::new("e"), seq: 0 });
     let op = Op::Append(Arc::new(QueuedEvents::of(Append::of(&id, &after, &[]))));
-    Queued { ticket, bytes: 10, write_path: WritePath::Database, op }
+    Queued { ticket, bytes: 10, shared_bytes: 0, write_path: WritePath::Database, op }
 }
 
 fn removal(ticket: u64, name: &str) -> Queued {
     let write_path = WritePath::Database;
-    Queued { ticket, bytes: 1, write_path, op: Op::Remove(ConversationId::parse(name).unwrap()) }
+    Queued {
+        ticket,
+        bytes: 1,
+        shared_bytes: 0,
+        write_path,
+        op: Op::Remove(ConversationId::parse(name).unwrap()),
+    }
 }
 
 fn order(group: &[Queued]) -> Vec<String> {
