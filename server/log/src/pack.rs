@@ -167,7 +167,7 @@ impl<'a> Record<'a> {
         if delta.off != end || off_known != delta.off.is_some() {
             return false;
         }
-        let Some(step) = step(last, envelope, delta.text) else { return false };
+        let Some(step) = LastDelta::of(last).step(envelope, delta.text.len()) else { return false };
         if let Self::Delta { first, end } = self {
             let Some(begun) = Delta::of(first) else { return false };
             let (text, cuts) = (begun.text.clone(), Vec::new());
@@ -197,17 +197,32 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The numbers from which `next` is rebuilt after `last`; `None` if they do not fit into 64 bits.
-fn step(last: &Envelope, next: &Envelope, text: &str) -> Option<impl Iterator<Item = i64> + use<>> {
-    let seq = between(last.seq, next.seq)?;
-    let at = between(last.at, next.at)?;
-    let producer_at = match (last.producer_at, next.producer_at) {
-        (None, None) => None,
-        (Some(from), Some(to)) => Some(between(from, to)?),
-        _ => return None,
-    };
-    let bytes = i64::try_from(text.len()).ok()?;
-    Some([seq, bytes, at].into_iter().chain(producer_at))
+/// The newest delta of a text, from which the step to the next is counted.
+#[derive(Clone, Copy)]
+struct LastDelta {
+    seq: u64,
+    at: u64,
+    producer_at: Option<u64>,
+}
+
+impl LastDelta {
+    fn of(envelope: &Envelope) -> Self {
+        Self { seq: envelope.seq, at: envelope.at, producer_at: envelope.producer_at }
+    }
+
+    /// The numbers from which `next`, whose text has `bytes`, is rebuilt after this one; `None` if they do not fit into 64
+    /// bits, or if only one of the two says when its publisher made it.
+    fn step(&self, next: &Envelope, bytes: usize) -> Option<impl Iterator<Item = i64> + use<>> {
+        let seq = between(self.seq, next.seq)?;
+        let at = between(self.at, next.at)?;
+        let producer_at = match (self.producer_at, next.producer_at) {
+            (None, None) => None,
+            (Some(from), Some(to)) => Some(between(from, to)?),
+            _ => return None,
+        };
+        let bytes = i64::try_from(bytes).ok()?;
+        Some([seq, bytes, at].into_iter().chain(producer_at))
+    }
 }
 
 /// The signed step from one number to another; `None` if it does not fit.

@@ -30,7 +30,7 @@ mod writing;
 
 use group_commit::GroupCommit;
 use words::WordBacklog;
-pub(crate) use words::{DOCUMENT_BYTES, UnindexedDocuments};
+pub(crate) use words::{DOCUMENT_BYTES, STEP_BYTES, UnindexedDocuments};
 
 /// How long an append may wait for the journal if nobody waits for it, and how long an operation that is
 /// stored only as rows may wait.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use model::Envelope;
 
-use super::{Delta, PackError, TextKey, between, text_mut, write_line};
+use super::{Delta, LastDelta, PackError, TextKey, text_mut, write_line};
 
 /// What [`join`] makes of several blocks.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,34 +61,12 @@ struct PackedLine<'a> {
     last: LastDelta,
 }
 
-/// The newest event of a line, from which steps to the next are counted.
-#[derive(Clone, Copy)]
-struct LastDelta {
-    seq: u64,
-    at: u64,
-    producer_at: Option<u64>,
-}
-
-impl LastDelta {
-    /// The steps from here to `next`, whose text has `bytes`; `None` if they do not fit, or only one of the two says when
-    /// its publisher made it.
-    fn step(&self, next: &Envelope, bytes: usize) -> Option<impl Iterator<Item = i64> + use<>> {
-        let (seq, at) = (between(self.seq, next.seq)?, between(self.at, next.at)?);
-        let producer_at = match (self.producer_at, next.producer_at) {
-            (None, None) => None,
-            (Some(from), Some(to)) => Some(between(from, to)?),
-            _ => return None,
-        };
-        Some([seq, i64::try_from(bytes).ok()?, at].into_iter().chain(producer_at))
-    }
-}
-
 impl<'a> PackedLine<'a> {
     /// Reads a line, and the line of cuts that follows it, if there is one.
     fn parse(line: &'a str, cuts: Option<&str>) -> Result<Self, PackError> {
         let envelope = Envelope::parse(line)?;
         let delta = Delta::of(&envelope);
-        let last = LastDelta { seq: envelope.seq, at: envelope.at, producer_at: envelope.producer_at };
+        let last = LastDelta::of(&envelope);
         let Some(cuts) = cuts else {
             let first_bytes = delta.map_or(0, |delta| delta.text.len());
             return Ok(Self { line, envelope, cuts: Vec::new(), events: 1, first_bytes, last });

@@ -19,8 +19,10 @@ use crate::{Health, QueryCancel, Ticket};
 /// the index has to merge.
 const WORDS_AFTER: Duration = Duration::from_secs(5);
 
-/// From so many bytes of text on, words are added soon.
-const STEP_BYTES: usize = 1 << 20;
+/// From so many bytes of text on, words are added soon: about as many as a step adds. The index writes what it has
+/// collected at the end of each step, and at 1 MiB of its own, so smaller steps would make more pieces, which have to be
+/// merged.
+pub(crate) const STEP_BYTES: usize = 1 << 20;
 
 /// From so many bytes of text on, words are added before anything else is written, so that the queue fills and publishers
 /// wait. It takes some seconds to add so many.

@@ -19,11 +19,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::pace::WriterPace;
 use super::schema::{natural, size};
 use super::writer::SqliteWriter;
-use crate::queue::{DOCUMENT_BYTES, Queue, UnindexedDocuments};
-
-/// About how many bytes of text a step adds. The index writes what it has collected at the end of each step, and at 1 MiB of
-/// its own, so smaller steps would make more pieces, which have to be merged.
-const STEP_BYTES: usize = 1 << 20;
+use crate::queue::{DOCUMENT_BYTES, Queue, STEP_BYTES, UnindexedDocuments};
 
 /// About how many instructions of the database add one document.
 const OPS_OF_A_ROW: i32 = 8;
